@@ -14,7 +14,7 @@ import msgspec
 from ...benchmarks.bags.comparison import Row, RowStatus
 from ...charts.bags.plan import plan_chart
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.json_documents import format_json, format_of, parse_json
+from ...core.json_documents import check_format, format_json, format_of, parse_json
 from ...core.text_files import read_text
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import with_d_spot
@@ -28,6 +28,7 @@ from .policy_days import Days, policy_sections
 
 _FIELDS = {field.name for field in fields(Row)} - {"interrupted", "survives", "warnings"}
 _ABOUT = "experiment.json"
+_FORMAT = "spotbag.experiment/1"
 _ROWS = "rows.jsonl"
 _MOST_PLANS = 6
 _MOST_FILES = 200
@@ -114,14 +115,21 @@ def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:
     if not (place / _ABOUT).is_file():
         raise input_error(str(folder), f"is no folder of an experiment: it has no {_ABOUT}")
     about = parse_json(read_text(place / _ABOUT), str(place / _ABOUT))
-    rows = _read_rows(place / _ROWS)
+    check_format(about, _FORMAT, str(place / _ABOUT))
     spec = about.get("spec")
-    description = spec.get("description") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict):
+        raise InputError(str(place / _ABOUT), [Issue("", "must be an object: what was asked for", "spec", spec)])
+    try:
+        asked = format_json(spec).splitlines()
+    except RecursionError:
+        raise input_error(str(place / _ABOUT), "is nested too deeply") from None
+    rows = _read_rows(place / _ROWS)
+    description = spec.get("description")
     return Report(
         f"Experiment {place.resolve().name}",
         ", ".join([counted(rows.lines, "row"), *([f"{description}"] if description else [])]),
         [
-            Section("What was run", _about(about, rows, version)),
+            Section("What was run", [Facts(_about(about, rows, version)), Lines(asked)]),
             *method_sections(rows.runs),
             *policy_sections(rows.groups),
             *_of_files(place),
@@ -146,8 +154,8 @@ def _read_rows(path: Path) -> _Rows:
     return rows
 
 
-def _about(about: Mapping[str, Any], rows: _Rows, version: str) -> list[Block]:
-    facts = [
+def _about(about: Mapping[str, Any], rows: _Rows, version: str) -> list[tuple[str, str]]:
+    return [
         ("rows", f"{rows.lines:,}"),
         ("ended as", ", ".join(f"{number:,} {status}" for status, number in rows.statuses.most_common()) or "-"),
         ("time of all", f"{rows.seconds:,.1f} s"),
@@ -155,7 +163,6 @@ def _about(about: Mapping[str, Any], rows: _Rows, version: str) -> list[Block]:
         ("machine", _listed(rows.machines) or "-"),
         ("report by", f"spotbag {version}"),
     ]
-    return [Facts(facts), Lines(format_json(about.get("spec", {})).splitlines())]
 
 
 def _listed(names: Iterable[str]) -> str:

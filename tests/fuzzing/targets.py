@@ -1181,11 +1181,19 @@ def use_commands(case: Case) -> None:
 
 _COMMANDS = (
     "solve", "replan", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
-    "policies", "schema", "export", "import-log", "best-known", "instance generate", "instance import hads",
+    "policies", "schema", "report", "export", "import-log", "best-known", "instance generate", "instance import hads",
     "instance import csv", "instance import swf", "instance import gwf",
     "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
 assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench"} == set(_MODULES)
+
+
+EXPERIMENT_ROWS = [
+    {"instance": "tiny/boot", "method": "greedy", "seed": 0, "status": "feasible", "objective": 0.7, "bound": 0.65}
+    | {"cost_usd": 0.06, "makespan_s": 80, "runtime_s": 0.003, "reason": "", "version": "0.1.0", "machine": "mine"},
+    {"instance": "some/tasks=50/seed=0", "method": "lpt", "status": "no-plan", "reason": "too small"},
+    {"instance": "tiny/boot", "policy": "hads", "deadline_s": 100, "cost_usd": [0.1, None], "makespan_s": [90, None]},
+]
 
 
 def _arguments(case: Case, name: str) -> list[str]:
@@ -1242,11 +1250,15 @@ def _arguments(case: Case, name: str) -> list[str]:
         days = ["-s", case.document("day.json", DAYS)] if rng.random() < 0.3 else []
         return [bag(), "-m", "greedy", "--runs", "1", *days]
     if name == "audit":
-        written = rng.choice(traces()["bags"])
-        lines = [json.dumps(record) for record in written]
-        place = rng.randrange(len(lines))
-        lines[place] = Mutator(rng, _keys_of(written)).text(written[place])
-        return [case.write("trace.jsonl", "\n".join(lines).encode("utf-8", "surrogatepass"))]
+        return [_damaged_lines(case, "trace.jsonl", rng.choice(traces()["bags"]))]
+    if name == "report":
+        of = rng.choice(("plan", "trace", "experiment"))
+        what = plan() if of == "plan" else _damaged_lines(case, "trace.jsonl", rng.choice(traces()["bags"]))
+        if of == "experiment":
+            what = str(case.folder)
+            case.document("experiment.json", [{"format": "spotbag.experiment/1", "spec": {"description": "some"}}])
+            _damaged_lines(case, "rows.jsonl", EXPERIMENT_ROWS)
+        return [what, "--out", str(case.folder / "report.html")]
     if name in ("stream", "size"):
         path = case.document("stream.json", streams()) if rng.random() < 0.5 else _plain(case, "stream.json", streams())
         with contextlib.suppress(SpotbagError):
@@ -1282,6 +1294,14 @@ def _arguments(case: Case, name: str) -> list[str]:
     if name == "instance export":
         return [bag(), "--job", str(case.folder / "j.json"), "--env", str(case.folder / "e.json")]
     return []
+
+
+def _damaged_lines(case: Case, name: str, written: list[dict[str, Any]]) -> str:
+    """Write JSON lines, one of them damaged; return the path."""
+    lines = [json.dumps(record) for record in written]
+    place = case.rng.randrange(len(lines))
+    lines[place] = Mutator(case.rng, _keys_of(written)).text(written[place])
+    return case.write(name, "\n".join([*lines, ""]).encode("utf-8", "surrogatepass"))
 
 
 def _plain(case: Case, name: str, documents: list[dict[str, Any]]) -> str:

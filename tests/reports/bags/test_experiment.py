@@ -178,6 +178,21 @@ def test_rows_that_are_none_are_refused(lines: str, message: str, tmp_path: Path
         experiment_report(tmp_path, "0.2")
 
 
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ('{"format": "spotbag.other/1"}', "is not 'spotbag.experiment/1'"),
+        ('{"format": "spotbag.experiment/1", "spec": 3}', "must be an object"),
+        (f'{{"format": "spotbag.experiment/1", "spec": {{"a": {"[" * 900}{"]" * 900}}}}}', "is nested too deeply"),
+    ],
+)
+def test_what_no_experiment_says_of_itself_is_refused(about: str, message: str, tmp_path: Path) -> None:
+    experiment(tmp_path, ROWS)
+    (tmp_path / "experiment.json").write_text(about, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        experiment_report(tmp_path, "0.2")
+
+
 def test_a_folder_without_an_experiment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"it has no experiment\.json"):
         experiment_report(tmp_path, "0.2")
