@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv-tests/bin
 
-.PHONY: help install test slow soak lint types generated papers site docs examples ci
+.PHONY: help install test slow soak lint types generated papers nightly site docs examples ci
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -39,6 +39,10 @@ generated: $(BIN)/pytest ## write the schemas, the library and the figures of th
 
 papers: $(BIN)/pytest ## check the pages of the docs on the papers (replays of many minutes)
 	$(BIN)/python -m spotbag.generated --check --papers
+
+nightly: $(BIN)/pytest ## figures of spotbag itself as a page that the site links to: speeds, gaps of the library, open instances
+	$(BIN)/python -m spotbag.benchmarks.bags.nightly --out .cache/nightly --workers 2
+	$(BIN)/spotbag report .cache/nightly --out .cache/nightly.html
 
 site: $(BIN)/mkdocs ## build the documentation site into site/; nothing is fetched
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/site

@@ -24,6 +24,8 @@ from mkdocs.structure.files import File
 from traitlets.config import Config
 
 _ROOT = Path(__file__).parents[1]
+_NIGHTLY = _ROOT / ".cache" / "nightly.html"
+"""The report that ``make nightly`` has written, if it has."""
 
 
 def on_startup(command: str, dirty: bool) -> None:
@@ -49,6 +51,8 @@ def on_files(files: Any, config: Any) -> None:
     texts["plugin/README.md"] = _plugin(folder / "plugin")
     for name, content in texts.items():
         files.append(File.generated(config, f"examples/{name}", content=content))
+    if _NIGHTLY.exists():
+        files.append(File.generated(config, _NIGHTLY.name, content=_NIGHTLY.read_bytes()))
 
 
 def _file(name: str, text: str | bytes) -> str:
@@ -70,6 +74,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put the reference of all commands where a page asks for it; examples, beside docs/, are below it on the site."""
     if "<!-- commands -->" in markdown:
         markdown = markdown.replace("<!-- commands -->", "\n".join(_commands()))
+    if _NIGHTLY.exists():
+        markdown = markdown.replace("`make nightly`", f"[`make nightly`](../{_NIGHTLY.name})")
     markdown = re.sub(r"^(```\w+) \w+$", r"\1", markdown, flags=re.MULTILINE)  # a second word is for tests
     return markdown.replace("../examples/", "examples/")
 
