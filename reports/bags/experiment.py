@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ...benchmarks.bags.comparison import Row, RowStatus
+from ...benchmarks.bags.comparison import Row
 from ...charts.bags.plan import plan_chart
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.json_documents import check_format, format_json, format_of, parse_json
@@ -43,7 +43,7 @@ class _Line(msgspec.Struct, frozen=True):
     instance: str
     method: str = ""
     seed: int = 0
-    status: RowStatus = "feasible"
+    status: str = "feasible"
     objective: float | None = None
     bound: float | None = None
     cost_usd: float | list[float | None] | None = None
