@@ -256,7 +256,7 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
-        raise SpotbagError("a report on an experiment needs plotly: pip install 'spotbag[report]'") from None
+        raise SpotbagError("the graphs of this report need plotly: pip install 'spotbag[report]'") from None
     return base64.b64encode(gzip.compress(get_plotlyjs().encode("utf-8"), mtime=0)).decode("ascii")
 
 
