@@ -143,6 +143,8 @@ def test_a_browser_draws_sorts_and_filters_a_report(hostile: bytes, width: int, 
         answer.grounds = [ground()];
         document.getElementById("theme").click();
         answer.grounds.push(ground());
+        for (const pressed of document.querySelectorAll("button")) pressed.click();
+        await new Promise((done) => setTimeout(done, 1000));
         """,
     )
     assert "error" not in answer, answer["error"]
