@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -54,7 +55,8 @@ def in_a_browser(made: bytes, folder: Path, width: int, script: str) -> dict[str
     path.write_text(run.join(page.rsplit("</body>", 1)), encoding="utf-8")
     command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
     command += [f"--window-size={width},800", "--virtual-time-budget=5000", "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    at_home = os.environ | {"HOME": str(folder)}  # what a page saves goes there
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env=at_home)
     [answer] = [attributes["data-answer"] for tag, attributes in Reader(done.stdout).elements if tag == "body"]
     assert answer is not None
     found: dict[str, Any] = json.loads(answer)
