@@ -413,8 +413,9 @@ def _draw_curves(axes: Axes, plot: Plot) -> None:
     axes.set_ylim(plot.y_range)
     axes.set_xlabel(plot.x_label)
     axes.set_ylabel(plot.y_label)
-    axes.locator_params(axis="x", integer=True)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    if plot.whole:
+        axes.locator_params(axis="x", integer=True)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     if plot.beside_range is not None:
         beside.set_ylim(plot.beside_range)
         beside.set_ylabel(plot.beside_label)

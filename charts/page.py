@@ -159,7 +159,7 @@ def plot_data(plot: Plot) -> dict[str, Any]:
         "x": plot.x_range,
         "y": plot.y_range,
         "beside": plot.beside_range,
-        "whole": {"x": True, "y": False, "beside": False},
+        "whole": {"x": plot.whole, "y": False, "beside": False},
         "yLabel": plot.y_label,
         "besideLabel": plot.beside_label,
         "looks": [_look(look) for look in looks],

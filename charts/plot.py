@@ -44,7 +44,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Curves over an axis of whole numbers.
+    """Curves over an axis.
 
     Attributes
     ----------
@@ -58,6 +58,8 @@ class Plot:
         What the axes show; the last one is None if there is no axis at the right.
     size_in : (float, float)
         Width and height in inches, as a figure is planned.
+    whole : bool
+        Whether the axis below has whole numbers.
     """
 
     title: str
@@ -70,6 +72,7 @@ class Plot:
     beside_label: str = ""
     beside_range: Range | None = None
     size_in: tuple[float, float] = (9.5, 6.0)
+    whole: bool = True
 
     @property
     def legend(self) -> list[Look]:

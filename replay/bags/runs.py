@@ -80,7 +80,7 @@ def replay_day(
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, 0))
-    return _run(ready, None, 0, timeline, _cloud(cloud, schedule.instance))
+    return _run(ready, None, 0, timeline, chosen_cloud(cloud, schedule.instance))
 
 
 def trace_day(
@@ -104,7 +104,7 @@ def trace_day(
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     ready = _Ready(schedule, KIND.single(policy, day))
     with blaming(ready.make.called):
-        chosen = _cloud(cloud, schedule.instance)
+        chosen = chosen_cloud(cloud, schedule.instance)
         run = Replay(ready.plan, ready.make(day), _day(ready, timeline), chosen, record=True, law=law)
         outcome = run.run()
     return outcome, trace_of(run.state, run.day, run.cloud, outcome, day, hibernation=not ready.on_demand)
@@ -208,7 +208,7 @@ def replay_days(
     """
     check_runs(runs, workers)
     ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds)]
-    chosen = _cloud(cloud, schedule.instance, scenario)
+    chosen = chosen_cloud(cloud, schedule.instance, scenario)
     compiled = _by_compiled_loops(ready, runs)
     work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds, compiled)
     with interruptible(stop):
@@ -223,6 +223,35 @@ def replay_days(
         bounds_usd=tuple(bound for _, bound in done),
         on_demand_usd=on_demand_usd,
         on_demand_last_task_usd=on_demand_last_task_usd,
+    )
+
+
+def outcomes_of(
+    schedule: Schedule,
+    make: PolicyMaker[Policy],
+    scenario: Scenario,
+    days: range,
+    seed: int,
+    cloud: Cloud,
+    planned: int,
+) -> Iterator[DayOutcome]:
+    """Replay some days of a plan in this process, one after the other, as `replay_days` has them by their numbers.
+
+    Parameters
+    ----------
+    schedule, scenario, seed, cloud
+        See `replay_days`.
+    make : PolicyMaker
+        What makes the policy of a day.
+    days : range
+        Their numbers.
+    planned : int
+        How many replays there are in all, of whatever plans: for many, compiled loops are worth while.
+    """
+    ready = _Ready(schedule, make)
+    compiled = _by_compiled_loops([ready], planned)
+    return (
+        outcomes[0] for outcomes, _ in _batch(schedule.instance, [ready], scenario, seed, cloud, False, compiled, days)
     )
 
 
@@ -264,8 +293,8 @@ def _demand_possible(schedule: Schedule) -> None:
         raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
 
 
-def _cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenario | None = None) -> Cloud:
-    """The cloud that is asked for, else the scenario's, the instance's, or that of both papers."""
+def chosen_cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenario | None = None) -> Cloud:
+    """Return the cloud that is asked for, else the scenario's, the instance's, or that of both papers."""
     chosen = cloud or getattr(scenario, "cloud", None) or instance.cloud or PAPERS
     return find_cloud(chosen) if isinstance(chosen, str) else chosen
 

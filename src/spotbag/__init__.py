@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .instances.streams.stream import Stream
     from .instances.streams.stream_files import library_stream, read_stream, write_stream
     from .models.streams.sizing import SizingProblem, TypeChoice, problem_of_job
+    from .replay.bags.plan_choice import choose_plan
     from .replay.bags.policy import Policy
     from .replay.bags.runs import replay_day, replay_days
     from .replay.platforms.policy import PlatformPolicy
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from .schedules.schedule_files import read_schedule, write_schedule
     from .schedules.state import State, TaskOnVm, VmState
     from .solvers.bags.pareto import ParetoFront, pareto_front
+    from .solvers.bags.plan_choice import PlanChoice, PlanOnDays
     from .solvers.bags.replan import replan
     from .solvers.bags.result import Result
     from .solvers.bags.solve import solve
@@ -125,6 +127,7 @@ _MODULES = {
         "TypeChoice",
         "problem_of_job",
     ),
+    "replay.bags.plan_choice": ("choose_plan",),
     "replay.bags.policy": ("Policy",),
     "replay.bags.runs": (
         "replay_day",
@@ -147,6 +150,10 @@ _MODULES = {
     "solvers.bags.pareto": (
         "ParetoFront",
         "pareto_front",
+    ),
+    "solvers.bags.plan_choice": (
+        "PlanChoice",
+        "PlanOnDays",
     ),
     "solvers.bags.replan": ("replan",),
     "solvers.bags.result": ("Result",),
@@ -173,6 +180,8 @@ __all__ = [
     "Objective",
     "Offer",
     "ParetoFront",
+    "PlanChoice",
+    "PlanOnDays",
     "PlannedTask",
     "Platform",
     "PlatformPolicy",
@@ -194,6 +203,7 @@ __all__ = [
     "VmType",
     "audit",
     "check",
+    "choose_plan",
     "draw_malleable_jobs",
     "estimate_d_spot",
     "execution_state",

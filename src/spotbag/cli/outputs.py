@@ -90,10 +90,43 @@ class _Planned(_Output):
     plan: ScheduleDocument | None = None
 
 
+class PlanOnDays(_Output):
+    """A plan on the days of the report, those of the choice being others."""
+
+    plan: str
+    method: str
+    chosen: bool
+    survives: bool | None
+    quiet_cost_usd: float
+    makespan_s: int
+    d_spot_s: int | None
+    days: int
+    late_days: int
+    cost_usd: Mean
+    loss_usd: Mean
+    p95_usd: float | None
+    worst_usd: float | None
+    more_than_chosen_usd: Mean
+    days_of_choice: int
+
+
+class DaysToCome(_Output):
+    """For which days a plan was chosen, and how it and others fare on other such days."""
+
+    policy: str
+    scenario: str
+    seed: int
+    late_usd: float
+    candidates: int
+    days_of_choice: int
+    plans: tuple[PlanOnDays, ...]
+
+
 class Solve(_Planned):
-    """``spotbag solve``."""
+    """``spotbag solve``; with ``days_to_come`` if there was a scenario."""
 
     format: Literal["spotbag.solve/1"]
+    days_to_come: DaysToCome | None = None
 
 
 class Replan(_Planned):

@@ -42,8 +42,8 @@ def progress(message: str, limit_s: float | None = None) -> Iterator[Callable[[A
 
 
 @contextmanager
-def counting(message: str, total: int) -> Iterator[Callable[..., None]]:
-    """Show on a terminal how many of a number of things are done.
+def counting(message: str, total: int | None) -> Iterator[Callable[..., None]]:
+    """Show on a terminal how many of a number of things are done; None if nobody knows how many there will be.
 
     Gives the callback that counts on: it takes what was done last, and how many things that was (one if not said).
     """

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .arguments import amount_option
+from .completion import names_of
+
 if TYPE_CHECKING:
     from ..instances.bags.scripted_days import Scenario
     from ..instances.instance import Instance
+
+_PANEL = "Options for the days to come"
+USUAL_DAYS = 200
+USUAL_POLICY = "on-time"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +70,63 @@ class ScenarioOptions:
             number = number_of(self.vms_per_one)
             options["vms_per_one"] = self.vms_per_one if number is None else number
         return find_scenario(text, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DaysToComeOptions:
+    """For which days a plan is chosen; a command has them by a parameter of this type (see `arguments.spread`)."""
+
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            "--scenario",
+            "-s",
+            metavar="NAME",
+            autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
+            help="Choose the plan with the least mean cost on such days; a name or a file, see 'spotbag replay'.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=names_of("replay.bags.policies", "KIND.names"),
+            help=f"What answers to interruptions then; {USUAL_POLICY} if absent.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    days: Annotated[
+        int | None,
+        typer.Option(
+            "--days",
+            metavar="N",
+            min=1,
+            help=f"Most days of the choice, and days of the report; {USUAL_DAYS} if absent.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    late: Annotated[
+        float | None,
+        amount_option(
+            "--late", "What a day that misses the deadline counts more; ten times the bag on demand if absent."
+        ),
+    ] = None
+    workers: Annotated[
+        int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.", rich_help_panel=_PANEL)
+    ] = 1
+
+    def demand_scenario(self, scenarios: ScenarioOptions) -> None:
+        """Refuse options that say something of days where there is no scenario."""
+        from ..core.errors import SpotbagError
+
+        for options in (self, scenarios):
+            for field in dataclasses.fields(options):
+                if self.scenario is None and getattr(options, field.name) != field.default:
+                    name = field.name.replace("_", "-")
+                    raise SpotbagError(f"--{name} is about the days to come: give --scenario as well")
 
 
 def notes_of(scenario: Scenario, instance: Instance) -> list[str]:

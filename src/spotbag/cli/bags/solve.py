@@ -27,55 +27,84 @@ from ..arguments import (
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..files_beside import beside_the_answer
 from ..progress import busy
+from ..scenario_options import DaysToComeOptions, ScenarioOptions
 from ..tables import print_table, seconds
 from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
     from ...schedules.schedule import Schedule
+    from ...solvers.bags.plan_choice import PlanChoice
     from ...solvers.bags.result import Result
 
 EXAMPLE = "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png"
+
+_QUIET = DaysToComeOptions()
+_NAMED = ScenarioOptions()
 
 
 def solve_command(
     instance: InstanceArgument,
     changes: InstanceOptions,
     planning: MethodOptions,
+    days_to_come: DaysToComeOptions = _QUIET,
+    scenarios: ScenarioOptions = _NAMED,
     out: PlanOutOption = None,
     gantt: PlanGanttOption = None,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw how a search converged: .png, .svg, .pdf or .html."),
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw how a search converged, or, with --scenario, the plans: .png, .svg, .pdf or .html.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan a bag of tasks: which VMs to rent, and what runs where and when.
 
+    With --scenario, plans of many kinds are made, and the one is chosen that costs least on average on sampled days
+    under a policy; it is shown on other days beside the plan that is best on a quiet day.
+
     Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, or none that survives
     what --survive asks for, with the reason (where D_spot is given, a warning instead); 2: bad input; 130: interrupted.
     """
     files = PlanFiles(out, gantt, plot)
-    files.check(as_json, instance, planning.initial)
-    problem, result = _solve(instance, changes, planning)
+    files.check(as_json, instance, planning.initial, days_to_come.scenario)
+    days_to_come.demand_scenario(scenarios)
+    problem = changes.load(instance)
+    choice = None if days_to_come.scenario is None else _choice(problem, days_to_come, scenarios, planning)
+    result = plan_by(problem, planning) if choice is None else choice.result
     if result.interrupted:
         warn(["interrupted: this is the best plan and bound so far"])
     warn(result.warnings)
-    files.write(result)
+    files.write(result, choice)
     if as_json:
         from ...schedules.schedule_files import schedule_pieces
 
         schedule = result.schedule
         print_json(
             "solve",
-            result.to_dict(),
+            result.to_dict() | ({} if choice is None else {"days_to_come": choice.to_dict()}),
             () if schedule is None else schedule_pieces(schedule, result.method, result.survival, indent="  "),
         )
     else:
         with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
             print_result(result, problem)
+            if choice is not None:
+                from .days_to_come import print_choice
+
+                print_choice(choice)
     if result.schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _choice(
+    problem: Instance, days_to_come: DaysToComeOptions, scenarios: ScenarioOptions, planning: MethodOptions
+) -> PlanChoice:
+    from .days_to_come import choose
+
+    return choose(problem, days_to_come, scenarios, planning)
 
 
 @dataclass(frozen=True)
@@ -105,7 +134,7 @@ class PlanFiles:
         check_output(self.gantt, *sources, self.plot)
         check_output(self.plot, *sources)
 
-    def write(self, result: Result) -> None:
+    def write(self, result: Result, choice: PlanChoice | None = None) -> None:
         """Write the plan and the pictures."""
         schedule, method = result.schedule, result.method
         if schedule is not None and self.out == STANDARD_OUTPUT:
@@ -116,9 +145,9 @@ class PlanFiles:
             write_schedule(schedule, self.out, method, result.survival)
             wrote(self.out)
         with beside_the_answer():
-            self._draw(result)
+            self._draw(result, choice)
 
-    def _draw(self, result: Result) -> None:
+    def _draw(self, result: Result, choice: PlanChoice | None) -> None:
         """Draw the pictures."""
         schedule, method = result.schedule, result.method
         if schedule is not None and self.gantt is not None:
@@ -127,7 +156,12 @@ class PlanFiles:
             with busy(f"drawing {self.gantt}"):
                 write_gantt(schedule, self.gantt, method, result.survival)
             wrote(self.gantt)
-        if self.plot is not None and result.trace:
+        if self.plot is not None and choice is not None and choice.plans:
+            from ...charts.bags.plan_choice import write_plan_choice
+
+            write_plan_choice(choice, self.plot)
+            wrote(self.plot)
+        elif self.plot is not None and choice is None and result.trace:
             from ...charts.bags.convergence import write_convergence
 
             write_convergence(result, self.plot)
@@ -135,12 +169,6 @@ class PlanFiles:
         elif self.plot is not None:
             reason = "ended before there was anything to trace, or keeps no trace"
             warn([f"{self.plot} is not drawn: {method} {reason}"])
-
-
-def _solve(argument: str, changes: InstanceOptions, planning: MethodOptions) -> tuple[Instance, Result]:
-    """Load the instance and plan it."""
-    problem = changes.load(argument)
-    return problem, plan_by(problem, planning)
 
 
 def _d_spot(result: Result, given: Instance) -> str:

@@ -1,0 +1,260 @@
+"""Plans among which one for the days to come is chosen: along the front of cost and care.
+
+What costs least on a quiet day may cost much on others. Plans that are more careful have spot VMs end earlier, trust
+them with less, or trust one type with less. So candidates are made by the search with an earlier D_spot, with other
+weights of cost and makespan, and as if some offers were dearer or scarcer than they are; beside them stand the
+published schedulers. Each is a plan of the instance as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import SpotbagError
+from ...core.limits import LimitReached, out_of_time, share_of_time, within
+from ...heuristics.bags.d_spot import with_d_spot
+from ...instances.entries import Offer, SurvivalLevel, VmType
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from .goals import within_budget
+from .result import Result
+from .solve import solve
+
+QUIET = "quiet-day optimum"
+_OUT_OF_REACH = 1000.0
+"""Factor of the price of what a plan is to do without."""
+_MOST_TYPES = 6
+"""Spot types that are left out, or trusted alone, one by one."""
+_MOVES = 100_000
+_LOADS = (1.25, 1.6, 2.0, 3.0)
+_D_SPOT_SHARES = (0.85, 0.7, 0.55, 0.4, 0.25)
+_COST_WEIGHTS = (0.75, 0.5, 0.25)
+_VM_SHARES = (2 / 3, 1 / 2, 1 / 3, 1 / 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A plan that may be chosen.
+
+    Attributes
+    ----------
+    name : str
+        How it was made.
+    method : str
+        By which method.
+    schedule : Schedule
+        The plan.
+    survives : bool or None
+        Whether it is shown to survive what is asked of it; None if nothing is.
+    """
+
+    name: str
+    method: str
+    schedule: Schedule
+    survives: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How a candidate is made: what is changed of the instance, and by which method."""
+
+    name: str
+    method: str
+    change: Callable[[Instance], Instance]
+    published: bool = False
+
+
+def candidates(
+    instance: Instance, quiet: Result, *, seed: int = 0, on_made: Callable[[str], None] | None = None
+) -> list[Candidate]:
+    """Make plans of an instance, each once.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem.
+    quiet : Result
+        The plan that is best on a quiet day; the first of the candidates.
+    seed : int
+        Of the search.
+    on_made : callable, optional
+        Called with how a plan is made, when that is done.
+
+    Returns
+    -------
+    list of Candidate
+        Those that could be made in time.
+    """
+    assert quiet.schedule is not None, "there is a plan to begin with"
+    base = with_d_spot(instance)
+    level = survival_level(instance)
+    made = _Made(base, level)
+    made.add(QUIET, quiet.method, quiet.schedule)
+    recipes = list(_recipes(base, quiet.schedule))
+    for number, recipe in enumerate(recipes):
+        if out_of_time():
+            break
+        with within(share_of_time(1 / (len(recipes) - number))):
+            made.make(recipe, seed)
+        if on_made is not None:
+            on_made(recipe.name)
+    return made.candidates
+
+
+def survival_level(instance: Instance) -> SurvivalLevel | None:
+    """What plans of an instance are to survive, if they can."""
+    level = instance.survive or "one-type"
+    return None if level == "none" else level
+
+
+class _Made:
+    """Candidates so far, each plan once."""
+
+    def __init__(self, base: Instance, level: SurvivalLevel | None) -> None:
+        self.candidates: list[Candidate] = []
+        self._base = base
+        self._cheapest = base.replace(objective=base.objective_with("cheapest"))
+        self._level = level
+        self._keys: set[object] = set()
+
+    def make(self, recipe: _Recipe, seed: int) -> None:
+        """Make a plan by a recipe, if there is one."""
+        asked = recipe.change(self._base if recipe.published else self._cheapest)
+        options = {} if recipe.published else {"moves": _MOVES}
+        try:
+            result = solve(asked.replace(survive="none"), recipe.method, options=options, seed=seed)
+        except (LimitReached, SpotbagError):
+            return
+        if result.schedule is None:
+            return
+        found = result.schedule.instance
+        own = self._base.replace(d_spot_s=found.d_spot_s)
+        self.add(recipe.name, recipe.method, replace(result.schedule, instance=own))
+
+    def add(self, name: str, method: str, schedule: Schedule) -> None:
+        """Add a plan, in an order in which it survives if there is one."""
+        if not within_budget(schedule):
+            return
+        survives = None
+        if self._level is not None:
+            from .survival import in_surviving_order
+
+            ordered = in_surviving_order(schedule, self._level)
+            survives = ordered is not None
+            schedule = ordered or schedule
+        key = _key(schedule)
+        if key not in self._keys:
+            self._keys.add(key)
+            self.candidates.append(Candidate(name, method, schedule, survives))
+
+
+def _key(schedule: Schedule) -> object:
+    """What two schedules have in common that are the same plan: which tasks run where and when, VMs unnamed."""
+    group = schedule.instance.task_group
+    vms: list[list[tuple[int, int, int, bool]]] = [[] for _ in schedule.vm_ids]
+    rows = zip(
+        schedule.task_vm.tolist(),
+        schedule.task_core.tolist(),
+        schedule.task_start_s.tolist(),
+        group.tolist(),
+        schedule.task_baseline.tolist(),
+        strict=True,
+    )
+    for vm, *row in rows:
+        vms[vm].append(tuple(row))
+    return tuple(
+        sorted((offer, tuple(sorted(rows))) for offer, rows in zip(schedule.vm_offer.tolist(), vms, strict=True))
+    )
+
+
+def _recipes(base: Instance, quiet: Schedule) -> Iterator[_Recipe]:
+    """All recipes, the published schedulers first."""
+    yield _Recipe("greedy", "greedy", _as_it_is, True)
+    yield _Recipe("ils", "ils", _as_it_is, True)
+    spot = [offer for offer in base.offers if offer.market == "spot" and offer.limit]
+    used = np.bincount(quiet.vm_offer, minlength=len(base.offers))
+    yield _Recipe("search", "search", _as_it_is)
+    if not spot:
+        return
+    yield _Recipe("no spot VMs", "search", _dearer({offer.index: _OUT_OF_REACH for offer in spot}))
+    for load in _LOADS:
+        yield _Recipe(f"spot x {load:g}", "search", _dearer({offer.index: load for offer in spot}))
+    latest = _spot_end_s(quiet)
+    for share in _D_SPOT_SHARES:
+        moment = int(share * latest)
+        yield _Recipe(f"D_spot {moment:,} s", "search", _ending_spot_by(moment))
+    for share in _VM_SHARES:
+        yield _Recipe(f"{share:.0%} of the VMs of a type", "search", _scarcer(used, share))
+    for weight in _COST_WEIGHTS:
+        yield _Recipe(f"cost weight {weight:g}", "search", _weighing(weight))
+    by_use = sorted(spot, key=lambda offer: (-used[offer.index], offer.price_usd_per_hour / offer.vcpus))[:_MOST_TYPES]
+    for one in by_use:
+        yield _Recipe(f"no spot {one.vm_type.name}", "search", _dearer({one.index: _OUT_OF_REACH}))
+        others = {offer.index: _OUT_OF_REACH for offer in spot if offer is not one}
+        if others:
+            yield _Recipe(f"spot {one.vm_type.name} only", "search", _dearer(others))
+
+
+def _spot_end_s(schedule: Schedule) -> int:
+    """When the last task on spot VMs ends; the makespan if none is."""
+    spot = schedule.instance.offer_is_spot[schedule.vm_offer[schedule.task_vm]]
+    return int(schedule.task_end_s[spot].max(initial=0)) or schedule.makespan_s
+
+
+def _as_it_is(instance: Instance) -> Instance:
+    return instance
+
+
+def _ending_spot_by(moment_s: int) -> Callable[[Instance], Instance]:
+    """Return what sets D_spot."""
+    return lambda instance: instance.replace(d_spot_s=moment_s)
+
+
+def _weighing(weight: float) -> Callable[[Instance], Instance]:
+    """Return what weighs the cost against the makespan."""
+    return lambda instance: instance.replace(objective=instance.objective_with("balanced", cost_weight=weight))
+
+
+def _dearer(factors: Mapping[int, float]) -> Callable[[Instance], Instance]:
+    """Return what makes offers dearer, by their indices."""
+
+    def change(instance: Instance) -> Instance:
+        return _with_offers(
+            instance,
+            lambda index, offer: (
+                offer.model_copy(update={"price_usd_per_hour": offer.price_usd_per_hour * factors[index]})
+                if index in factors
+                else offer
+            ),
+        )
+
+    return change
+
+
+def _scarcer(used: Any, share: float) -> Callable[[Instance], Instance]:
+    """Return what leaves a share of the spot VMs of each type that a plan has."""
+
+    def change(instance: Instance) -> Instance:
+        def fewer(index: int, offer: Offer) -> Offer:
+            if instance.offers[index].market != "spot" or used[index] < 2:
+                return offer
+            return offer.model_copy(update={"limit": max(1, math.floor(share * used[index]))})
+
+        return _with_offers(instance, fewer)
+
+    return change
+
+
+def _with_offers(instance: Instance, change: Callable[[int, Offer], Offer]) -> Instance:
+    """Return an instance with changed offers, at the same indices."""
+    types: list[VmType] = []
+    index = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
+    for vm_type in instance.vm_types:
+        offers = {market: change(index[vm_type.name, market], offer) for market, offer in vm_type.offers.items()}
+        types.append(vm_type.model_copy(update={"offers": offers}))
+    return instance.replace(vm_types=tuple(types))

@@ -1,0 +1,94 @@
+"""``spotbag solve --scenario``: the plan for the days to come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...core.tables import Column, Table
+from ..arguments import MethodOptions, warn
+from ..progress import counting
+from ..run_report import mean_cell
+from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, ScenarioOptions, notes_of
+from ..tables import print_table
+
+if TYPE_CHECKING:
+    from ...instances.instance import Instance
+    from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays
+
+_SURVIVES = {True: "yes", False: "no", None: "-"}
+
+
+def choose(
+    problem: Instance, asked: DaysToComeOptions, scenarios: ScenarioOptions, planning: MethodOptions
+) -> PlanChoice:
+    """Choose a plan for the days of the scenario that is given."""
+    from ...core.errors import SpotbagError
+
+    assert asked.scenario is not None, "there is one"
+    for option in ("--option", "--target-gap", "--threads", "--initial"):
+        if option in planning.given():
+            raise SpotbagError(
+                f"{option} and --scenario: use one or the other; plans of many kinds are made for a scenario"
+            )
+    from ...replay.bags.plan_choice import choose_plan
+
+    scenario = scenarios.find(asked.scenario)
+    warn(notes_of(scenario, problem))
+    with counting(f"choosing a plan for {problem.name}", None) as count:
+        return choose_plan(
+            problem,
+            scenario,
+            asked.policy or USUAL_POLICY,
+            asked.days or USUAL_DAYS,
+            method=planning.one_method(),
+            time_limit_s=planning.time_limit,
+            late_usd=asked.late,
+            seed=planning.seed,
+            workers=asked.workers,
+            on_progress=count,
+        )
+
+
+def print_choice(choice: PlanChoice) -> None:
+    """Print the plans side by side on the days of the report."""
+    from ...core.wording import counted, dollars
+
+    if choice.schedule is None:
+        return
+    n_days = choice.plans[0].days if choice.plans else 0
+    print()
+    print(
+        f"chosen of {counted(choice.candidates, 'plan')} on {counted(choice.days_of_choice, 'day')} of "
+        f"{choice.scenario} under {choice.policy}; a late day counts {dollars(choice.late_usd)} more"
+    )
+    if not n_days:
+        return
+    print(f"on {counted(n_days, 'other day')}, those of seed {choice.seed}; mean ± half of the 95 % interval")
+    columns = [
+        Column("plan"),
+        Column("quiet day ($)", True),
+        Column("mean ($)", True),
+        Column("95th percentile ($)", True),
+        Column("worst ($)", True),
+        Column("late", True),
+        Column("dearer than the chosen ($)", True),
+        Column("survives"),
+    ]
+    print_table(Table(columns, [_cells(plan) for plan in choice.plans]))
+
+
+def _cells(plan: PlanOnDays) -> list[str]:
+    return [
+        plan.name + (" (chosen)" if plan.chosen else ""),
+        f"{plan.schedule.cost_usd:.4f}",
+        mean_cell(plan.cost_usd, 4),
+        _dollars(plan.p95_usd),
+        _dollars(plan.worst_usd),
+        f"{plan.late_days}",
+        "" if plan.chosen else mean_cell(plan.more_than_chosen_usd, 4),
+        _SURVIVES[plan.survives],
+    ]
+
+
+def _dollars(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
