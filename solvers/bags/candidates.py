@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,15 +25,18 @@ from .goals import within_budget
 from .result import Result
 from .solve import solve
 
+_Change: TypeAlias = Callable[[Instance], Instance]
+
 QUIET = "quiet-day optimum"
 _OUT_OF_REACH = 1000.0
 """Factor of the price of what a plan is to do without."""
 _MOST_TYPES = 6
 """Spot types that are left out, or trusted alone, one by one."""
 _MOVES = 100_000
-_LOADS = (1.25, 1.6, 2.0, 3.0)
-_D_SPOT_SHARES = (0.85, 0.7, 0.55, 0.4, 0.25)
-_COST_WEIGHTS = (0.75, 0.5, 0.25)
+_LOADS = (1.5, 2.0, 3.0)
+_D_SPOT_SHARES = (0.8, 0.6, 0.4, 0.25)
+_COST_WEIGHTS = (0.9, 0.75, 0.6, 0.5, 0.4, 0.25, 0.1)
+_ALSO_WEIGHT = 0.5
 _VM_SHARES = (2 / 3, 1 / 2, 1 / 3, 1 / 5)
 
 
@@ -65,7 +68,7 @@ class _Recipe:
 
     name: str
     method: str
-    change: Callable[[Instance], Instance]
+    change: _Change
     published: bool = False
 
 
@@ -173,31 +176,38 @@ def _key(schedule: Schedule) -> object:
 
 
 def _recipes(base: Instance, quiet: Schedule) -> Iterator[_Recipe]:
-    """All recipes, the published schedulers first."""
+    """All recipes, the published schedulers first: each change of the offers for the least cost, and for less time."""
     yield _Recipe("greedy", "greedy", _as_it_is, True)
     yield _Recipe("ils", "ils", _as_it_is, True)
-    spot = [offer for offer in base.offers if offer.market == "spot" and offer.limit]
-    used = np.bincount(quiet.vm_offer, minlength=len(base.offers))
     yield _Recipe("search", "search", _as_it_is)
-    if not spot:
-        return
-    yield _Recipe("no spot VMs", "search", _dearer({offer.index: _OUT_OF_REACH for offer in spot}))
-    for load in _LOADS:
-        yield _Recipe(f"spot x {load:g}", "search", _dearer({offer.index: load for offer in spot}))
-    latest = _spot_end_s(quiet)
-    for share in _D_SPOT_SHARES:
-        moment = int(share * latest)
-        yield _Recipe(f"D_spot {moment:,} s", "search", _ending_spot_by(moment))
-    for share in _VM_SHARES:
-        yield _Recipe(f"{share:.0%} of the VMs of a type", "search", _scarcer(used, share))
     for weight in _COST_WEIGHTS:
         yield _Recipe(f"cost weight {weight:g}", "search", _weighing(weight))
-    by_use = sorted(spot, key=lambda offer: (-used[offer.index], offer.price_usd_per_hour / offer.vcpus))[:_MOST_TYPES]
-    for one in by_use:
-        yield _Recipe(f"no spot {one.vm_type.name}", "search", _dearer({one.index: _OUT_OF_REACH}))
+    for name, change in _less_trust(base, quiet):
+        yield _Recipe(name, "search", change)
+        yield _Recipe(f"{name}, cost weight {_ALSO_WEIGHT:g}", "search", _both(change, _weighing(_ALSO_WEIGHT)))
+
+
+def _less_trust(base: Instance, quiet: Schedule) -> Iterator[tuple[str, _Change]]:
+    """Changes of an instance that make spot VMs, or some of them, less attractive."""
+    spot = [offer for offer in base.offers if offer.market == "spot" and offer.limit]
+    used = np.bincount(quiet.vm_offer, minlength=len(base.offers))
+    if not spot:
+        return
+    yield "no spot VMs", _dearer({offer.index: _OUT_OF_REACH for offer in spot})
+    for load in _LOADS:
+        yield f"spot x {load:g}", _dearer({offer.index: load for offer in spot})
+    latest = _spot_end_s(quiet)
+    for share in _D_SPOT_SHARES:
+        yield f"D_spot {int(share * latest):,} s", _ending_spot_by(int(share * latest))
+    for share in _VM_SHARES:
+        yield f"{share:.0%} of the VMs of a type", _scarcer(used, share)
+    for one in sorted(spot, key=lambda offer: (-used[offer.index], offer.price_usd_per_hour / offer.vcpus))[
+        :_MOST_TYPES
+    ]:
+        yield f"no spot {one.vm_type.name}", _dearer({one.index: _OUT_OF_REACH})
         others = {offer.index: _OUT_OF_REACH for offer in spot if offer is not one}
         if others:
-            yield _Recipe(f"spot {one.vm_type.name} only", "search", _dearer(others))
+            yield f"spot {one.vm_type.name} only", _dearer(others)
 
 
 def _spot_end_s(schedule: Schedule) -> int:
@@ -206,21 +216,25 @@ def _spot_end_s(schedule: Schedule) -> int:
     return int(schedule.task_end_s[spot].max(initial=0)) or schedule.makespan_s
 
 
+def _both(first: _Change, second: _Change) -> _Change:
+    return lambda instance: second(first(instance))
+
+
 def _as_it_is(instance: Instance) -> Instance:
     return instance
 
 
-def _ending_spot_by(moment_s: int) -> Callable[[Instance], Instance]:
+def _ending_spot_by(moment_s: int) -> _Change:
     """Return what sets D_spot."""
     return lambda instance: instance.replace(d_spot_s=moment_s)
 
 
-def _weighing(weight: float) -> Callable[[Instance], Instance]:
+def _weighing(weight: float) -> _Change:
     """Return what weighs the cost against the makespan."""
     return lambda instance: instance.replace(objective=instance.objective_with("balanced", cost_weight=weight))
 
 
-def _dearer(factors: Mapping[int, float]) -> Callable[[Instance], Instance]:
+def _dearer(factors: Mapping[int, float]) -> _Change:
     """Return what makes offers dearer, by their indices."""
 
     def change(instance: Instance) -> Instance:
@@ -236,7 +250,7 @@ def _dearer(factors: Mapping[int, float]) -> Callable[[Instance], Instance]:
     return change
 
 
-def _scarcer(used: Any, share: float) -> Callable[[Instance], Instance]:
+def _scarcer(used: Any, share: float) -> _Change:
     """Return what leaves a share of the spot VMs of each type that a plan has."""
 
     def change(instance: Instance) -> Instance:
