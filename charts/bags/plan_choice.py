@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...core.errors import SpotbagError
 from ...core.wording import counted
+from ...solvers.bags.candidates import QUIET
 from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays
 from ..chart import Look
 from ..matplotlib_renderer import axes_of_plot
@@ -24,6 +25,8 @@ _CURVES: Sequence[tuple[str, str, str, Callable[[PlanOnDays], float | None]]] = 
     ("cost of the dearest day", "#C8442E", "^", lambda plan: plan.worst_usd),
 )
 _CHOSEN = "#3FA66B"
+_NAMES = "#444444"
+_NAMED = (QUIET, "greedy", "ils")
 
 
 def plot_plan_choice(choice: PlanChoice, ax: Axes | None = None) -> Axes:
@@ -97,6 +100,9 @@ def _curves(plans: Sequence[PlanOnDays], costs: Range) -> Iterator[Curve]:
         look = Look(label, colour, colour, 1.0, sign=sign, size=36.0, layer=3)
         yield Curve(look, tuple(_points(plans, of)), hover=tuple(_lines(plan) for plan in plans))
         yield Curve(Look("", colour, line="-", width=1.0), tuple(_points(list(_worth_their_care(plans)), of)))
+    for plan in plans:
+        if plan.name in _NAMED and plan.cost_usd.mean is not None:
+            yield Curve(Look("", _NAMES, width=0), ((plan.schedule.cost_usd, plan.cost_usd.mean),), name=plan.name)
     ends: list[tuple[float, float] | None] = []
     for plan in plans:
         low, high = plan.cost_usd.low, plan.cost_usd.high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple, cast
@@ -11,7 +12,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ...core.errors import InputError, Issue
-from ...core.limits import LimitReached, Stop, share_of_time, stop_point, stopped, within
+from ...core.limits import LimitReached, Stop, checkpoint, share_of_time, stopped, within
 from ...core.processes import interruptible
 from ...core.racing import race
 from ...core.statistics import estimate
@@ -41,6 +42,7 @@ _SHARE_OF_QUIET, _SHARE_OF_CANDIDATES, _SHARE_OF_RACE = 0.3, 0.4, 0.6
 _PRICES_OF_A_LATE_DAY = 10.0
 """What a day that misses the deadline counts, as so many times what the bag costs on demand."""
 _MOST_REPORTED = 12
+_NO_TIME = "there was no time to replay a day for the choice of the plan"
 
 
 class _Day(NamedTuple):
@@ -65,7 +67,7 @@ class _Days:
         days = []
         for outcome in outcomes_of(schedule, self.make, self.scenario, numbers, self.seed, self.cloud, total):
             days.append(_Day(outcome.cost_usd, not outcome.meets_deadline))
-            stop_point()
+            checkpoint()
         return days
 
 
@@ -155,8 +157,11 @@ def choose_plan(
             choice.choose()
         reported = choice.report()
         interrupted = stopped()
+    result = _result(instance, quiet, choice.plans[choice.best], time.perf_counter() - begin, interrupted)
+    if not any(choice.days):
+        result = replace(result, warnings=(*result.warnings, _NO_TIME))
     return PlanChoice(
-        result=_result(instance, quiet, choice.plans[choice.best], time.perf_counter() - begin, interrupted),
+        result=result,
         policy=make.name,
         scenario=scenario.name,
         seed=seed,
@@ -234,20 +239,21 @@ class _Choice:
         for number, row in zip(with_plan, each(self._found, cases, self._workers), strict=True):
             self._say(self.plans[number].name, len(row))
             done.append(row)
+            checkpoint()
         return [list(chain(*done[place : place + len(parts)])) for place in range(0, len(done), len(parts))]
 
     def report(self) -> list[PlanOnDays]:
         """Replay the plans that matter on other days."""
-        chosen, *others = [self.best, *(number for number in self._reported() if number != self.best)]
-        rows: dict[int, list[_Day]] = {}
-        try:
-            for number in (chosen, *others):
-                (rows[number],) = self._replayed([number], range(self._n_days))
-        except LimitReached:
-            pass
-        if chosen not in rows:
+        numbers = [self.best, *(number for number in self._reported() if number != self.best)]
+        rows: dict[int, list[_Day]] = {number: [] for number in numbers}
+        with suppress(LimitReached):
+            for first in range(0, self._n_days, _DAYS_A_CASE):
+                part = range(first, min(first + _DAYS_A_CASE, self._n_days))
+                for number, row in zip(numbers, self._replayed(numbers, part), strict=True):
+                    rows[number] += row
+        if not rows[self.best]:
             return []
-        figures = [self._figures(number, row, rows[chosen]) for number, row in rows.items()]
+        figures = [self._figures(number, row, rows[self.best]) for number, row in rows.items()]
         return sorted(figures, key=lambda plan: plan.schedule.cost_usd)
 
     def _reported(self) -> list[int]:
