@@ -41,7 +41,8 @@ papers: $(BIN)/pytest ## check the pages of the docs on the papers (replays of m
 	$(BIN)/python -m spotbag.generated --check --papers
 
 nightly: $(BIN)/pytest ## figures of spotbag itself as a page that the site links to: speeds, gaps of the library, open instances
-	$(BIN)/python -m spotbag.benchmarks.bags.nightly --out .cache/nightly --workers 2
+	rm -rf .cache/nightly
+	$(BIN)/spotbag experiment run nightly --out .cache/nightly --workers 2
 	$(BIN)/spotbag report .cache/nightly --out .cache/nightly.html
 
 site: $(BIN)/mkdocs ## build the documentation site into site/; nothing is fetched

@@ -38,6 +38,9 @@ MOST_LOSSES = 3
 _HARMLESS = ("Failed to kill subprocesses", "A worker stopped while some jobs were given to the executor")
 """Warnings of the executor: workers have no processes of their own, and one that has been idle for long is replaced."""
 
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+"""Of libraries in worker processes, which would take a thread for each core otherwise: the workers share the cores."""
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """What asks a program to end: Ctrl-C, and whoever else wants it gone."""
 
@@ -289,7 +292,7 @@ class Processes:
 
         with _signals_held():
             self._pool = get_reusable_executor(
-                max_workers=self._workers, initializer=_belong_to_parent, initargs=(self._path,)
+                max_workers=self._workers, initializer=_belong_to_parent, initargs=(self._path,), env=_ONE_THREAD
             )
             return cast("Future[Any]", self._pool.submit(self._work, case))
 

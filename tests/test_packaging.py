@@ -42,7 +42,8 @@ def test_printed_numbers_and_sections_of_the_papers_are_packaged() -> None:
         for path in folder_of(package).glob(pattern)
     }
     benchmarks = ROOT / "benchmarks"
-    assert packaged == {*benchmarks.rglob("*.json"), *benchmarks.rglob("*.md"), *benchmarks.rglob("*.md.j2")}
+    kinds = "*.json", "*.md", "*.md.j2", "*.toml"
+    assert packaged == {path for kind in kinds for path in benchmarks.rglob(kind)}
 
 
 def test_every_folder_with_modules_is_packaged() -> None:

@@ -26,7 +26,7 @@ from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...schedules.documents import SurvivalVerdict
 from ...solvers.bags.methods import find_method, make_options
-from ...solvers.bags.result import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
+from ...solvers.bags.result import OPTIMALITY_TOLERANCE, Result, closes_gap, relative_gap
 from ...solvers.bags.solve import solve
 from ...solvers.bags.warm_up import warm_up
 
@@ -279,6 +279,13 @@ def run_case(case: Case, time_limit_s: float | None = None, *, target_gap: float
     LimitReached
         If it is asked to stop before the run has begun.
     """
+    return run_planned(case, time_limit_s, target_gap=target_gap, threads=threads)[0]
+
+
+def run_planned(
+    case: Case, time_limit_s: float | None = None, *, target_gap: float = 0.0, threads: int = 1
+) -> tuple[Row, Result | None]:
+    """Make one run, as `run_case`; return its result as well, if there is one."""
     warm_up([case.method])  # it is no part of the time of a run
     stop_point()
     try:
@@ -292,11 +299,11 @@ def run_case(case: Case, time_limit_s: float | None = None, *, target_gap: float
             threads=threads,
         )
     except ModelRefusal as refusal:
-        return Row(case.label, case.method, case.seed, "refused", reason=str(refusal))
+        return Row(case.label, case.method, case.seed, "refused", reason=str(refusal)), None
     except SpotbagError as error:
-        return Row(case.label, case.method, case.seed, "error", reason=str(error))
+        return Row(case.label, case.method, case.seed, "error", reason=str(error)), None
     plan = result.schedule
-    return Row(
+    row = Row(
         case.label,
         case.method,
         case.seed,
@@ -311,6 +318,7 @@ def run_case(case: Case, time_limit_s: float | None = None, *, target_gap: float
         None if result.survival is None else result.survival.verdict,
         result.warnings,
     )
+    return row, result
 
 
 def run_cases(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...audits.bags.plan import check
-from ...core.errors import SpotbagError
+from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import LimitReached, Stop
 from ...core.plugins import blaming
 from ...core.processes import interruptible
@@ -159,6 +159,7 @@ def replay_days(
     scenario: Scenario,
     runs: int,
     *,
+    first_day: int = 0,
     seed: int = 0,
     workers: Workers = 1,
     cloud: Cloud | str | None = None,
@@ -179,6 +180,8 @@ def replay_days(
         Where the days come from; day k of a seed is the same however many there are.
     runs : int
         Number of days.
+    first_day : int
+        Number of the first of them.
     seed : int
         Of the scenario.
     workers : int or distributed.Client
@@ -207,6 +210,9 @@ def replay_days(
         If the plan cannot be carried out.
     """
     check_runs(runs, workers)
+    if first_day < 0:
+        raise InputError("replay", [Issue("", "must be 0 or more", "first_day", first_day)])
+    numbers = range(first_day, first_day + runs)
     ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds)]
     chosen = chosen_cloud(cloud, schedule.instance, scenario)
     compiled = _by_compiled_loops(ready, runs)
@@ -214,7 +220,7 @@ def replay_days(
     with interruptible(stop):
         on_demand_usd = on_demand_price_usd(schedule, chosen)
         on_demand_last_task_usd = on_demand_price_usd(schedule, chosen, idle_limit_s=0)
-        done, interrupted = replay_batches(work, range(runs), workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
+        done, interrupted = replay_batches(work, numbers, workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
         outcomes=tuple(tuple(outcomes[index] for outcomes, _ in done) for index in range(len(ready))),

@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 
 from ...benchmarks.bags.comparison import Row
+from ...benchmarks.bags.experiments.cells import CLAIRVOYANT
+from ...benchmarks.bags.experiments.rows import ABOUT, not_a_row, read_about, read_rows
 from ...charts.bags.plan import plan_chart
-from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.json_documents import check_format, format_json, format_of, parse_json
+from ...core.errors import SpotbagError, input_error
+from ...core.json_documents import format_json, format_of
 from ...core.text_files import read_text
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import with_d_spot
@@ -27,9 +29,6 @@ from .method_runs import method_sections
 from .policy_days import Days, policy_sections
 
 _FIELDS = {field.name for field in fields(Row)} - {"interrupted", "survives", "warnings"}
-_ABOUT = "experiment.json"
-_FORMAT = "spotbag.experiment/1"
-_ROWS = "rows.jsonl"
 _MOST_PLANS = 6
 _MOST_FILES = 200
 
@@ -90,7 +89,7 @@ class _Rows:
         if line.reason and line.cost_usd is None:
             return
         name = ", ".join(part for part in (line.instance, line.method, line.scenario, line.cloud) if part)
-        days = self.groups.setdefault(name, {}).setdefault(line.policy, Days())
+        days = self.groups.setdefault(name, {}).setdefault(line.policy, Days(is_bound=line.policy == CLAIRVOYANT))
         costs = line.cost_usd if isinstance(line.cost_usd, list) else [line.cost_usd]
         makespans = line.makespan_s if isinstance(line.makespan_s, list) else [line.makespan_s]
         days.add(costs, makespans, line.deadline_s)
@@ -112,18 +111,13 @@ def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:
         If the folder holds no experiment, or rows that cannot be read.
     """
     place = Path(folder)
-    if not (place / _ABOUT).is_file():
-        raise input_error(str(folder), f"is no folder of an experiment: it has no {_ABOUT}")
-    about = parse_json(read_text(place / _ABOUT), str(place / _ABOUT))
-    check_format(about, _FORMAT, str(place / _ABOUT))
-    spec = about.get("spec")
-    if not isinstance(spec, dict):
-        raise InputError(str(place / _ABOUT), [Issue("", "must be an object: what was asked for", "spec", spec)])
+    about = read_about(place)
+    spec = about["spec"]
     try:
         asked = format_json(spec).splitlines()
     except RecursionError:
-        raise input_error(str(place / _ABOUT), "is nested too deeply") from None
-    rows = _read_rows(place / _ROWS)
+        raise input_error(str(place / ABOUT), "is nested too deeply") from None
+    rows = _read_rows(place)
     description = spec.get("description")
     return Report(
         f"Experiment {place.resolve().name}",
@@ -137,20 +131,14 @@ def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:
     )
 
 
-def _read_rows(path: Path) -> _Rows:
+def _read_rows(folder: Path) -> _Rows:
     """Read rows; a last line that was cut is left out."""
-    decode, rows = msgspec.json.Decoder(_Line).decode, _Rows()
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    break
-                try:
-                    rows.add(decode(line))
-                except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
-                    raise InputError(str(path), [Issue(f"line {number}", f"is not a row: {error}")]) from None
-    except OSError as error:
-        raise input_error(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    rows = _Rows()
+    for number, line in read_rows(folder, _Line):
+        try:
+            rows.add(line)
+        except ValueError as error:
+            raise not_a_row(folder, number, error) from None
     return rows
 
 

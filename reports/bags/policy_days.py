@@ -29,11 +29,14 @@ class Days:
         Of each day; not a number where tasks are left unfinished.
     deadline_s : float
         The same for all; not a number if that is not known.
+    is_bound : bool
+        Whether they are lower bounds of the days, and no policy's.
     """
 
     cost_usd: array[float] = field(default_factory=lambda: array("d"))
     makespan_s: array[float] = field(default_factory=lambda: array("d"))
     deadline_s: float = float("nan")
+    is_bound: bool = False
 
     def add(self, costs: Iterable[float | None], makespans: Iterable[float | None], deadline_s: float | None) -> None:
         """Take in days."""
@@ -44,8 +47,10 @@ class Days:
             self.deadline_s = deadline_s
 
     @property
-    def late(self) -> int:
-        """Days on which not all tasks end by the deadline."""
+    def late(self) -> int | None:
+        """Days on which not all tasks end by the deadline; None of a bound, by which nothing ends."""
+        if self.is_bound:
+            return None
         makespans = np.frombuffer(self.makespan_s)
         return int((np.isnan(makespans) | (makespans > self.deadline_s)).sum())
 
@@ -72,7 +77,8 @@ def policy_sections(groups: Groups) -> list[Section]:
     for name, group in groups.items():
         drawn = [(policies.index(policy), policy, days) for policy, days in group.items()]
         costs[name] = [_spread(days.cost_usd, at, policy, "$ %{x:.6f}") for at, policy, days in drawn]
-        makespans[name] = [_spread(days.makespan_s, at, policy, "%{x:,.0f} s") for at, policy, days in drawn]
+        ended = [each for each in drawn if not each[2].is_bound]
+        makespans[name] = [_spread(days.makespan_s, at, policy, "%{x:,.0f} s") for at, policy, days in ended]
         makespans[name] += _deadlines(group)
         means[name] = [_interval(days.cost_usd, at, policy) for at, policy, days in drawn]
     blocks: list[Block] = [
@@ -113,14 +119,20 @@ def _table(groups: Groups) -> Table:
     for name, group in groups.items():
         for policy, days in group.items():
             n, late = len(days.cost_usd), days.late
-            low, high = _share(late, n)
             means = *_mean(_known(days.cost_usd), 6), *_mean(_known(days.makespan_s), 1)
-            share = f"{100 * late / n:.3f}", f"{100 * low:.3f} to {100 * high:.3f}"
-            rows.append((name, policy, f"{n:,}", *means, f"{late:,}", *share))
+            rows.append((name, policy, f"{n:,}", *means, *_late(late, n)))
     interval = "interval of 95 %"
     columns = [Column("replayed"), Column("policy"), Column("days", True)]
     columns += [Column("mean cost ($)", True), Column(interval), Column("mean makespan (s)", True), Column(interval)]
     return Table([*columns, Column("days too late", True), Column("(%)", True), Column(interval)], rows)
+
+
+def _late(late: int | None, n: int) -> tuple[str, str, str]:
+    """Return how many days are late: their number, share, and its interval."""
+    if late is None:
+        return "-", "-", "-"
+    low, high = _share(late, n)
+    return f"{late:,}", f"{100 * late / n:.3f}", f"{100 * low:.3f} to {100 * high:.3f}"
 
 
 def _mean(values: FloatArray, digits: int) -> tuple[str, str]:

@@ -33,6 +33,7 @@ _MODULES = {
     "methods": "bags.methods",
     "policies": "policies",
     "schema": "schema",
+    "experiment": "experiment",
     "report": "report",
     "bench": "bench",
     "instance": "instance",

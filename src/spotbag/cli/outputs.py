@@ -507,6 +507,90 @@ class Replay(_Output):
     days: tuple[ReplayedDay, ...]
 
 
+class ExperimentRun(_Output):
+    """``spotbag experiment run``: how many cells there are, had a row before, and have been run now."""
+
+    format: Literal["spotbag.experiment-run/1"]
+    folder: str
+    cells: int
+    before: int
+    run: int
+    papers: tuple[str, ...]
+    interrupted: bool
+
+
+class ReadyExperiment(_Output):
+    """An experiment that is ready to be run."""
+
+    name: str
+    cells: int
+    time_limit_s: float
+    description: str
+
+
+class ExperimentList(_Output):
+    """``spotbag experiment list``."""
+
+    format: Literal["spotbag.experiment-list/1"]
+    experiments: tuple[ReadyExperiment, ...]
+
+
+class StatusChange(_Output):
+    """How many runs had another status before."""
+
+    before: str
+    after: str
+    runs: int
+
+
+class MethodChange(_Output):
+    """A method in two experiments; objectives below 0, and bounds above 0, are better."""
+
+    method: str
+    runs: int
+    better: int
+    same: int
+    worse: int
+    objective_percent: Mean
+    bound_percent: Mean
+    time_percent: Mean
+    statuses: tuple[StatusChange, ...]
+
+
+class PolicyChange(_Output):
+    """A policy in two experiments, day by day."""
+
+    replayed: str
+    policy: str
+    days: int
+    cost_usd: Mean
+    cost_before_usd: Mean
+    late_before: int
+    late_after: int
+
+
+class RunChange(_Output):
+    """A run whose objective has changed."""
+
+    instance: str
+    method: str
+    seed: int
+    before: float
+    after: float
+
+
+class ExperimentCompare(_Output):
+    """``spotbag experiment compare``."""
+
+    format: Literal["spotbag.experiment-compare/1"]
+    settings: tuple[str, ...]
+    only_before: int
+    only_after: int
+    methods: tuple[MethodChange, ...]
+    policies: tuple[PolicyChange, ...]
+    changes: tuple[RunChange, ...]
+
+
 class TracedDay(_Output):
     """A day under a policy, as in a trace."""
 
@@ -929,8 +1013,9 @@ OUTPUTS: dict[str, type[BaseModel]] = {
     format_of(output).removeprefix("spotbag.").partition("/")[0]: output
     for output in (
         Solve, Replan, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay,
-        NoPlan, Size, Stream, StreamList, Platform, PlatformList, Show, Methods, Policies, PublishedComparison,
-        InstanceList, Types, Clouds, Export, ImportLog, Written, Schemas, Error,
+        NoPlan, ExperimentRun, ExperimentList, ExperimentCompare, Size, Stream, StreamList, Platform, PlatformList,
+        Show, Methods, Policies, PublishedComparison, InstanceList, Types, Clouds, Export, ImportLog, Written,
+        Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""

@@ -42,13 +42,15 @@ def progress(message: str, limit_s: float | None = None) -> Iterator[Callable[[A
 
 
 @contextmanager
-def counting(message: str, total: int | None) -> Iterator[Callable[..., None]]:
+def counting(message: str, total: int | None, *, left: bool = False) -> Iterator[Callable[..., None]]:
     """Show on a terminal how many of a number of things are done; None if nobody knows how many there will be.
 
-    Gives the callback that counts on: it takes what was done last, and how many things that was (one if not said).
+    Gives the callback that counts on: it takes what was done last, and how many things that was (one if not said); with
+    ``total``, how many there are, once that is known. ``left`` shows how much time is left, by the last half minute.
     """
-    with _line("what", "bar", "count", "time", "last", total=total, what=message, last="") as change:
-        yield lambda last, done=1: None if change is None else change(advance=done, last=last)
+    columns = ["what", "bar", "count", "time", *(["left"] if left else []), "last"]
+    with _line(*columns, total=total, what=message, last="") as change:
+        yield lambda last, done=1, **known: None if change is None else change(advance=done, last=last, **known)
 
 
 @contextmanager
@@ -75,15 +77,23 @@ def _line(
 ) -> Iterator[Callable[..., None] | None]:
     """Show a line on a terminal until the work is done; gives what changes it, None where there is no terminal.
 
-    Its columns are ``spinner``, ``bar``, ``count``, ``time``, and texts by their names. A bar is that of the time of a
-    limit, if there is one. No text is markup, and each is made safe to print: it may hold the name of a file or of an
-    instance.
+    Its columns are ``spinner``, ``bar``, ``count``, ``time``, ``left``, and texts by their names. A bar is that of
+    the time of a limit, if there is one. No text is markup, and each is made safe to print: it may hold the name of a
+    file or of an instance.
     """
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     class TimeBar(BarColumn):
         """A bar of the time that has passed, whatever is done in it."""
@@ -99,6 +109,7 @@ def _line(
         "bar": BarColumn if limit_s is None else TimeBar,
         "count": MofNCompleteColumn,
         "time": TimeElapsedColumn,
+        "left": TimeRemainingColumn,
     }
     made = [
         kinds[name]() if name in kinds else TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in columns

@@ -1,0 +1,191 @@
+"""The folder of an experiment: what was asked for, a row for each finished cell, and plans that are replayed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import msgspec
+
+from ....core.errors import InputError, Issue, SpotbagError, input_error
+from ....core.json_documents import check_format, format_json, parse_json
+from ....core.text_files import read_text, write_text
+
+EXPERIMENT_FORMAT = "spotbag.experiment/1"
+ABOUT, ROWS, PLANS = "experiment.json", "rows.jsonl", "plans"
+VERSION = version("spotbag")
+
+
+class _Keyed(msgspec.Struct, frozen=True):
+    cell: str
+    version: str = ""
+
+
+class Folder:
+    """A folder that rows are added to: each is on the disk before its cell counts as finished.
+
+    Parameters
+    ----------
+    path : path
+        Made if it does not exist.
+
+    Raises
+    ------
+    SpotbagError
+        If it cannot be written, or another process adds to it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._file: BinaryIO = open(self.path / ROWS, "a+b")  # noqa: SIM115 (it is closed by `close`)
+        except OSError as error:
+            raise SpotbagError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        try:
+            self._lock()
+            self._drop_cut_line()
+        except BaseException:
+            self._file.close()
+            raise
+        self._encode = msgspec.json.Encoder().encode
+
+    def _lock(self) -> None:
+        """Refuse to add to a folder that another process adds to; the system lets go when a process ends."""
+        try:
+            import fcntl
+        except ImportError:  # on Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SpotbagError(f"{self.path}: another process is running this experiment; wait until it ends") from None
+
+    def _drop_cut_line(self) -> None:
+        """Take away a last line that was cut in the middle: its cell is run again."""
+        end = kept = self._file.seek(0, os.SEEK_END)
+        step = 1 << 16
+        while kept:
+            first = max(kept - step, 0)
+            self._file.seek(first)
+            at = self._file.read(kept - first).rfind(b"\n")
+            if at >= 0:
+                kept = first + at + 1
+                break
+            kept = first
+        if kept < end:
+            self._file.truncate(kept)
+        self._file.seek(0, os.SEEK_END)
+
+    def finished(self) -> dict[str, str]:
+        """Return the keys of all cells that have a row, and the version that made it."""
+        decode = msgspec.json.Decoder(_Keyed).decode
+        found: dict[str, str] = {}
+        self._file.seek(0)
+        for number, line in enumerate(self._file, 1):
+            try:
+                row = decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise InputError(str(self.path / ROWS), [Issue(f"line {number}", f"is not a row: {error}")]) from None
+            found[row.cell] = row.version
+        self._file.seek(0, os.SEEK_END)
+        return found
+
+    def asked(self) -> dict[str, Any] | None:
+        """Return what was asked for when rows were added before; None if there is nothing yet."""
+        return read_about(self.path)["spec"] if (self.path / ABOUT).is_file() else None
+
+    def ask(self, spec: Mapping[str, Any], cells: int) -> None:
+        """Write down what is asked for."""
+        about = {"format": EXPERIMENT_FORMAT, "version": VERSION, "cells": cells, "spec": dict(spec)}
+        write_text(self.path / ABOUT, format_json(about))
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add a row, and wait until it is on the disk."""
+        try:
+            self._file.write(self._encode(row) + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise SpotbagError(f"{self.path / ROWS}: cannot be written: {(error.strerror or '').lower()}") from None
+
+    def keep_plan(self, key: str, text: str) -> None:
+        """Keep a plan; before its row is added, so that there is no row without it."""
+        (self.path / PLANS).mkdir(exist_ok=True)
+        write_text(self.path / PLANS / f"{key}.json", text)
+
+    def plan(self, key: str) -> str | None:
+        """Return a plan, if there is one."""
+        path = self.path / PLANS / f"{key}.json"
+        return read_text(path) if path.is_file() else None
+
+    def close(self) -> None:
+        """Let others add to it."""
+        self._file.close()
+
+    def __enter__(self) -> Folder:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let others add to it."""
+        self.close()
+
+
+def read_about(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what the file on an experiment says: version, and what was asked for.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no experiment.
+    """
+    place = Path(folder) / ABOUT
+    if not place.is_file():
+        raise input_error(str(folder), f"is no folder of an experiment: it has no {ABOUT}")
+    about = parse_json(read_text(place), str(place))
+    check_format(about, EXPERIMENT_FORMAT, str(place))
+    if not isinstance(about.get("spec"), dict):
+        raise InputError(str(place), [Issue("", "must be an object: what was asked for", "spec", about.get("spec"))])
+    return about
+
+
+def read_rows(folder: str | os.PathLike[str], kind: type[Any]) -> Iterator[tuple[int, Any]]:
+    """Read the rows of an experiment, each with its number; a last line that was cut is left out.
+
+    Parameters
+    ----------
+    folder : path
+        Of the experiment.
+    kind : type
+        What is read of a row: a `msgspec.Struct`.
+
+    Raises
+    ------
+    InputError
+        If a line is not a row.
+    """
+    path = Path(folder) / ROWS
+    decode = msgspec.json.Decoder(kind).decode
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    return
+                try:
+                    yield number, decode(line)
+                except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                    raise not_a_row(folder, number, error) from None
+    except OSError as error:
+        raise input_error(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def not_a_row(folder: str | os.PathLike[str], number: int, error: Exception) -> InputError:
+    """Make the error of a line that is not a row."""
+    return InputError(str(Path(folder) / ROWS), [Issue(f"line {number}", f"is not a row: {error}")])

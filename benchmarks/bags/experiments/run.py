@@ -1,0 +1,193 @@
+"""Running an experiment: cells in this process, in others, or on a cluster; a row for each that is finished."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from ....core.errors import SpotbagError
+from ....core.limits import LimitReached, Stop, stop_point
+from ....core.processes import interruptible
+from ....core.workers import Workers, by_workers, in_this_process
+from ....solvers.bags.warm_up import warm_up
+from .cells import DaysCell, Finished, PlanCell
+from .rows import VERSION, Folder
+from .specification import Specification
+
+BATCH_S = 0.25
+"""Cells are handed to other processes by so many seconds of work, as far as their time is known."""
+_MOST_OF_BATCH = 256
+
+_Job: TypeAlias = "tuple[PlanCell | DaysCell, str | None]"
+"""A cell, and the plan that it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an experiment is.
+
+    Attributes
+    ----------
+    cells : int
+        All of them.
+    before : int
+        Those that had a row before.
+    done : int
+        Those that have been run now.
+    other_versions : tuple of str
+        Versions of spotbag that made rows that were there before, if other than this one.
+    interrupted : bool
+        Whether it was ended early: the same call goes on.
+    """
+
+    cells: int
+    before: int
+    done: int
+    other_versions: tuple[str, ...] = ()
+    interrupted: bool = False
+
+
+def run_experiment(
+    asked: Specification,
+    folder: str | os.PathLike[str],
+    *,
+    files_from: Path | None = None,
+    workers: Workers = 1,
+    on_start: Callable[[int, int], None] | None = None,
+    on_cell: Callable[[str], None] | None = None,
+    stop: Stop | None = None,
+) -> Progress:
+    """Run all cells of an experiment that have no row yet.
+
+    Parameters
+    ----------
+    asked : Specification
+        What is run; papers are not: see ``spotbag experiment run``.
+    folder : path
+        Where its rows are; made if it does not exist.
+    files_from : path, optional
+        Folder from which instances are named; the working folder if absent.
+    workers : int or distributed.Client
+        Processes, or a Dask cluster, whose workers have spotbag installed. The rows are the same, apart from times and
+        from what depends on them.
+    on_start : callable, optional
+        Called with how many cells there are, and how many have a row.
+    on_cell : callable, optional
+        Called with the name of each cell that has been run.
+    stop : Stop, optional
+        Ends it early; so do Ctrl-C and SIGTERM.
+
+    Raises
+    ------
+    SpotbagError
+        If the folder holds another experiment, or cannot be written.
+    """
+    plans, days = asked.cells(Path() if files_from is None else files_from)
+    cells: list[PlanCell | DaysCell] = [*plans, *days]
+    keys = [cell.key for cell in cells]
+    with Folder(folder) as place:
+        finished = place.finished()
+        spec = asked.model_dump(exclude_none=True)
+        before = place.asked()
+        if before != spec and not finished.keys() <= set(keys):
+            raise SpotbagError(
+                f"{folder}: holds rows of another experiment; give another folder, or ask for what is there and more"
+            )
+        if before != spec:
+            place.ask(spec, len(keys))
+        known = [finished[key] for key in keys if key in finished]
+        if on_start is not None:
+            on_start(len(keys), len(known))
+        done, interrupted = 0, False
+        runner = _Runner(workers)
+        try:
+            with interruptible(stop):
+                _warm_up(asked, workers)
+                for part in (plans, days):
+                    left = [cell for cell in part if cell.key not in finished]
+                    for cell, result in runner.run(left, place):
+                        if result.plan is not None:
+                            place.keep_plan(result.key, result.plan)
+                        place.add(result.row)
+                        finished[result.key] = ""
+                        done += 1
+                        if on_cell is not None:
+                            on_cell(cell)
+        except LimitReached:
+            interrupted = True
+    others = tuple(sorted({version for version in known if version not in ("", VERSION)}))
+    return Progress(len(keys), len(known), done, others, interrupted or len(known) + done < len(keys))
+
+
+def _warm_up(asked: Specification, workers: Workers) -> None:
+    """Compile before other processes do so all at once."""
+    if isinstance(workers, int) and workers > 1:
+        warm_up(asked.methods)
+
+
+class _Runner:
+    """Runs cells, by whatever workers."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._seconds: dict[str, float] = {}
+
+    def run(self, cells: Sequence[PlanCell | DaysCell], place: Folder) -> Iterator[tuple[str, Finished]]:
+        """Run cells; yield their names and what they come to, in no particular order."""
+        names = {cell.key: (cell.name, cell.kind) for cell in cells}
+        jobs = _with_plans(cells, place)
+        if in_this_process(self._workers):
+            batches: Iterable[list[Finished]] = map(_run, ([job] for job in jobs))
+        else:
+            batches = by_workers(_run, self._batches(jobs), self._workers, in_order=False)
+        stop_point()
+        for batch in batches:
+            for finished in batch:
+                name, kind = names[finished.key]
+                self._seconds[kind] = max(finished.row["cell_s"], self._seconds.get(kind, 0.0) / 2)
+                yield name, finished
+            stop_point()
+
+    def _batches(self, jobs: Iterable[_Job]) -> Iterator[list[_Job]]:
+        """Put together cells that take little time; what is not known to does not wait for others."""
+        waiting: deque[_Job] = deque()
+        seconds = 0.0
+        for job in jobs:
+            takes = self._seconds.get(job[0].kind, math.inf)
+            if waiting and (takes + seconds > BATCH_S or len(waiting) == _MOST_OF_BATCH):
+                yield list(waiting)
+                waiting.clear()
+                seconds = 0.0
+            waiting.append(job)
+            seconds += takes
+        if waiting:
+            yield list(waiting)
+
+
+def _with_plans(cells: Iterable[PlanCell | DaysCell], place: Folder) -> Iterator[_Job]:
+    """Pair cells with the plans that they are about; each is read once."""
+    key, plan = "", None
+    for cell in cells:
+        if isinstance(cell, DaysCell):
+            if cell.plan.key != key:
+                key = cell.plan.key
+                plan = place.plan(key)
+            yield cell, plan
+        else:
+            yield cell, None
+
+
+def _run(jobs: Sequence[_Job]) -> list[Finished]:
+    """Run some cells one after the other; one that is interrupted ends them."""
+    done: list[Finished] = []
+    for cell, plan in jobs:
+        finished = cell.run(plan) if isinstance(cell, DaysCell) else cell.run()
+        if finished is None:
+            break
+        done.append(finished)
+    return done

@@ -1,0 +1,304 @@
+"""What an experiment runs: a TOML file, or one of those that are ready, and the cells that follow from it."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
+
+from pydantic import Field
+
+from ....core.errors import InputError, Issue, input_error
+from ....core.records import Record, validate_record
+from ....core.text_files import read_text
+from ....instances.bags.scenarios import find_scenario
+from ....instances.clouds import find_cloud
+from ....instances.library import library_names
+from ....replay.bags.policies import KIND
+from ....solvers.bags.methods import find_method, make_options
+from .cells import CLAIRVOYANT, DaysCell, PlanCell, Source
+
+ENDING = ".toml"
+PaperName: TypeAlias = Literal["hads", "burst-hads", "thai", "a2ha", "caron"]
+PAPERS: tuple[str, ...] = get_args(PaperName)
+_One = TypeVar("_One")
+_MOST_CELLS = 10_000_000
+
+
+class Family(Record):
+    """Generated instances: every combination of the values of all parameters, each of which may be a list.
+
+    Attributes
+    ----------
+    name : str
+        What they are called; the parameters that have a list are added.
+    tasks_per_vm : number, optional
+        In place of ``limit``: of each type and market there is a VM for so many tasks.
+    cost_weight : number, optional
+        Weight of cost in the objective.
+
+    The others are those of `spotbag.generate_instance`.
+    """
+
+    name: str = Field(min_length=1, max_length=100)
+    n_tasks: int | list[int]
+    seed: int | list[int] = 0
+    classes: int | list[int] | None = None
+    distinct: bool | list[bool] | None = None
+    runtime_s: str | list[str] | None = None
+    memory_mb: str | list[str] | None = None
+    catalogue: str | list[str] | None = None
+    limit: int | list[int] | None = None
+    tasks_per_vm: float | list[float] | None = None
+    max_on_demand: int | list[int] | None = None
+    tightness: float | list[float] | None = None
+    d_spot_fraction: float | list[float] | None = None
+    goal: str | list[str] | None = None
+    cost_weight: float | list[float] | None = None
+
+    def sources(self) -> Iterator[Source]:
+        """Return its instances, which are not made yet."""
+        given = {key: value for key, value in self.model_dump(exclude={"name"}).items() if value is not None}
+        lists = {key: value for key, value in given.items() if isinstance(value, list)}
+        fixed = {key: value for key, value in given.items() if key not in lists}
+        for values in itertools.product(*lists.values()):
+            chosen = dict(zip(lists, values, strict=True))
+            label = ",".join([self.name, *(f"{key}={value}" for key, value in chosen.items())])
+            yield Source(label, parameters=fixed | chosen)
+
+
+class Days(Record):
+    """Days on which policies carry out the plans.
+
+    Attributes
+    ----------
+    scenarios, policies : list of str
+        As for ``spotbag replay``; ``clairvoyant`` is the lower bound of each day.
+    clouds : list of str
+        Presets; that of the scenario or of the instance if there are none.
+    days : int
+        Of each scenario.
+    seed, first_day : int
+        Of the days, and the number of the first of them.
+    days_a_cell : int
+        How many are replayed at a time, and make a row.
+    """
+
+    scenarios: list[str] = Field(min_length=1)
+    policies: list[str] = Field(min_length=1)
+    clouds: list[str] = Field(default_factory=list)
+    days: int = Field(default=100, ge=1, le=10_000_000)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    first_day: int = Field(default=0, ge=0, lt=2**53)
+    days_a_cell: int = Field(default=500, ge=1, le=10_000)
+
+
+class Specification(Record):
+    """An experiment.
+
+    Attributes
+    ----------
+    description : str
+        What it is for.
+    instances : list of str
+        Library names, which may have wild cards (``hads/*``), and files, from the folder of the specification.
+    families : list of Family
+        Instances that are generated.
+    methods : list of str
+        As for ``spotbag solve``.
+    seeds, first_seed : int
+        Seeds of each method that uses random numbers, and the first of them.
+    time_limit_s, target_gap, threads
+        Of each run; see `spotbag.solve`.
+    options : dict
+        Of methods, by the name of the method.
+    days : Days, optional
+        Where the plans are carried out.
+    papers : list of str
+        Papers whose figures are replayed, and compared with ours.
+    paper_runs : int
+        Days, draws or orderings of each of their cells.
+    """
+
+    description: str = Field(default="", max_length=2000)
+    instances: list[str] = Field(default_factory=list)
+    families: list[Family] = Field(default_factory=list)
+    methods: list[str] = Field(default_factory=lambda: ["auto"])
+    seeds: int = Field(default=1, ge=1, le=100_000)
+    first_seed: int = Field(default=0, ge=0, lt=2**53)
+    time_limit_s: float = Field(default=10.0, gt=0)
+    target_gap: float = Field(default=0.0, ge=0)
+    threads: int = Field(default=1, ge=1)
+    options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    days: Days | None = None
+    papers: list[PaperName] = Field(default_factory=list)
+    paper_runs: int = Field(default=200, ge=2)
+
+    def plan_cells(self, folder: Path) -> list[PlanCell]:
+        """Return the runs of methods: one seed of those that use no random numbers.
+
+        Parameters
+        ----------
+        folder : path
+            From which files are named.
+
+        Raises
+        ------
+        InputError
+            If an instance cannot be found, or two are called the same.
+        """
+        numbers = {method: self.seeds if find_method(method).seeded else 1 for method in self.methods}
+        return [
+            PlanCell(
+                source,
+                method,
+                self.first_seed + seed,
+                self.time_limit_s,
+                self.target_gap,
+                self.threads,
+                tuple(sorted(self.options.get(method, {}).items())),
+                self.days is not None,
+            )
+            for source in self._sources(folder)
+            for method in self.methods
+            for seed in range(numbers[method])
+        ]
+
+    def days_cells(self, plans: Sequence[PlanCell]) -> list[DaysCell]:
+        """Return the replays of plans."""
+        asked = self.days
+        if asked is None:
+            return []
+        last = asked.first_day + asked.days
+        return [
+            DaysCell(plan, scenario, cloud, policy, asked.seed, first, min(asked.days_a_cell, last - first))
+            for plan in plans
+            for scenario in asked.scenarios
+            for cloud in asked.clouds or [""]
+            for policy in asked.policies
+            for first in range(asked.first_day, last, asked.days_a_cell)
+        ]
+
+    def cells(self, folder: Path) -> tuple[list[PlanCell], list[DaysCell]]:
+        """Return all cells: runs of methods, and replays of their plans.
+
+        Raises
+        ------
+        InputError
+            As `plan_cells`; also if there are far too many, or none.
+        """
+        plans = self.plan_cells(folder)
+        each = 0
+        if self.days is not None:
+            days = self.days
+            each = len(days.scenarios) * max(len(days.clouds), 1) * len(days.policies)
+            each *= -(-days.days // days.days_a_cell)
+        if len(plans) * (1 + each) > _MOST_CELLS:
+            raise input_error(
+                "experiment", f"has {len(plans) * (1 + each):,} cells; at most {_MOST_CELLS:,} can be run"
+            )
+        if not plans and not self.papers:
+            raise input_error("experiment", "has no instances, no families and no papers: there is nothing to run")
+        return plans, self.days_cells(plans)
+
+    def _sources(self, folder: Path) -> list[Source]:
+        """Return all instances, of which none is made yet."""
+        found = [source for text in self.instances for source in _named(text, folder)]
+        found += [source for family in self.families for source in family.sources()]
+        labels: dict[str, Source] = {}
+        for source in found:
+            if labels.setdefault(source.label, source).identity != source.identity:
+                raise input_error("experiment", f"calls two instances {source.label!r}; give one another name")
+        return list(labels.values())
+
+
+def _named(text: str, folder: Path) -> list[Source]:
+    """Return the instances that a name, a wild card or a file stands for."""
+    known = library_names()
+    if text in known:
+        return [Source(text)]
+    path = folder / Path(text).expanduser()
+    if path.is_file():
+        return [Source(text, text=read_text(path))]
+    matching = fnmatch.filter(known, text) if any(mark in text for mark in "*?[") else []
+    if not matching:
+        rule = f"is no instance of the library, and no file in {str(folder) or '.'}"
+        raise InputError("experiment", [Issue("instances", rule, value=text)])
+    return [Source(name) for name in matching]
+
+
+def ready_names() -> list[str]:
+    """Return the names of the experiments that are ready to be run."""
+    return sorted(entry.name.removesuffix(ENDING) for entry in _ready().iterdir() if entry.name.endswith(ENDING))
+
+
+def ready_text(name: str) -> str:
+    """Return the TOML of an experiment that is ready to be run."""
+    return (_ready() / f"{name}{ENDING}").read_text(encoding="utf-8")
+
+
+def _ready() -> Traversable:
+    return resources.files(__package__)
+
+
+def read_specification(text: str) -> tuple[Specification, Path]:
+    """Read a specification: a file (TOML), or the name of one that is ready.
+
+    Returns
+    -------
+    Specification
+        What it asks for; all that can be told without making an instance is checked.
+    Path
+        The folder from which it names files.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in it.
+    """
+    names = ready_names()
+    if text in names:
+        return parse_specification(ready_text(text), text), Path()
+    if not text.endswith(ENDING) and not os.path.exists(text):
+        rule = f"is no file, and none of the experiments that are ready: {', '.join(names)}"
+        raise InputError("experiment", [Issue("", rule, value=text)])
+    return parse_specification(read_text(text), text), Path(text).parent
+
+
+def parse_specification(text: str, source: str) -> Specification:
+    """Read the text of a specification; see `read_specification`."""
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise input_error(source, f"is not valid TOML: {error}") from None
+    made = validate_record(Specification, document, source)
+    made = made.model_copy(update={"methods": list(dict.fromkeys(made.methods))})
+    _check(made, source)
+    return made
+
+
+def _check(asked: Specification, source: str) -> None:
+    """Refuse names that nothing has."""
+    for method in asked.methods:
+        find_method(method)
+    for method, options in asked.options.items():
+        if method not in asked.methods:
+            raise InputError(
+                source, [Issue("options", f"is of no method of this experiment: {asked.methods}", value=method)]
+            )
+        make_options(find_method(method), options)
+    for family in asked.families:
+        if family.limit is not None and family.tasks_per_vm is not None:
+            raise InputError(source, [Issue(f"families {family.name}", "has limit and tasks_per_vm: give one of them")])
+    if asked.days is not None:
+        KIND.full_names(asked.days.policies, [CLAIRVOYANT])
+        for scenario in asked.days.scenarios:
+            find_scenario(scenario)
+        for cloud in asked.days.clouds:
+            find_cloud(cloud)

@@ -1,0 +1,314 @@
+"""``spotbag experiment``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .arguments import JsonOption, print_json, warn, wrote
+from .completion import names_of
+from .exit_codes import INTERRUPTED
+from .progress import counting
+from .run_options import DaskOption, WorkersOption, workers_of
+
+if TYPE_CHECKING:
+    from ..benchmarks.bags.experiments.run import Progress
+    from ..benchmarks.bags.experiments.specification import Specification
+    from ..core.workers import Workers
+
+app = typer.Typer(
+    no_args_is_help=True, help="Experiments: instances, methods, seeds, scenarios and policies, cell by cell."
+)
+
+_MOST_CHANGES = 10
+_READY = names_of("benchmarks.bags.experiments.specification", "ready_names")
+
+
+@app.command("run", epilog="Example:  spotbag experiment run gaps --out gaps --workers 2")
+def run_command(
+    context: typer.Context,
+    spec: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPEC", autocompletion=_READY, help="A file (.toml), or one that is ready.", show_default=False
+        ),
+    ],
+    out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the rows go.", show_default=False)],
+    workers: WorkersOption = 1,
+    dask: DaskOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run an experiment, or go on with it: each finished cell is a line of rows.jsonl in the folder.
+
+    Whatever ends it, the same command goes on where it stopped. Cells that fail, and instances that no plan exists
+    for, have rows as well. 'spotbag report FOLDER' makes a page of it at any time.
+
+    Exit code 0: done; 2: bad input; 130: interrupted, all finished cells are kept.
+    """
+    from ..benchmarks.bags.experiments.run import run_experiment
+    from ..benchmarks.bags.experiments.specification import read_specification
+
+    asked, files_from = read_specification(spec)
+    executor = workers_of(context, workers, dask)
+    warn(_oversubscribed(executor, asked.threads))
+    with counting("running", None, left=True) as count:
+
+        def start(cells: int, before: int) -> None:
+            count("", before, total=cells)
+
+        progress = run_experiment(
+            asked, out, files_from=files_from, workers=executor, on_start=start, on_cell=lambda name: count(name)
+        )
+    if progress.other_versions:
+        warn([f"{out} has rows of other versions: {', '.join(progress.other_versions)}; they are not run again"])
+    papers = [] if progress.interrupted else _papers(asked, out, executor)
+    interrupted = progress.interrupted or len(papers) < len(asked.papers)
+    if as_json:
+        print_json(
+            "experiment-run",
+            {
+                "folder": out,
+                "cells": progress.cells,
+                "before": progress.before,
+                "run": progress.done,
+                "papers": papers,
+                "interrupted": interrupted,
+            },
+        )
+    else:
+        _print_progress(progress, papers, out, interrupted)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _oversubscribed(workers: Workers, threads: int) -> list[str]:
+    """Warn of more threads than there are cores: times then say little."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not isinstance(workers, int) or workers * threads <= cores:
+        return []
+    return [
+        f"{workers} workers of {threads} thread{'s' * (threads > 1)} each share {cores} core{'s' * (cores > 1)}: "
+        "times will be longer, and plans found in a time limit worse"
+    ]
+
+
+def _print_progress(progress: Progress, papers: list[str], out: str, interrupted: bool) -> None:
+    left = progress.cells - progress.before - progress.done
+    print(f"{out}: {progress.done:,} cells run, {progress.before:,} were there before, {left:,} are left")
+    if papers:
+        print(f"papers: {', '.join(papers)}")
+    if interrupted:
+        print("interrupted; the same command goes on from there")
+    else:
+        print(f"a page on it:  spotbag report {out} --out {os.path.basename(os.path.abspath(out))}.html")
+
+
+def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
+    """Replay the papers that are asked for, but for those that are there; return the names of all that are done."""
+    from ..benchmarks.paper import compare
+    from ..benchmarks.paper_result import format_result
+    from ..core.limits import LimitReached
+    from ..core.text_files import write_text
+
+    done: list[str] = []
+    for name in asked.papers:
+        path = Path(out) / f"{name}.json"
+        if not path.is_file():
+            paper, options = _paper(name, asked.paper_runs, workers)
+            with counting(name, paper.n_runs(options), left=True) as count:
+                try:
+                    result = compare(paper, options, _counted(count))
+                except LimitReached:
+                    return done
+            write_text(path, format_result(result, ".json"))
+            wrote(str(path))
+        done.append(name)
+    return done
+
+
+def _counted(count: Callable[..., None]) -> Callable[[int, str], None]:
+    return lambda runs, label: count(label, runs)
+
+
+def _paper(name: str, runs: int, workers: Workers) -> tuple[Any, Any]:
+    """Return a paper, and what is replayed of it."""
+    from importlib import import_module
+
+    place, paper, options = _PAPERS[name]
+    settings = {"bags": "runs"}.get(place.partition(".")[0], "settings")
+    return (
+        getattr(import_module(f"..benchmarks.{place}.paper", __package__), paper),
+        getattr(import_module(f"..benchmarks.{place}.{settings}", __package__), options)(runs, 0, workers),
+    )
+
+
+_PAPERS = {
+    "hads": ("bags.hads", "HADS", "HadsOptions"),
+    "burst-hads": ("bags.burst_hads", "BURST_HADS", "BurstHadsOptions"),
+    "thai": ("streams.thai", "THAI", "ThaiOptions"),
+    "a2ha": ("streams.a2ha", "A2HA", "A2haOptions"),
+    "caron": ("platforms.caron", "CARON", "CaronOptions"),
+}
+
+
+@app.command("list", epilog="Example:  spotbag experiment list")
+def list_command(as_json: JsonOption = False) -> None:
+    """List the experiments that are ready to be run, and how many cells they have."""
+    from ..benchmarks.bags.experiments.specification import read_specification, ready_names
+    from ..core.tables import Column, Table
+    from .tables import print_table
+
+    rows = []
+    for name in ready_names():
+        asked, folder = read_specification(name)
+        plans, days = asked.cells(folder)
+        rows.append((name, len(plans) + len(days), asked.time_limit_s, asked.description))
+    if as_json:
+        keys = "name", "cells", "time_limit_s", "description"
+        print_json("experiment-list", {"experiments": [dict(zip(keys, row, strict=True)) for row in rows]})
+        return
+    columns = [Column("name"), Column("cells", True), Column("time limit (s)", True), Column("what it is for")]
+    print_table(Table(columns, [[name, f"{cells:,}", f"{limit:g}", text] for name, cells, limit, text in rows]))
+
+
+@app.command("show", epilog="Example:  spotbag experiment show gaps > mine.toml")
+def show_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_READY, help="Of one that is ready.")],
+) -> None:
+    """Print the specification of an experiment that is ready, to be changed into one's own."""
+    from ..benchmarks.bags.experiments.specification import ready_names, ready_text
+    from ..core.errors import InputError, Issue
+
+    if name not in ready_names():
+        raise InputError("experiment", [Issue("", f"is unknown (known: {', '.join(ready_names())})", value=name)])
+    print(ready_text(name), end="")
+
+
+@app.command("compare", epilog="Example:  spotbag experiment compare last-week today")
+def compare_command(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Folder of an experiment.", show_default=False)],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Of the same one, run later.", show_default=False)],
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what got better or worse from one experiment to another, with 95 % confidence intervals.
+
+    Compared are runs of the same instance, method and seed, and the same days under the same policy. Exit code 0:
+    done, whatever is better; 2: bad input.
+    """
+    from ..benchmarks.bags.experiments.differences import compare_experiments
+
+    found = compare_experiments(old, new)
+    if as_json:
+        print_json("experiment-compare", _differences_object(found))
+    else:
+        _print_differences(found)
+
+
+def _differences_object(found: Any) -> dict[str, Any]:
+    return {
+        "settings": found.settings,
+        "only_before": found.only_before,
+        "only_after": found.only_after,
+        "methods": [
+            {
+                "method": entry.method,
+                "runs": entry.runs,
+                "better": entry.better,
+                "same": entry.same,
+                "worse": entry.worse,
+                "objective_percent": entry.objective_percent.to_dict(),
+                "bound_percent": entry.bound_percent.to_dict(),
+                "time_percent": entry.time_percent.to_dict(),
+                "statuses": [
+                    {"before": before, "after": after, "runs": runs} for (before, after), runs in entry.statuses
+                ],
+            }
+            for entry in found.methods
+        ],
+        "policies": [
+            {
+                "replayed": entry.replayed,
+                "policy": entry.policy,
+                "days": entry.days,
+                "cost_usd": entry.cost_usd.to_dict(),
+                "cost_before_usd": entry.cost_before_usd.to_dict(),
+                "late_before": entry.late_before,
+                "late_after": entry.late_after,
+            }
+            for entry in found.policies
+        ],
+        "changes": [change._asdict() for change in found.changes],
+    }
+
+
+def _print_differences(found: Any) -> None:
+    from ..core.tables import Column, Table
+    from .tables import print_table
+
+    if found.settings:
+        warn([f"the two ask for different things: {', '.join(found.settings)}"])
+    if found.only_before or found.only_after:
+        print(f"{found.only_before:,} rows are only in the old one, {found.only_after:,} only in the new one")
+    if not found.methods and not found.policies:
+        print("they have no cell in common")
+    if found.methods:
+        print("Methods: change in percent, over instances; objective below 0 and bound above 0 are better")
+        columns = [Column("method"), *(Column(text, True) for text in ("runs", "better", "same", "worse"))]
+        columns += [Column("objective (%)", True), Column("bound (%)", True), Column("time (%)", True, measured=True)]
+        columns += [Column("statuses that changed")]
+        rows = [
+            [
+                entry.method,
+                *(f"{number:,}" for number in (entry.runs, entry.better, entry.same, entry.worse)),
+                _shown(entry.objective_percent, 3),
+                _shown(entry.bound_percent, 3),
+                _shown(entry.time_percent, 1),
+                ", ".join(f"{runs} {before} > {after}" for (before, after), runs in entry.statuses),
+            ]
+            for entry in found.methods
+        ]
+        print_table(Table(columns, rows))
+    if found.changes:
+        print(f"Runs that changed most, of {len(found.changes):,}:")
+        columns = [Column("instance"), Column("method"), Column("seed", True), Column("before", True)]
+        columns += [Column("after", True), Column("change (%)", True)]
+        rows = [
+            [
+                entry.instance,
+                entry.method,
+                f"{entry.seed}",
+                f"{entry.before:.6f}",
+                f"{entry.after:.6f}",
+                f"{entry.percent:+.3f}",
+            ]
+            for entry in found.changes[:_MOST_CHANGES]
+        ]
+        print_table(Table(columns, rows))
+    if found.policies:
+        print("Policies: change of the cost of a day, on the same days; below 0 is better")
+        columns = [Column("replayed"), Column("policy"), Column("days", True), Column("cost before ($)", True)]
+        columns += [Column("change ($)", True), Column("days too late", True)]
+        rows = [
+            [
+                entry.replayed,
+                entry.policy,
+                f"{entry.days:,}",
+                _shown(entry.cost_before_usd, 6, sign=False),
+                _shown(entry.cost_usd, 6),
+                f"{entry.late_before:,} > {entry.late_after:,}",
+            ]
+            for entry in found.policies
+        ]
+        print_table(Table(columns, rows))
+
+
+def _shown(found: Any, digits: int, sign: bool = True) -> str:
+    """Return a mean with its interval."""
+    if found.mean is None:
+        return "-"
+    mean = f"{found.mean:+.{digits}f}" if sign else f"{found.mean:.{digits}f}"
+    return mean if found.half_width is None else f"{mean} ± {found.half_width:.{digits}f}"

@@ -1,0 +1,326 @@
+"""Experiments: cells, rows that survive whatever ends a run, and what two experiments differ in."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotbag.benchmarks.bags.experiments.cells import DaysCell, PlanCell, Source
+from spotbag.benchmarks.bags.experiments.differences import compare_experiments
+from spotbag.benchmarks.bags.experiments.rows import Folder
+from spotbag.benchmarks.bags.experiments.run import run_experiment
+from spotbag.benchmarks.bags.experiments.specification import (
+    Specification,
+    parse_specification,
+    read_specification,
+    ready_names,
+)
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.reports.bags.experiment import experiment_report
+from spotbag.reports.page import Listing
+
+SMALL = """
+description = "small"
+instances = ["tiny/boot", "tiny/two-cores"]
+methods = ["greedy", "lpt"]
+
+[days]
+scenarios = ["hads/sc4"]
+policies = ["hads", "static", "clairvoyant"]
+days = 5
+days_a_cell = 2
+"""
+MANY = """
+instances = ["tiny/*"]
+methods = ["greedy", "lpt", "ils"]
+seeds = 3
+
+[options.ils]
+max_iteration = 20
+
+[[families]]
+name = "bags"
+n_tasks = [8, 12]
+classes = [2, 4]
+tasks_per_vm = 4
+seed = [1, 2]
+
+[days]
+scenarios = ["hads/sc4", "vms/shocks"]
+policies = ["hads", "clairvoyant"]
+days = 6
+days_a_cell = 3
+"""
+TIMES = {"runtime_s", "cell_s"}
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def results(folder: Path) -> dict[str, dict[str, Any]]:
+    """Rows by their keys, without times; no key twice."""
+    found = rows(folder)
+    by_key = {row["cell"]: {name: value for name, value in row.items() if name not in TIMES} for row in found}
+    assert len(by_key) == len(found)
+    return by_key
+
+
+def test_cells_become_rows_and_a_report(tmp_path: Path) -> None:
+    asked = parse_specification(SMALL, "small")
+    progress = run_experiment(asked, tmp_path)
+    assert (progress.cells, progress.before, progress.done, progress.interrupted) == (40, 0, 40, False)
+    found = rows(tmp_path)
+    assert [(row["instance"], row["method"]) for row in found[:4]] == [
+        (instance, method) for instance in ("tiny/boot", "tiny/two-cores") for method in ("greedy", "lpt")
+    ]
+    assert {row["status"] for row in found[4:]} == {"replayed"}
+    assert sum(len(row["cost_usd"]) for row in found[4:]) == 4 * 3 * 5
+    made = {section.title: section.blocks for section in experiment_report(tmp_path, "1").sections}
+    [gaps] = made["Gaps"]
+    assert isinstance(gaps, Listing)
+    # The optimum of tiny/two-cores is 0.3, and the plan of the greedy 0.4.
+    assert gaps.table.rows[2][6] == "25.000"
+    policies = made["Policies"][0]
+    assert isinstance(policies, Listing)
+    late = {row[1]: row[7] for row in policies.table.rows}
+    assert late["clairvoyant"] == "-"
+    assert late["hads"].isdigit()
+    again = run_experiment(asked, tmp_path)
+    assert (again.before, again.done) == (40, 0)
+    assert rows(tmp_path) == found
+
+
+def test_days_of_a_cell_are_those_of_all_days(tmp_path: Path) -> None:
+    run_experiment(parse_specification(SMALL, "small"), tmp_path / "parts")
+    run_experiment(parse_specification(SMALL.replace("days_a_cell = 2", ""), "small"), tmp_path / "whole")
+    costs: dict[str, dict[Any, list[float]]] = {"parts": {}, "whole": {}}
+    for name, found in costs.items():
+        for row in sorted(rows(tmp_path / name), key=lambda row: row.get("first_day", 0)):
+            if "policy" in row:
+                found.setdefault((row["instance"], row["method"], row["policy"]), []).extend(row["cost_usd"])
+    assert costs["parts"] == costs["whole"]
+    assert all(len(each) == 5 for each in costs["whole"].values())
+
+
+def test_a_line_cut_in_the_middle_is_run_again(tmp_path: Path) -> None:
+    asked = parse_specification(SMALL, "small")
+    run_experiment(asked, tmp_path)
+    whole, data = results(tmp_path), (tmp_path / "rows.jsonl").read_bytes()
+    for kept in (0, 10, len(data) - 1, len(data) // 2, data.index(b"\n") + 1):
+        (tmp_path / "rows.jsonl").write_bytes(data[:kept])
+        assert run_experiment(asked, tmp_path).done > 0
+        assert results(tmp_path) == whole
+
+
+def test_an_experiment_may_grow_and_another_one_is_refused(tmp_path: Path) -> None:
+    text = 'instances = ["tiny/boot"]\nmethods = ["lpt"]\n'
+    run_experiment(parse_specification(text, "one"), tmp_path)
+    grown = parse_specification(text.replace('["lpt"]', '["lpt", "greedy"]'), "two")
+    progress = run_experiment(grown, tmp_path)
+    assert (progress.before, progress.done) == (1, 1)
+    with pytest.raises(SpotbagError, match="holds rows of another experiment"):
+        run_experiment(parse_specification(text, "one"), tmp_path)
+    assert len(rows(tmp_path)) == 2
+
+
+def test_two_processes_do_not_add_to_one_folder(tmp_path: Path) -> None:
+    with Folder(tmp_path), pytest.raises(SpotbagError, match="another process is running this experiment"):
+        Folder(tmp_path)
+    Folder(tmp_path).close()
+
+
+def test_what_fails_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text('{"format": "spotbag.instance/1"}', encoding="utf-8")
+    text = 'instances = ["broken.json", "tiny/boot"]\nmethods = ["lpt", "core-counts"]\n[days]\n'
+    text += 'scenarios = ["hads/sc1"]\npolicies = ["hads"]\ndays = 1\n'
+    run_experiment(parse_specification(text, "some"), tmp_path / "out", files_from=tmp_path)
+    found = {(row["instance"], row["method"], row.get("policy")): row for row in rows(tmp_path / "out")}
+    assert found["broken.json", "lpt", None]["status"] == "error"
+    assert "deadline_s" in found["broken.json", "lpt", None]["reason"]
+    assert found["broken.json", "lpt", "hads"]["status"] == "no-plan"
+    assert found["tiny/boot", "lpt", None]["status"] == "optimal"
+    assert experiment_report(tmp_path / "out", "1").sections
+
+
+def test_an_exception_of_a_method_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(source: Source) -> Any:
+        raise ZeroDivisionError("nothing to divide by")
+
+    monkeypatch.setattr(Source, "instance", fail)
+    run_experiment(parse_specification('instances = ["tiny/boot"]\nmethods = ["lpt"]\n', "one"), tmp_path)
+    [row] = rows(tmp_path)
+    assert (row["status"], row["reason"]) == ("error", "ZeroDivisionError: nothing to divide by")
+
+
+def test_keys_tell_cells_apart() -> None:
+    source = Source("bag", parameters={"n_tasks": 3})
+    plan = PlanCell(source, "lpt", 0, 1.0, 0.0, 1, (), True)
+    others = [
+        PlanCell(Source("bag", parameters={"n_tasks": 4}), "lpt", 0, 1.0, 0.0, 1, (), True),
+        PlanCell(Source("bag", text="{}"), "lpt", 0, 1.0, 0.0, 1, (), True),
+        PlanCell(source, "ils", 0, 1.0, 0.0, 1, (), True),
+        PlanCell(source, "lpt", 1, 1.0, 0.0, 1, (), True),
+        PlanCell(source, "lpt", 0, 2.0, 0.0, 1, (), True),
+        PlanCell(source, "lpt", 0, 1.0, 0.0, 1, (("trials", 3),), True),
+    ]
+    days = [DaysCell(plan, "a", "", "b", 0, first, n) for first, n in ((0, 1), (1, 1), (0, 2))]
+    keys = [cell.key for cell in (plan, *others, *days)]
+    assert len(set(keys)) == len(keys)
+    # A plan that is replayed is the same plan.
+    assert PlanCell(source, "lpt", 0, 1.0, 0.0, 1, (), False).key == plan.key
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("instances = [", "is not valid TOML"),
+        ('instances = ["tiny/none"]', "is no instance of the library"),
+        ('instances = ["tiny/boot"]\nmethods = ["gredy"]', "gredy"),
+        ('instance = ["tiny/boot"]', "instance"),
+        ('instances = ["tiny/boot"]\n[days]\nscenarios = ["hads/sc9"]\npolicies = ["hads"]', "sc9"),
+        ('instances = ["tiny/boot"]\n[days]\nscenarios = ["hads/sc1"]\npolicies = ["hds"]', "hds"),
+        ('instances = ["tiny/boot"]\n[options.lpt]\ntrials = 3', "of no method of this experiment"),
+        ("", "there is nothing to run"),
+        ('[[families]]\nname = "a"\nn_tasks = 3\nlimit = 1\ntasks_per_vm = 2', "give one of them"),
+    ],
+)
+def test_what_is_wrong_with_a_specification_is_said(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(SpotbagError, match=message):
+        parse_specification(text, "mine.toml").cells(tmp_path)
+
+
+def test_ready_experiments_can_be_read() -> None:
+    assert ready_names() == ["days", "gaps", "nightly", "papers", "scale"]
+    for name in ready_names():
+        asked, folder = read_specification(name)
+        assert asked.description
+        plans, days = asked.cells(folder)
+        assert bool(plans) != bool(asked.papers)
+        assert bool(days) == (name == "days")
+    with pytest.raises(InputError, match="none of the experiments that are ready"):
+        read_specification("gasp")
+
+
+def _folder(folder: Path, text: str, scale: float) -> Path:
+    run_experiment(parse_specification(text, "some"), folder)
+    changed = [json.dumps(_scaled(row, scale)) for row in rows(folder)]
+    (folder / "rows.jsonl").write_text("\n".join(changed) + "\n", encoding="utf-8")
+    return folder
+
+
+def _scaled(row: dict[str, Any], scale: float) -> dict[str, Any]:
+    if row["method"] == "lpt" and "objective" in row:
+        row["objective"] *= scale
+    if row.get("policy") == "hads":
+        row["cost_usd"] = [cost if cost is None else cost + scale - 1 for cost in row["cost_usd"]]
+    return row
+
+
+def test_two_experiments_are_compared(tmp_path: Path) -> None:
+    old = _folder(tmp_path / "old", SMALL, 1.0)
+    new = _folder(tmp_path / "new", SMALL.replace('"lpt"]', '"lpt", "ils"]'), 1.25)
+    found = compare_experiments(old, new)
+    by_method = {entry.method: entry for entry in found.methods}
+    assert (by_method["greedy"].better, by_method["greedy"].same, by_method["greedy"].worse) == (0, 2, 0)
+    assert (by_method["lpt"].worse, by_method["lpt"].objective_percent.mean) == (2, pytest.approx(25))
+    assert [round(change.percent, 6) for change in found.changes] == [25, 25]
+    costs = {(entry.replayed, entry.policy): entry.cost_usd.mean for entry in found.policies}
+    assert costs["tiny/boot, lpt, hads/sc4", "hads"] == pytest.approx(0.25)
+    assert costs["tiny/boot, lpt, hads/sc4", "static"] == 0
+    assert (found.only_before, found.only_after, found.settings) == (0, 20, ("methods",))
+
+
+# ------------------------------------------------------------------- what ends a run
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[str, Any]]]:
+    folder = tmp_path_factory.mktemp("experiment")
+    (folder / "many.toml").write_text(MANY, encoding="utf-8")
+    run_experiment(parse_specification(MANY, "many"), folder / "whole")
+    found = results(folder / "whole")
+    assert len(found) > 300
+    return folder / "many.toml", found
+
+
+def _begun(spec: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "spotbag", "experiment", "run", str(spec), "--out", str(out), *more]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _wait_for_lines(path: Path, n: int, running: subprocess.Popen[bytes]) -> None:
+    while running.poll() is None and (not path.is_file() or path.read_bytes().count(b"\n") < n):
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("experiments")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_nothing_is_lost_when_an_experiment_is_killed(
+    workers: int, undisturbed: tuple[Path, dict[str, dict[str, Any]]], tmp_path: Path
+) -> None:
+    spec, whole = undisturbed
+    path, draw = tmp_path / "rows.jsonl", random.Random(workers)
+    before = 0
+    for kill in range(3):
+        running = _begun(spec, tmp_path, "--workers", str(workers))
+        _wait_for_lines(path, before + draw.randrange(1, 60), running)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        kept = path.read_bytes()
+        assert kept.count(b"\n") > before
+        before = kept.count(b"\n")
+        if kill == 1:  # as if the machine had lost power amid a line
+            path.write_bytes(kept[: kept.rstrip(b"\n").rindex(b"\n") + 30])
+            before -= 1
+    assert before < len(whole)
+    assert _begun(spec, tmp_path, "--workers", str(workers)).wait() == 0
+    assert results(tmp_path) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("experiments")
+def test_rows_of_two_processes_are_those_of_one(
+    undisturbed: tuple[Path, dict[str, dict[str, Any]]], tmp_path: Path
+) -> None:
+    spec, whole = undisturbed
+    asked, folder = read_specification(str(spec))
+    run_experiment(asked, tmp_path, files_from=folder, workers=2)
+    assert results(tmp_path) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("experiments")
+def test_rows_of_a_cluster_that_loses_a_worker_are_those_of_one_process(
+    undisturbed: tuple[Path, dict[str, dict[str, Any]]], tmp_path: Path
+) -> None:
+    from distributed import Client, LocalCluster
+
+    spec, whole = undisturbed
+    asked: Specification = read_specification(str(spec))[0]
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        pids = list(client.run(os.getpid).values())
+        done = threading.Event()
+
+        def count(name: str) -> None:
+            if not done.is_set() and len(rows(tmp_path)) > 40:
+                done.set()
+                os.kill(pids[0], signal.SIGKILL)
+
+        run_experiment(asked, tmp_path, workers=client, on_cell=count)
+    assert done.is_set()
+    assert results(tmp_path) == whole
