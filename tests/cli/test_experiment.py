@@ -17,6 +17,9 @@ def test_commands_of_experiments(shell: Shell, tmp_path: Path, monkeypatch: pyte
         made = shell.json("experiment", "run", "mine.toml", "--out", folder)
         assert (made["cells"], made["run"], made["interrupted"]) == (1, 1, False)
     assert shell.json("experiment", "compare", "one", "two")["methods"][0]["same"] == 1
+    [result] = shell.json("experiment", "results", "one")["results"]
+    assert (result["plans"], result["status"], result["gap"]) == (1, "optimal", pytest.approx(0, abs=1e-9))
+    assert "tiny/boot" in shell.run("experiment", "results", "one")
     assert {entry["name"] for entry in shell.json("experiment", "list")["experiments"]} == set(ready_names())
 
 

@@ -23,6 +23,10 @@ _PRINTED = {
     "replay": "replay tiny/two-cores --plan plan.json --runs 2 -p static,clairvoyant",
     "replay-day": "replay tiny/two-cores --plan plan.json --day 0 -p static",
     "no-plan": "replay tiny/credits -m greedy",
+    "experiment-run": "experiment run mine.toml --out mine",
+    "experiment-results": "experiment results mine",
+    "experiment-compare": "experiment compare mine mine",
+    "experiment-list": "experiment list",
     "size": "size tiny/two-jobs",
     "stream-runs": "stream tiny/two-jobs --once",
     "stream-list": "stream --list",
@@ -50,6 +54,7 @@ def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
     (shell.folder / "own.json").write_text(json.dumps(BAG_WITH_COMMANDS))
     shell.run("solve", "own.json", "-m", "greedy", "--out", "own-plan.json")
     (shell.folder / "state.json").write_text('{"format": "spotbag.state/1", "instance": "tiny/two-cores"}')
+    (shell.folder / "mine.toml").write_text('instances = ["tiny/boot"]\nmethods = ["lpt"]\n')
     begin = {"at": 0, "event": "begin", "format": "spotbag.log/1", "vm": "two-spot-1"}
     (shell.folder / "own.jsonl").write_text(json.dumps(begin))
     assert set(_PRINTED) | {"published-comparison"} == {*OUTPUTS, "schedule"}

@@ -9,6 +9,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ CLAIRVOYANT = "clairvoyant"
 """No policy, but the lower bound of each day."""
 _KEPT = 4
 _LEAST_VMS = 1
+_KB_A_MB = 1024
 
 
 def _key(identity: Mapping[str, Any]) -> str:
@@ -136,6 +138,7 @@ class PlanCell:
         """Make the run; None if it was interrupted."""
         start = time.perf_counter()
         plan, n_tasks = None, None
+        _forget_peak()
         try:
             instance = self.source.instance()
             n_tasks = instance.n_tasks
@@ -153,7 +156,7 @@ class PlanCell:
             values |= {"status": "error", "reason": _reason(error)}
         values.pop("interrupted", None)
         parameters = {} if self.source.parameters is None else {"parameters": dict(self.source.parameters)}
-        taken = {"n_tasks": n_tasks, "cell_s": round(time.perf_counter() - start, 6)}
+        taken = {"n_tasks": n_tasks, "cell_s": round(time.perf_counter() - start, 6), "peak_memory_mb": _peak_mb()}
         return Finished(
             self.key, {"cell": self.key, **values, **self.settings, **parameters, **taken, **_where()}, plan
         )
@@ -277,6 +280,21 @@ def _reason(error: Exception) -> str:
     if isinstance(error, SpotbagError):
         return str(error)
     return f"{type(error).__name__}: {error}"
+
+
+def _forget_peak() -> None:
+    """Have Linux measure the most memory of this process from now on; elsewhere it is not measured."""
+    with suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+
+
+def _peak_mb() -> float | None:
+    """Return the most memory that this process has had since `_forget_peak`."""
+    with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as file:
+        for line in file:
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / _KB_A_MB, 1)
+    return None
 
 
 @functools.cache

@@ -188,6 +188,52 @@ def show_command(
     print(ready_text(name), end="")
 
 
+@app.command("results", epilog="Example:  spotbag experiment results gaps")
+def results_command(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Of an experiment.", show_default=False)],
+    as_json: JsonOption = False,
+) -> None:
+    """Show what the runs of an experiment have come to so far, by instance and method.
+
+    Gaps are to the best bound of all runs on the instance. 'spotbag report' shows more, policies included.
+    """
+    from dataclasses import asdict
+
+    from ..benchmarks.bags.experiments.results import experiment_results
+    from ..core.tables import Column, Table
+    from .tables import print_table
+
+    found = experiment_results(folder)
+    if as_json:
+        print_json("experiment-results", {"results": [asdict(entry) for entry in found]})
+        return
+    if not found:
+        print(f"{folder}: no run has ended yet")
+        return
+    columns = [Column("instance"), Column("tasks", True), Column("method"), Column("plans", True), Column("status")]
+    columns += [Column("objective", True), Column("gap (% of the plan)", True)]
+    columns += [Column("time (s)", True, measured=True), Column("memory (MB)", True, measured=True)]
+    rows = [
+        [
+            entry.instance,
+            _or_dash(entry.n_tasks, 0),
+            entry.method,
+            f"{entry.plans} of {entry.runs}",
+            entry.status,
+            _or_dash(entry.objective, 6),
+            _or_dash(None if entry.gap is None else 100 * entry.gap, 3),
+            _or_dash(entry.runtime_s, 3),
+            _or_dash(entry.peak_memory_mb, 0),
+        ]
+        for entry in found
+    ]
+    print_table(Table(columns, rows))
+
+
+def _or_dash(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
 @app.command("compare", epilog="Example:  spotbag experiment compare last-week today")
 def compare_command(
     old: Annotated[str, typer.Argument(metavar="OLD", help="Folder of an experiment.", show_default=False)],

@@ -535,6 +535,28 @@ class ExperimentList(_Output):
     experiments: tuple[ReadyExperiment, ...]
 
 
+class MethodRuns(_Output):
+    """The runs of a method on an instance."""
+
+    instance: str
+    method: str
+    n_tasks: int | None
+    runs: int
+    plans: int
+    status: str
+    objective: float | None
+    gap: float | None
+    runtime_s: float | None
+    peak_memory_mb: float | None
+
+
+class ExperimentResults(_Output):
+    """``spotbag experiment results``."""
+
+    format: Literal["spotbag.experiment-results/1"]
+    results: tuple[MethodRuns, ...]
+
+
 class StatusChange(_Output):
     """How many runs had another status before."""
 
@@ -1013,9 +1035,9 @@ OUTPUTS: dict[str, type[BaseModel]] = {
     format_of(output).removeprefix("spotbag.").partition("/")[0]: output
     for output in (
         Solve, Replan, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay,
-        NoPlan, ExperimentRun, ExperimentList, ExperimentCompare, Size, Stream, StreamList, Platform, PlatformList,
-        Show, Methods, Policies, PublishedComparison, InstanceList, Types, Clouds, Export, ImportLog, Written,
-        Schemas, Error,
+        NoPlan, ExperimentRun, ExperimentList, ExperimentResults, ExperimentCompare, Size, Stream, StreamList, Platform,
+        PlatformList, Show, Methods, Policies, PublishedComparison, InstanceList, Types, Clouds, Export, ImportLog,
+        Written, Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""

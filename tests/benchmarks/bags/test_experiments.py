@@ -61,7 +61,7 @@ policies = ["hads", "clairvoyant"]
 days = 6
 days_a_cell = 3
 """
-TIMES = {"runtime_s", "cell_s"}
+TIMES = {"runtime_s", "cell_s", "peak_memory_mb"}
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

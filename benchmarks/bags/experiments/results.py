@@ -1,0 +1,111 @@
+"""What the runs of an experiment have come to so far: objective, gap, time and memory, by instance and method."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean
+
+import msgspec
+
+from ....solvers.bags.result import relative_gap
+from .rows import read_about, read_rows
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """What is read of a row."""
+
+    instance: str
+    method: str = ""
+    policy: str = ""
+    status: str = ""
+    objective: float | None = None
+    bound: float | None = None
+    runtime_s: float | None = None
+    n_tasks: int | None = None
+    peak_memory_mb: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The runs of a method on an instance.
+
+    Attributes
+    ----------
+    instance, method : str
+        Of the runs.
+    n_tasks : int or None
+        Of the instance, if it could be made.
+    runs, plans : int
+        How many runs there are, and how many found a plan.
+    status : str
+        Of the first run.
+    objective : float or None
+        Mean over the plans.
+    gap : float or None
+        Mean gap of the plans to the best bound of all runs on the instance, relative to the plan.
+    runtime_s, peak_memory_mb : float or None
+        Means over the runs; the memory is the most that the process had.
+    """
+
+    instance: str
+    method: str
+    n_tasks: int | None
+    runs: int
+    plans: int
+    status: str
+    objective: float | None
+    gap: float | None
+    runtime_s: float | None
+    peak_memory_mb: float | None
+
+
+def experiment_results(folder: str | os.PathLike[str]) -> list[RunResult]:
+    """Return what the runs of an experiment have come to, in their order.
+
+    Parameters
+    ----------
+    folder : path
+        Of the experiment; it may still be running.
+
+    Raises
+    ------
+    InputError
+        If it holds no experiment, or lines that are not rows.
+    """
+    read_about(folder)
+    groups: dict[tuple[str, str], list[_Row]] = {}
+    bounds: dict[str, float] = {}
+    order: dict[str, None] = {}
+    for _, row in read_rows(folder, _Row):
+        if row.policy:
+            continue
+        groups.setdefault((row.instance, row.method), []).append(row)
+        order.setdefault(row.instance)
+        bounds[row.instance] = max(bounds.get(row.instance, -math.inf), -math.inf if row.bound is None else row.bound)
+    places = {instance: place for place, instance in enumerate(order)}
+    ordered = sorted(groups.items(), key=lambda item: places[item[0][0]])
+    return [_result(instance, method, rows, bounds[instance]) for (instance, method), rows in ordered]
+
+
+def _result(instance: str, method: str, rows: list[_Row], bound: float) -> RunResult:
+    objectives = [row.objective for row in rows if row.objective is not None]
+    return RunResult(
+        instance=instance,
+        method=method,
+        n_tasks=rows[0].n_tasks,
+        runs=len(rows),
+        plans=len(objectives),
+        status=rows[0].status,
+        objective=_mean(objectives),
+        gap=_mean([relative_gap(objective, bound) for objective in objectives]) if math.isfinite(bound) else None,
+        runtime_s=_mean([row.runtime_s for row in rows]),
+        peak_memory_mb=_mean([row.peak_memory_mb for row in rows]),
+    )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
