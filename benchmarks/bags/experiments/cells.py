@@ -20,7 +20,8 @@ from ....instances.bags.generator import generate_instance
 from ....instances.bags.scenarios import find_scenario
 from ....instances.instance import Instance
 from ....instances.library import library_instance
-from ....replay.bags.runs import replay_days
+from ....replay.bags.policies import KIND
+from ....replay.bags.runs import chosen_cloud, outcomes_of, replay_days
 from ....schedules.schedule import Schedule
 from ....schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from ..comparison import Case, as_object, run_planned
@@ -30,6 +31,7 @@ CLAIRVOYANT = "clairvoyant"
 """No policy, but the lower bound of each day."""
 _KEPT = 4
 _LEAST_VMS = 1
+_MANY_REPLAYS = 10**9
 _KB_A_MB = 1024
 
 
@@ -226,6 +228,15 @@ class DaysCell:
             values = {"status": "error", "reason": _reason(error)}
         seconds = round(time.perf_counter() - start, 6)
         return Finished(self.key, {**about, **self._asked, **values, "cell_s": seconds, **_where()}, None)
+
+    def compile(self, plan: str) -> None:
+        """Compile the loops of replays, for cells that are each too short for that; policies without any need none."""
+        schedule = _planned(self.plan.source, plan)
+        scenario = find_scenario(self.scenario)
+        cloud = chosen_cloud(self.cloud or None, schedule.instance, scenario)
+        [make] = KIND.several([self.policy], 0)
+        for _ in outcomes_of(schedule, make, scenario, range(1), self.seed, cloud, planned=_MANY_REPLAYS):
+            pass
 
     def _days(self, schedule: Schedule) -> dict[str, Any] | None:
         bounds = self.policy == CLAIRVOYANT

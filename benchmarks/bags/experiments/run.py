@@ -6,6 +6,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -15,13 +16,15 @@ from ....core.limits import LimitReached, Stop, stop_point
 from ....core.processes import interruptible
 from ....core.workers import Workers, by_workers, in_this_process
 from ....solvers.bags.warm_up import warm_up
-from .cells import DaysCell, Finished, PlanCell
+from .cells import CLAIRVOYANT, DaysCell, Finished, PlanCell
 from .rows import VERSION, Folder
 from .specification import Specification
 
 BATCH_S = 0.25
 """Cells are handed to other processes by so many seconds of work, as far as their time is known."""
 _MOST_OF_BATCH = 256
+_COMPILES_FROM = 20_000
+"""Replays from which on their loops are compiled first: that takes half a minute, once on a machine."""
 
 _Job: TypeAlias = "tuple[PlanCell | DaysCell, str | None]"
 """A cell, and the plan that it is about."""
@@ -110,6 +113,7 @@ def run_experiment(
                 _warm_up(asked, workers)
                 for part in (plans, days):
                     left = [cell for cell in part if cell.key not in finished]
+                    _compile(left, place)
                     for cell, result in runner.run(left, place):
                         if result.plan is not None:
                             place.keep_plan(result.key, result.plan)
@@ -128,6 +132,17 @@ def _warm_up(asked: Specification, workers: Workers) -> None:
     """Compile before other processes do so all at once."""
     if isinstance(workers, int) and workers > 1:
         warm_up(asked.methods)
+
+
+def _compile(cells: Sequence[PlanCell | DaysCell], place: Folder) -> None:
+    """Compile the loops of replays before there are many of them: each cell alone would do without."""
+    days = [cell for cell in cells if isinstance(cell, DaysCell) and cell.policy != CLAIRVOYANT]
+    if sum(cell.n_days for cell in days) < _COMPILES_FROM:
+        return
+    for cell, plan in _with_plans({cell.policy: cell for cell in days}.values(), place):
+        if isinstance(cell, DaysCell) and plan is not None:
+            with suppress(SpotbagError):  # what is wrong with it is a row
+                cell.compile(plan)
 
 
 class _Runner:

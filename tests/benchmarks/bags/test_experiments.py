@@ -291,6 +291,16 @@ def test_nothing_is_lost_when_an_experiment_is_killed(
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("experiments")
+def test_rows_of_compiled_replays_are_those_of_others(
+    undisturbed: tuple[Path, dict[str, dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spotbag.benchmarks.bags.experiments.run._COMPILES_FROM", 1)
+    run_experiment(parse_specification(MANY, "many"), tmp_path)
+    assert results(tmp_path) == undisturbed[1]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("experiments")
 def test_rows_of_two_processes_are_those_of_one(
     undisturbed: tuple[Path, dict[str, dict[str, Any]]], tmp_path: Path
 ) -> None:
