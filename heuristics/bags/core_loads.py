@@ -172,7 +172,7 @@ class CoreLoads:
         return core, self.core_tasks[core, np.arange(len(core)) - first[core]]
 
 
-def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
+def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, filled: float = 1.0) -> CoreLoads | None:
     """Make a first state by the prices of the bound.
 
     Tasks that have most to lose go first, to their cheapest offer that still has room until the end of the divisible
@@ -186,6 +186,9 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
         Of the instance.
     spare_vms : int
         Empty VMs of each offer that the search may open.
+    filled : float
+        Share of the time of an offer that is given to tasks, where that ends with D_spot or with the deadline: whole
+        tasks never fill cores to the last second.
 
     Returns
     -------
@@ -201,7 +204,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> C
     vms = _rentable(instance, bound.offers)
     vcpus = np.array([offer.vcpus for offer in offers])
     limits = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
-    level = np.maximum(np.minimum(bound.end_s, limits), 1.0)
+    level = np.maximum(np.minimum(bound.end_s, limits * filled), 1.0)
     room = vms * vcpus * level + _room_of_machines(instance, bound.offers, instance.boot_overhead_s + level)
     column = _columns(bound.task_price(instance), table, groups, room)
     seconds = table[groups, column]

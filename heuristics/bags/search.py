@@ -50,6 +50,13 @@ _ASSIGNMENT_PLAN = (2.0, 30.0, 100.0, 10.0, 1.0)
 # (of makespan and of all VMs' mean price).
 _FEW_TASKS_PLAN = ((False, 2.0), (True, 2.0), (False, 20.0), (True, 20.0), (True, 100.0), (True, 5.0), (True, 0.5))
 _MANY_TASKS_PLAN = ((False, 0.15),)
+_HOTTEST_WITH_ROOM = 1.0
+"""First temperature of the run from a start that leaves room, where cores are wanted to the last second."""
+
+_FILLED_PERCENT = (75, 100)
+_MOST_LATE, _MOST_LATE_A_MOVE = 4e-3, 1e-6
+"""Share of the load that may be late at the start, which the annealing puts right: with fewer moves a task, less."""
+_MOVES_WITH_ROOM, _MOST_TASKS_WITH_ROOM = 8_000_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +178,13 @@ def _search_core_loads(instance: Instance, bound: DivisibleBound, options: Searc
     few = instance.n_tasks <= _FEW_TASKS
     plan = _FEW_TASKS_PLAN if few else _MANY_TASKS_PLAN
     spare = 1 if instance.n_tasks < 20_000 else 0
+    if not few:
+        more = options.moves is None and instance.n_tasks <= _MOST_TASKS_WITH_ROOM
+        moves = _MOVES_WITH_ROOM if more else options.moves or _default_moves(instance.n_tasks)
+        roomy = _roomy_start(instance, bound, spare, moves)
+        if roomy is not None:
+            _anneal(roomy, SearchOptions(moves), found, 0, 1, _HOTTEST_WITH_ROOM)
+            return
     for number, (from_best, hottest) in enumerate(plan):
         state: CoreLoads | None
         if from_best and found.best is not None:
@@ -180,6 +194,33 @@ def _search_core_loads(instance: Instance, bound: DivisibleBound, options: Searc
         if state is None:
             return
         _anneal(state, options, found, number, len(plan), hottest)
+
+
+def _roomy_start(instance: Instance, bound: DivisibleBound, spare: int, moves: int) -> CoreLoads | None:
+    """Return a first state that leaves as much room as it takes for few tasks to be late; None if that takes none.
+
+    Where limits bind, the prices of the bound fill the cores of cheap offers to the last second, which whole tasks
+    cannot; of a bag of many tasks, the annealing would not find its way to a plan from there.
+    """
+    most = min(_MOST_LATE, _MOST_LATE_A_MOVE * moves / instance.n_tasks)
+    full = priced_start(instance, bound, spare)
+    if full is None or _late_share(full) <= most:
+        return None
+    found, low, high = None, *_FILLED_PERCENT
+    while high - low > 1:  # by bisection: more room, less that is late
+        checkpoint()
+        middle = (low + high) // 2
+        state = priced_start(instance, bound, spare, filled=middle / 100)
+        if state is not None and _late_share(state) <= most:
+            found, low = state, middle
+        else:
+            high = middle
+    return found
+
+
+def _late_share(state: CoreLoads) -> float:
+    """Seconds by which VMs end too late, of the seconds of all."""
+    return float(np.maximum(0, state.vm_end - state.vm_limit).sum()) / max(int(state.vm_end.sum()), 1)
 
 
 def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int, of: int, hottest: float) -> None:

@@ -26,7 +26,7 @@ from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_st
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
 from spotbag.heuristics.bags.lpt import LptOptions, _Lpt, lpt
-from spotbag.heuristics.bags.search import SearchOptions, search
+from spotbag.heuristics.bags.search import SearchOptions, _late_share, _roomy_start, search
 from spotbag.heuristics.bags.timeline_kernel import Vms, set_ends
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
@@ -409,3 +409,36 @@ def test_a_plan_from_a_state_is_found_where_d_spot_is_early() -> None:
     result = solve(rest.replace(d_spot_s=100), "search", options={"moves": 500}, survive="none")
     assert result.schedule is not None
     assert check(result.instance, result.schedule).feasible
+
+
+def _wanted_to_the_last_second(**more: Any) -> Instance:
+    """A bag that fills all cheap VMs until D_spot, and some on demand."""
+    return generate_instance(
+        500, distinct=True, limit=10, max_on_demand=10**6, d_spot_fraction=0.8, goal="cheapest", seed=41, **more
+    )
+
+
+def test_a_start_leaves_room_where_cores_are_wanted_to_the_last_second() -> None:
+    instance = _wanted_to_the_last_second()
+    bound = divisible_bound(instance)
+    full = priced_start(instance, bound, 1)
+    assert full is not None
+    assert _late_share(full) > 0.004
+    roomy = _roomy_start(instance, bound, 1, 8_000_000)
+    assert roomy is not None
+    assert _late_share(roomy) <= 0.004
+    fewer_moves = _roomy_start(instance, bound, 1, 50_000)
+    assert fewer_moves is not None
+    assert _late_share(fewer_moves) <= 0.0001
+    # Where the prices leave room themselves, the start is theirs.
+    loose = generate_instance(500, distinct=True, limit=10, d_spot_fraction=0.8, goal="balanced", seed=41)
+    assert _roomy_start(loose, divisible_bound(loose), 1, 8_000_000) is None
+
+
+@pytest.mark.slow
+def test_the_search_finds_plans_where_cores_are_wanted_to_the_last_second() -> None:
+    """The annealing ended late from a start that filled cores, and the plan was that of the greedy, 1.75 % above."""
+    result = solve(_wanted_to_the_last_second(), "search", survive="none")
+    assert result.objective is not None
+    assert result.bound is not None
+    assert result.objective < 1.01 * result.bound
