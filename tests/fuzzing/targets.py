@@ -1183,6 +1183,7 @@ _COMMANDS = (
     "solve", "replan", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
     "policies", "schema", "report", "export", "import-log", "best-known", "instance generate", "instance import hads",
     "instance import csv", "instance import swf", "instance import gwf",
+    "experiment run", "experiment results", "experiment compare", "experiment list", "experiment show",
     "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
 assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench"} == set(_MODULES)
@@ -1251,6 +1252,15 @@ def _arguments(case: Case, name: str) -> list[str]:
         return [bag(), "-m", "greedy", "--runs", "1", *days]
     if name == "audit":
         return [_damaged_lines(case, "trace.jsonl", rng.choice(traces()["bags"]))]
+    if name == "experiment run":
+        spec = 'instances = ["tiny/boot"]\nmethods = ["lpt", "greedy"]\ndescription = "some"\n'
+        return [case.write("mine.toml", _damaged(case, spec)), "--out", str(case.folder / "made")]
+    if name in ("experiment results", "experiment compare"):
+        case.document("experiment.json", [{"format": "spotbag.experiment/1", "spec": {"description": "some"}}])
+        _damaged_lines(case, "rows.jsonl", EXPERIMENT_ROWS)
+        return [str(case.folder)] * (2 if name == "experiment compare" else 1)
+    if name == "experiment show":
+        return [rng.choice(("gaps", "scale", *_TEXTS))]
     if name == "report":
         of = rng.choice(("plan", "trace", "experiment"))
         what = plan() if of == "plan" else _damaged_lines(case, "trace.jsonl", rng.choice(traces()["bags"]))

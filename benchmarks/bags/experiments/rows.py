@@ -89,7 +89,7 @@ class Folder:
         for number, line in enumerate(self._file, 1):
             try:
                 row = decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(str(self.path / ROWS), [Issue(f"line {number}", f"is not a row: {error}")]) from None
             found[row.cell] = row.version
         self._file.seek(0, os.SEEK_END)
@@ -180,7 +180,7 @@ def read_rows(folder: str | os.PathLike[str], kind: type[Any]) -> Iterator[tuple
                     return
                 try:
                     yield number, decode(line)
-                except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                     raise not_a_row(folder, number, error) from None
     except OSError as error:
         raise input_error(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
