@@ -47,6 +47,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
 
 
+def usable_cores() -> int:
+    """How many cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def interrupt(number: int, frame: FrameType | None) -> None:
     """Handle a signal outside long work: count it, and raise KeyboardInterrupt."""
     _received.append(number)

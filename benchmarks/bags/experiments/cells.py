@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import platform
 import time
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 from ....core.errors import SpotbagError
 from ....core.limits import LimitReached
+from ....core.processes import usable_cores
 from ....heuristics.bags.d_spot import with_d_spot
 from ....instances.bags.generator import generate_instance
 from ....instances.bags.scenarios import find_scenario
@@ -25,10 +25,8 @@ from ....replay.bags.runs import chosen_cloud, outcomes_of, replay_days
 from ....schedules.schedule import Schedule
 from ....schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from ..comparison import Case, as_object, run_planned
-from .rows import VERSION
+from .rows import CLAIRVOYANT, VERSION
 
-CLAIRVOYANT = "clairvoyant"
-"""No policy, but the lower bound of each day."""
 _KEPT = 4
 _LEAST_VMS = 1
 _MANY_REPLAYS = 10**9
@@ -254,7 +252,7 @@ class DaysCell:
         if days.interrupted:
             return None
         outcomes = () if bounds else days.outcomes[0]
-        costs = list(days.bounds_usd) if bounds else [_rounded(day.cost_usd, day.makespan_s) for day in outcomes]
+        costs = list(days.bounds_usd) if bounds else [_cost_if_done(day.cost_usd, day.makespan_s) for day in outcomes]
         makespans = [None] * len(costs) if bounds else [day.makespan_s for day in outcomes]
         return {
             "status": "replayed",
@@ -275,7 +273,7 @@ class Finished:
     plan: str | None
 
 
-def _rounded(cost: float, makespan: float | None) -> float | None:
+def _cost_if_done(cost: float, makespan: float | None) -> float | None:
     """Return the cost of a day; none where tasks are left unfinished."""
     return None if makespan is None else cost
 
@@ -311,6 +309,5 @@ def _peak_mb() -> float | None:
 @functools.cache
 def _where() -> dict[str, str]:
     """Return with what, and on what kind of machine, cells are run; no name of a host."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    about = f"{platform.system()} {platform.machine()}, {cores} cores, Python {platform.python_version()}"
+    about = f"{platform.system()} {platform.machine()}, {usable_cores()} cores, Python {platform.python_version()}"
     return {"version": VERSION, "machine": about}

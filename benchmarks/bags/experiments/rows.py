@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import msgspec
 
@@ -18,6 +18,8 @@ from ....core.text_files import read_text, write_text
 EXPERIMENT_FORMAT = "spotbag.experiment/1"
 ABOUT, ROWS, PLANS = "experiment.json", "rows.jsonl", "plans"
 VERSION = version("spotbag")
+CLAIRVOYANT = "clairvoyant"
+"""In place of a policy: the lower bound of each day."""
 
 
 class _Keyed(msgspec.Struct, frozen=True):
@@ -83,15 +85,8 @@ class Folder:
 
     def finished(self) -> dict[str, str]:
         """Return the keys of all cells that have a row, and the version that made it."""
-        decode = msgspec.json.Decoder(_Keyed).decode
-        found: dict[str, str] = {}
         self._file.seek(0)
-        for number, line in enumerate(self._file, 1):
-            try:
-                row = decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise InputError(str(self.path / ROWS), [Issue(f"line {number}", f"is not a row: {error}")]) from None
-            found[row.cell] = row.version
+        found = {row.cell: row.version for _, row in _rows_in(self._file, _Keyed, self.path)}
         self._file.seek(0, os.SEEK_END)
         return found
 
@@ -127,7 +122,7 @@ class Folder:
         """Let others add to it."""
         self._file.close()
 
-    def __enter__(self) -> Folder:
+    def __enter__(self) -> Self:
         """Return itself."""
         return self
 
@@ -172,18 +167,23 @@ def read_rows(folder: str | os.PathLike[str], kind: type[Any]) -> Iterator[tuple
         If a line is not a row.
     """
     path = Path(folder) / ROWS
-    decode = msgspec.json.Decoder(kind).decode
     try:
         with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    return
-                try:
-                    yield number, decode(line)
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                    raise not_a_row(folder, number, error) from None
+            yield from _rows_in(file, kind, folder)
     except OSError as error:
         raise input_error(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def _rows_in(lines: Iterable[bytes], kind: type[Any], folder: str | os.PathLike[str]) -> Iterator[tuple[int, Any]]:
+    """Read lines up to one that was cut."""
+    decode = msgspec.json.Decoder(kind).decode
+    for number, line in enumerate(lines, 1):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            yield number, decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise not_a_row(folder, number, error) from None
 
 
 def not_a_row(folder: str | os.PathLike[str], number: int, error: Exception) -> InputError:

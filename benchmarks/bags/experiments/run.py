@@ -16,8 +16,8 @@ from ....core.limits import LimitReached, Stop, stop_point
 from ....core.processes import interruptible
 from ....core.workers import Workers, by_workers, in_this_process
 from ....solvers.bags.warm_up import warm_up
-from .cells import CLAIRVOYANT, DaysCell, Finished, PlanCell
-from .rows import VERSION, Folder
+from .cells import DaysCell, Finished, PlanCell
+from .rows import CLAIRVOYANT, VERSION, Folder
 from .specification import Specification
 
 BATCH_S = 0.25

@@ -22,7 +22,8 @@ from ....instances.clouds import find_cloud
 from ....instances.library import library_names
 from ....replay.bags.policies import KIND
 from ....solvers.bags.methods import find_method, make_options
-from .cells import CLAIRVOYANT, DaysCell, PlanCell, Source
+from .cells import DaysCell, PlanCell, Source
+from .rows import CLAIRVOYANT
 
 ENDING = ".toml"
 PaperName: TypeAlias = Literal["hads", "burst-hads", "thai", "a2ha", "caron"]

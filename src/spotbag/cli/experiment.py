@@ -18,6 +18,7 @@ from .run_options import DaskOption, WorkersOption, workers_of
 if TYPE_CHECKING:
     from ..benchmarks.bags.experiments.run import Progress
     from ..benchmarks.bags.experiments.specification import Specification
+    from ..core.tables import Column
     from ..core.workers import Workers
 
 app = typer.Typer(
@@ -87,7 +88,9 @@ def run_command(
 
 def _oversubscribed(workers: Workers, threads: int) -> list[str]:
     """Warn of more threads than there are cores: times then say little."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    from ..core.processes import usable_cores
+
+    cores = usable_cores()
     if not isinstance(workers, int) or workers * threads <= cores:
         return []
     return [
@@ -303,9 +306,9 @@ def _print_differences(found: Any) -> None:
         print("they have no cell in common")
     if found.methods:
         print("Methods: change in percent, over instances; objective below 0 and bound above 0 are better")
-        columns = [Column("method"), *(Column(text, True) for text in ("runs", "better", "same", "worse"))]
-        columns += [Column("objective (%)", True), Column("bound (%)", True), Column("time (%)", True, measured=True)]
-        columns += [Column("statuses that changed")]
+        columns = [Column("method")]
+        columns += _numbers("runs", "better", "same", "worse", "objective (%)", "bound (%)")
+        columns += [Column("time (%)", True, measured=True), Column("statuses that changed")]
         rows = [
             [
                 entry.method,
@@ -320,8 +323,7 @@ def _print_differences(found: Any) -> None:
         print_table(Table(columns, rows))
     if found.changes:
         print(f"Runs that changed most, of {len(found.changes):,}:")
-        columns = [Column("instance"), Column("method"), Column("seed", True), Column("before", True)]
-        columns += [Column("after", True), Column("change (%)", True)]
+        columns = [Column("instance"), Column("method"), *_numbers("seed", "before", "after", "change (%)")]
         rows = [
             [
                 entry.instance,
@@ -336,8 +338,8 @@ def _print_differences(found: Any) -> None:
         print_table(Table(columns, rows))
     if found.policies:
         print("Policies: change of the cost of a day, on the same days; below 0 is better")
-        columns = [Column("replayed"), Column("policy"), Column("days", True), Column("cost before ($)", True)]
-        columns += [Column("change ($)", True), Column("days too late", True)]
+        columns = [Column("replayed"), Column("policy")]
+        columns += _numbers("days", "cost before ($)", "change ($)", "days too late")
         rows = [
             [
                 entry.replayed,
@@ -350,6 +352,13 @@ def _print_differences(found: Any) -> None:
             for entry in found.policies
         ]
         print_table(Table(columns, rows))
+
+
+def _numbers(*headings: str) -> list[Column]:
+    """Return columns of numbers."""
+    from ..core.tables import Column
+
+    return [Column(heading, True) for heading in headings]
 
 
 def _shown(found: Any, digits: int, sign: bool = True) -> str:
