@@ -271,21 +271,30 @@ def _options_by_method(methods: Sequence[str], options: Mapping[str, Any]) -> di
     return chosen
 
 
-def run_case(case: Case, time_limit_s: float | None = None, *, target_gap: float = 0.0, threads: int = 1) -> Row:
+def run_case(
+    case: Case,
+    time_limit_s: float | None = None,
+    *,
+    target_gap: float = 0.0,
+    threads: int = 1,
+    on_result: Callable[[Result], None] | None = None,
+) -> Row:
     """Make one run; what goes wrong with the method becomes a row as well.
+
+    Parameters
+    ----------
+    case : Case
+        Which run.
+    time_limit_s, target_gap, threads
+        See `spotbag.solve`.
+    on_result : callable, optional
+        Called with the result, if there is one.
 
     Raises
     ------
     LimitReached
         If it is asked to stop before the run has begun.
     """
-    return run_planned(case, time_limit_s, target_gap=target_gap, threads=threads)[0]
-
-
-def run_planned(
-    case: Case, time_limit_s: float | None = None, *, target_gap: float = 0.0, threads: int = 1
-) -> tuple[Row, Result | None]:
-    """Make one run, as `run_case`; return its result as well, if there is one."""
     warm_up([case.method])  # it is no part of the time of a run
     stop_point()
     try:
@@ -299,11 +308,13 @@ def run_planned(
             threads=threads,
         )
     except ModelRefusal as refusal:
-        return Row(case.label, case.method, case.seed, "refused", reason=str(refusal)), None
+        return Row(case.label, case.method, case.seed, "refused", reason=str(refusal))
     except SpotbagError as error:
-        return Row(case.label, case.method, case.seed, "error", reason=str(error)), None
+        return Row(case.label, case.method, case.seed, "error", reason=str(error))
+    if on_result is not None:
+        on_result(result)
     plan = result.schedule
-    row = Row(
+    return Row(
         case.label,
         case.method,
         case.seed,
@@ -318,7 +329,6 @@ def run_planned(
         None if result.survival is None else result.survival.verdict,
         result.warnings,
     )
-    return row, result
 
 
 def run_cases(

@@ -16,7 +16,8 @@ from ....core.limits import LimitReached, Stop, stop_point
 from ....core.processes import interruptible
 from ....core.workers import Workers, by_workers, in_this_process
 from ....solvers.bags.warm_up import warm_up
-from .cells import DaysCell, Finished, PlanCell
+from .cells import Finished, PlanCell
+from .days import DaysBlock, DaysCell, blocks_of
 from .rows import CLAIRVOYANT, VERSION, Folder
 from .specification import Specification
 
@@ -26,8 +27,11 @@ _MOST_OF_BATCH = 256
 _COMPILES_FROM = 20_000
 """Replays from which on their loops are compiled first: that takes half a minute, once on a machine."""
 
-_Job: TypeAlias = "tuple[PlanCell | DaysCell, str | None]"
-"""A cell, and the plan that it is about."""
+_Work: TypeAlias = PlanCell | DaysBlock
+"""Cells that are run together."""
+
+_Job: TypeAlias = "tuple[_Work, str | None]"
+"""Cells, and the plan that they are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,8 @@ def run_experiment(
                     left = [cell for cell in part if cell.key not in finished]
                     _compile(left, place)
                     for cell, result in runner.run(left, place):
+                        if result.row.get("interrupted"):
+                            continue
                         if result.plan is not None:
                             place.keep_plan(result.key, result.plan)
                         place.add(result.row)
@@ -139,8 +145,9 @@ def _compile(cells: Sequence[PlanCell | DaysCell], place: Folder) -> None:
     days = [cell for cell in cells if isinstance(cell, DaysCell) and cell.policy != CLAIRVOYANT]
     if sum(cell.n_days for cell in days) < _COMPILES_FROM:
         return
-    for cell, plan in _with_plans({cell.policy: cell for cell in days}.values(), place):
-        if isinstance(cell, DaysCell) and plan is not None:
+    for cell in {cell.policy: cell for cell in days}.values():
+        plan = place.plan(cell.plan.key)
+        if plan is not None:
             with suppress(SpotbagError):  # what is wrong with it is a row
                 cell.compile(plan)
 
@@ -154,18 +161,18 @@ class _Runner:
 
     def run(self, cells: Sequence[PlanCell | DaysCell], place: Folder) -> Iterator[tuple[str, Finished]]:
         """Run cells; yield their names and what they come to, in no particular order."""
-        names = {cell.key: (cell.name, cell.kind) for cell in cells}
-        jobs = _with_plans(cells, place)
+        names = {cell.key: cell.name for cell in cells}
+        jobs = _with_plans(_together(cells), place)
         if in_this_process(self._workers):
-            batches: Iterable[list[Finished]] = map(_run, ([job] for job in jobs))
+            batches: Iterable[list[_Done]] = map(_run, ([job] for job in jobs))
         else:
             batches = by_workers(_run, self._batches(jobs), self._workers, in_order=False)
         stop_point()
         for batch in batches:
-            for finished in batch:
-                name, kind = names[finished.key]
-                self._seconds[kind] = max(finished.row["cell_s"], self._seconds.get(kind, 0.0) / 2)
-                yield name, finished
+            for kind, seconds, rows in batch:
+                self._seconds[kind] = max(seconds, self._seconds.get(kind, 0.0) / 2)
+                for finished in rows:
+                    yield names[finished.key], finished
             stop_point()
 
     def _batches(self, jobs: Iterable[_Job]) -> Iterator[list[_Job]]:
@@ -184,25 +191,37 @@ class _Runner:
             yield list(waiting)
 
 
-def _with_plans(cells: Iterable[PlanCell | DaysCell], place: Folder) -> Iterator[_Job]:
-    """Pair cells with the plans that they are about; each is read once."""
-    key, plan = "", None
+def _together(cells: Iterable[PlanCell | DaysCell]) -> Iterator[_Work]:
+    """Return runs of methods as they are, and replays in blocks of the same days."""
+    days: list[DaysCell] = []
     for cell in cells:
         if isinstance(cell, DaysCell):
-            if cell.plan.key != key:
-                key = cell.plan.key
-                plan = place.plan(key)
-            yield cell, plan
+            days.append(cell)
         else:
-            yield cell, None
+            yield cell
+    yield from blocks_of(days)
 
 
-def _run(jobs: Sequence[_Job]) -> list[Finished]:
+def _with_plans(works: Iterable[_Work], place: Folder) -> Iterator[_Job]:
+    """Pair cells with the plans that they are about; each is read once."""
+    key, plan = "", None
+    for work in works:
+        if work.plan_key != key:
+            key = work.plan_key
+            plan = place.plan(key)
+        yield work, plan
+
+
+_Done: TypeAlias = "tuple[str, float, list[Finished]]"
+"""Kind of cells that were run together, the seconds that they took, and what they came to."""
+
+
+def _run(jobs: Sequence[_Job]) -> list[_Done]:
     """Run some cells one after the other; one that is interrupted ends them."""
-    done: list[Finished] = []
-    for cell, plan in jobs:
-        finished = cell.run(plan) if isinstance(cell, DaysCell) else cell.run()
-        if finished is None:
+    done: list[_Done] = []
+    for work, plan in jobs:
+        rows = work.run(plan)
+        done.append((work.kind, sum(finished.row["cell_s"] for finished in rows), rows))
+        if len(rows) < len(work.cells) or any(finished.row.get("interrupted") for finished in rows):
             break
-        done.append(finished)
     return done

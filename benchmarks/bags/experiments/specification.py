@@ -22,7 +22,8 @@ from ....instances.clouds import find_cloud
 from ....instances.library import library_names
 from ....replay.bags.policies import KIND
 from ....solvers.bags.methods import find_method, make_options
-from .cells import DaysCell, PlanCell, Source
+from .cells import PlanCell, Source
+from .days import DaysCell
 from .rows import CLAIRVOYANT
 
 ENDING = ".toml"
@@ -180,9 +181,9 @@ class Specification(Record):
         return [
             DaysCell(plan, scenario, cloud, policy, asked.seed, first, min(asked.days_a_cell, last - first))
             for plan in plans
-            for scenario in asked.scenarios
-            for cloud in asked.clouds or [""]
-            for policy in asked.policies
+            for scenario in dict.fromkeys(asked.scenarios)
+            for cloud in dict.fromkeys(asked.clouds or [""])
+            for policy in dict.fromkeys(asked.policies)
             for first in range(asked.first_day, last, asked.days_a_cell)
         ]
 

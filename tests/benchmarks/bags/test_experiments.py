@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from spotbag.benchmarks.bags.experiments.cells import DaysCell, PlanCell, Source
+from spotbag.benchmarks.bags.experiments import days
+from spotbag.benchmarks.bags.experiments.cells import PlanCell, Source
+from spotbag.benchmarks.bags.experiments.days import DaysCell
 from spotbag.benchmarks.bags.experiments.differences import compare_experiments
 from spotbag.benchmarks.bags.experiments.rows import Folder
 from spotbag.benchmarks.bags.experiments.run import run_experiment
@@ -26,6 +28,7 @@ from spotbag.benchmarks.bags.experiments.specification import (
     ready_names,
 )
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.replay.bags.runs import replay_days
 from spotbag.reports.bags.experiment import experiment_report
 from spotbag.reports.page import Listing
 
@@ -111,6 +114,36 @@ def test_days_of_a_cell_are_those_of_all_days(tmp_path: Path) -> None:
                 found.setdefault((row["instance"], row["method"], row["policy"]), []).extend(row["cost_usd"])
     assert costs["parts"] == costs["whole"]
     assert all(len(each) == 5 for each in costs["whole"].values())
+
+
+def test_policies_of_a_block_are_run_by_themselves_if_one_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_experiment(parse_specification(SMALL, "small"), tmp_path / "whole")
+    blocks: list[list[str]] = []
+
+    def failing(schedule: Any, policies: list[str], *given: Any, **more: Any) -> Any:
+        blocks.append(policies)
+        if "static" in policies:
+            raise ZeroDivisionError("nothing to divide by")
+        return replay_days(schedule, policies, *given, **more)
+
+    monkeypatch.setattr(days, "replay_days", failing)
+    run_experiment(parse_specification(SMALL, "small"), tmp_path / "failing")
+    assert blocks[:4] == [["hads", "static"], ["hads"], ["static"], []]
+    failed = results(tmp_path / "failing")
+    for key, row in results(tmp_path / "whole").items():
+        if row.get("policy") == "static":
+            assert failed[key]["status"] == "error"
+            assert failed[key]["reason"] == "ZeroDivisionError: nothing to divide by"
+        else:
+            assert failed[key] == row
+
+
+def test_a_policy_that_is_named_twice_is_replayed_once(tmp_path: Path) -> None:
+    twice = SMALL.replace('"static", "clairvoyant"', '"hads", "static", "clairvoyant"')
+    assert run_experiment(parse_specification(twice, "small"), tmp_path).cells == 40
+    assert len(results(tmp_path)) == 40
 
 
 def test_a_line_cut_in_the_middle_is_run_again(tmp_path: Path) -> None:
