@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spotbag.benchmarks.bags.comparison import make_cases, run_cases
+from spotbag.benchmarks.bags.experiments.run import run_experiment
+from spotbag.benchmarks.bags.experiments.specification import Specification
 from spotbag.benchmarks.bags.hads.paper import HADS
 from spotbag.benchmarks.bags.hads.runs import HadsOptions
 from spotbag.benchmarks.paper import compare
@@ -124,9 +125,11 @@ def _replays(workers: int) -> Iterator[_Work]:
     yield _Work(f"replay_platform{said}", platforms)
 
 
-def _comparison(stop: Stop) -> bool:
-    cases = make_cases({"J60": library_instance("hads/J60")}, ["greedy", "lpt", "search"], seeds=100)
-    return all(row.status in ("feasible", "optimal", "no-plan") for row in run_cases(cases, 10.0, stop=stop))
+def _experiment(stop: Stop) -> bool:
+    asked = Specification(instances=["hads/J60"], methods=["greedy", "lpt", "search"], seeds=100)
+    rows: list[dict[str, Any]] = []
+    run_experiment(asked, None, on_row=rows.append, stop=stop)
+    return all(row["status"] in ("feasible", "optimal", "no-plan") for row in rows)
 
 
 def _bench(stop: Stop) -> bool:
@@ -153,7 +156,7 @@ def works() -> list[_Work]:
     coarse = library_instance("hads/J100")
     found.append(_Work("solve time-indexed, hads/J100", _solve(coarse, "time-indexed", {"step_s": 64})))
     found.append(_Work("pareto_front burst-hads/J60", _front(library_instance("burst-hads/J60"))))
-    found.append(_Work("run_cases", _comparison))
+    found.append(_Work("run_experiment", _experiment))
     found.append(_Work("bench hads", _bench))
     return [*found, *_replays(1), *_replays(2)]
 

@@ -6,26 +6,22 @@ A run is a row. Rows without a plan are counted, never averaged: a mean is one o
 from __future__ import annotations
 
 import csv
-import functools
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
-from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
+from ...core.errors import ModelRefusal, SpotbagError
 from ...core.json_documents import format_json
-from ...core.limits import LimitReached, Stop, stop_point
-from ...core.processes import interruptible
-from ...core.workers import Workers, by_workers, in_this_process
+from ...core.limits import stop_point
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...schedules.documents import SurvivalVerdict
-from ...solvers.bags.methods import find_method, make_options
 from ...solvers.bags.result import OPTIMALITY_TOLERANCE, Result, closes_gap, relative_gap
 from ...solvers.bags.solve import solve
 from ...solvers.bags.warm_up import warm_up
@@ -217,60 +213,6 @@ class MethodTotal:
 # ---------------------------------------------------------------------------- runs
 
 
-def make_cases(
-    instances: Mapping[str, Instance],
-    methods: Sequence[str],
-    seeds: int,
-    first_seed: int = 0,
-    options: Mapping[str, Any] | None = None,
-) -> list[Case]:
-    """All runs of a comparison: every method on every instance with every seed; one seed where it makes no difference.
-
-    Parameters
-    ----------
-    instances : mapping
-        Instance by its label.
-    methods : sequence of str
-        Names that `spotbag.solve` takes.
-    seeds : int
-        How many seeds, from the first on.
-    first_seed : int
-        The first of them.
-    options : mapping, optional
-        Options of the methods, by name; each goes to those of the methods that have it.
-
-    Raises
-    ------
-    InputError
-        If a method is unknown, or none of them has an option.
-    """
-    numbers = {method: seeds if find_method(method).seeded else 1 for method in methods}
-    chosen = _options_by_method(methods, options or {})
-    return [
-        Case(label, instance, method, first_seed + seed, chosen[method])
-        for label, instance in instances.items()
-        for method in methods
-        for seed in range(numbers[method])
-    ]
-
-
-def _options_by_method(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Options of each method: those that it has."""
-    if not options:
-        return {method: {} for method in methods}
-    known = {method: set(find_method(method).option_names) for method in methods}
-    unknown = [name for name in options if not any(name in names for names in known.values())]
-    if unknown:
-        rule = f"is an option of none of these methods: {', '.join(methods)}"
-        raise InputError("options", [Issue("", rule, value=name) for name in unknown])
-    chosen = {
-        method: {name: value for name, value in options.items() if name in names} for method, names in known.items()
-    }
-    for method, mine in chosen.items():
-        make_options(find_method(method), mine)
-    return chosen
-
-
 def run_case(
     case: Case,
     time_limit_s: float | None = None,
@@ -331,48 +273,12 @@ def run_case(
     )
 
 
-def run_cases(
-    cases: Sequence[Case],
-    time_limit_s: float | None = None,
-    workers: Workers = 1,
-    stop: Stop | None = None,
-    *,
-    target_gap: float = 0.0,
-    threads: int = 1,
-) -> Iterator[Row]:
-    """Make runs; yield them as they are finished: with several workers, in no particular order.
-
-    Parameters
-    ----------
-    cases : sequence of Case
-        What is to be run.
-    time_limit_s : float, optional
-        For each run.
-    workers : int or distributed.Client
-        Processes, or a Dask cluster, whose workers have spotbag installed.
-    stop : Stop, optional
-        See `spotbag.solve`: no more rows then. A run of this process that it cuts short is the last row.
-    target_gap, threads
-        Of each run; see `spotbag.solve`.
-    """
-    work = functools.partial(run_case, time_limit_s=time_limit_s, target_gap=target_gap, threads=threads)
-    rows = map(work, cases) if in_this_process(workers) else by_workers(work, cases, workers, in_order=False)
-    while True:
-        with interruptible(stop):
-            try:
-                stop_point()
-                row = next(rows)
-            except (StopIteration, LimitReached):
-                return
-        yield row
-        if row.interrupted:
-            return
-
-
-def in_order(rows: Iterable[Row], cases: Sequence[Case]) -> list[Row]:
-    """Rows in the order of their cases."""
-    places = {(case.label, case.method, case.seed): place for place, case in enumerate(cases)}
-    return sorted(rows, key=lambda row: places[row.instance, row.method, row.seed])
+def row_of(values: Mapping[str, Any]) -> Row:
+    """Return a run by its row in an experiment; a proof that no plan exists is an infinite bound again."""
+    known = {entry.name: values[entry.name] for entry in fields(Row) if entry.name in values}
+    if known["status"] == "infeasible":
+        known["bound"] = math.inf
+    return Row(**known | {"warnings": tuple(known.get("warnings", ()))})
 
 
 # ---------------------------------------------------------------------------- what they come to

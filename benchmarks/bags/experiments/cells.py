@@ -183,14 +183,15 @@ class PlanCell:
         parameters = {} if self.source.parameters is None else {"parameters": dict(self.source.parameters)}
         taken = {"n_tasks": n_tasks, "cell_s": round(time.perf_counter() - start, 6), "peak_memory_mb": _peak_mb()}
         about = {**values, **self.settings, **parameters, **taken, **where()}
-        return [Finished(self.key, {"cell": self.key, **about}, text)]
+        return [Finished(self.key, self.name, {"cell": self.key, **about}, text)]
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A cell that is done: its key, its row, and its plan if that is to be replayed."""
+    """A cell that is done: its key, its name, its row, and its plan if that is to be replayed."""
 
     key: str
+    name: str
     row: dict[str, Any]
     plan: str | None
 

@@ -129,7 +129,7 @@ def _finished(cell: DaysCell, values: dict[str, Any], seconds: float) -> Finishe
         "seed": cell.plan.seed,
     }
     row = {**about, **cell.asked, **values, "cell_s": round(seconds, 6), **where()}
-    return Finished(key, row, None)
+    return Finished(key, cell.name, row, None)
 
 
 def _replayed(cells: Sequence[DaysCell], schedule: Schedule) -> list[dict[str, Any]] | None:

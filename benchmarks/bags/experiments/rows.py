@@ -133,6 +133,44 @@ class Folder:
         self.close()
 
 
+class Memory:
+    """In place of a `Folder`, where nothing is kept: rows are handed to whoever has the experiment run."""
+
+    def __init__(self) -> None:
+        self._plans: dict[str, str] = {}
+
+    def finished(self) -> dict[str, str]:
+        """Return nothing: there are no rows of an earlier run."""
+        return {}
+
+    def asked(self) -> dict[str, Any] | None:
+        """Return None: nothing was asked for before."""
+        return None
+
+    def ask(self, spec: Mapping[str, Any], cells: int) -> None:
+        """Do nothing."""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Do nothing."""
+
+    def keep_plan(self, key: str, text: str) -> None:
+        """Keep a plan until it is replayed."""
+        self._plans[key] = text
+
+    def plan(self, key: str) -> str | None:
+        """Return a plan, if there is one."""
+        return self._plans.get(key)
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing."""
+
+
 def read_about(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what the file on an experiment says: version, and what was asked for.
 

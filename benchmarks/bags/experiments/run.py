@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ....core.errors import SpotbagError
 from ....core.limits import LimitReached, Stop, stop_point
 from ....core.processes import interruptible
 from ....core.workers import Workers, by_workers, in_this_process
 from ....solvers.bags.warm_up import warm_up
-from .cells import Finished, PlanCell
-from .days import DaysBlock, DaysCell, blocks_of
-from .rows import CLAIRVOYANT, VERSION, Folder
+from .cells import Finished, PlanCell, Source
+from .rows import CLAIRVOYANT, VERSION, Folder, Memory
 from .specification import Specification
+
+if TYPE_CHECKING:
+    from .days import DaysBlock, DaysCell
 
 BATCH_S = 0.25
 """Cells are handed to other processes by so many seconds of work, as far as their time is known."""
@@ -27,7 +29,7 @@ _MOST_OF_BATCH = 256
 _COMPILES_FROM = 20_000
 """Replays from which on their loops are compiled first: that takes half a minute, once on a machine."""
 
-_Work: TypeAlias = PlanCell | DaysBlock
+_Work: TypeAlias = "PlanCell | DaysBlock"
 """Cells that are run together."""
 
 _Job: TypeAlias = "tuple[_Work, str | None]"
@@ -61,12 +63,14 @@ class Progress:
 
 def run_experiment(
     asked: Specification,
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None,
     *,
     files_from: Path | None = None,
+    given: Mapping[str, Source] | None = None,
     workers: Workers = 1,
     on_start: Callable[[int, int], None] | None = None,
     on_cell: Callable[[str], None] | None = None,
+    on_row: Callable[[dict[str, Any]], None] | None = None,
     stop: Stop | None = None,
 ) -> Progress:
     """Run all cells of an experiment that have no row yet.
@@ -75,10 +79,12 @@ def run_experiment(
     ----------
     asked : Specification
         What is run; papers are not: see ``spotbag experiment run``.
-    folder : path
-        Where its rows are; made if it does not exist.
+    folder : path or None
+        Where its rows are; made if it does not exist. None if they are only told to `on_row`.
     files_from : path, optional
         Folder from which instances are named; the working folder if absent.
+    given : mapping of str to Source, optional
+        Instances that are there already, by their names in the specification.
     workers : int or distributed.Client
         Processes, or a Dask cluster, whose workers have spotbag installed. The rows are the same, apart from times and
         from what depends on them.
@@ -86,6 +92,8 @@ def run_experiment(
         Called with how many cells there are, and how many have a row.
     on_cell : callable, optional
         Called with the name of each cell that has been run.
+    on_row : callable, optional
+        Called with its row; also with that of a run that was cut short (``interrupted``), which is not kept: the last.
     stop : Stop, optional
         Ends it early; so do Ctrl-C and SIGTERM.
 
@@ -94,10 +102,9 @@ def run_experiment(
     SpotbagError
         If the folder holds another experiment, or cannot be written.
     """
-    plans, days = asked.cells(Path() if files_from is None else files_from)
-    cells: list[PlanCell | DaysCell] = [*plans, *days]
-    keys = [cell.key for cell in cells]
-    with Folder(folder) as place:
+    plans, days = asked.cells(Path() if files_from is None else files_from, given)
+    keys = [*(cell.key for cell in plans), *(cell.key for cell in days)]
+    with Memory() if folder is None else Folder(folder) as place:
         finished = place.finished()
         spec = asked.model_dump(exclude_none=True)
         before = place.asked()
@@ -115,19 +122,19 @@ def run_experiment(
         try:
             with interruptible(stop):
                 _warm_up(asked, workers)
-                for part in (plans, days):
-                    left = [cell for cell in part if cell.key not in finished]
-                    _compile(left, place)
-                    for cell, result in runner.run(left, place):
+                for works in (_runs_left(plans, finished), _days_left(days, finished, place)):
+                    for result in runner.run(works, place):
+                        if on_row is not None:
+                            on_row(result.row)
                         if result.row.get("interrupted"):
-                            continue
+                            raise LimitReached
                         if result.plan is not None:
                             place.keep_plan(result.key, result.plan)
                         place.add(result.row)
                         finished[result.key] = ""
                         done += 1
                         if on_cell is not None:
-                            on_cell(cell)
+                            on_cell(result.name)
         except LimitReached:
             interrupted = True
     others = tuple(sorted({version for version in known if version not in ("", VERSION)}))
@@ -140,9 +147,24 @@ def _warm_up(asked: Specification, workers: Workers) -> None:
         warm_up(asked.methods)
 
 
-def _compile(cells: Sequence[PlanCell | DaysCell], place: Folder) -> None:
+def _runs_left(cells: Sequence[PlanCell], finished: Mapping[str, str]) -> Iterator[_Work]:
+    """Yield the runs of methods that have no row."""
+    return (cell for cell in cells if cell.key not in finished)
+
+
+def _days_left(cells: Sequence[DaysCell], finished: Mapping[str, str], place: Folder | Memory) -> Iterator[_Work]:
+    """Yield the replays that have no row, when all plans are there: in blocks of the same days."""
+    left = [cell for cell in cells if cell.key not in finished]
+    if left:
+        from .days import blocks_of  # here, since runs of methods need no replays
+
+        _compile(left, place)
+        yield from blocks_of(left)
+
+
+def _compile(cells: Sequence[DaysCell], place: Folder | Memory) -> None:
     """Compile the loops of replays before there are many of them: each cell alone would do without."""
-    days = [cell for cell in cells if isinstance(cell, DaysCell) and cell.policy != CLAIRVOYANT]
+    days = [cell for cell in cells if cell.policy != CLAIRVOYANT]
     if sum(cell.n_days for cell in days) < _COMPILES_FROM:
         return
     for cell in {cell.policy: cell for cell in days}.values():
@@ -159,10 +181,9 @@ class _Runner:
         self._workers = workers
         self._seconds: dict[str, float] = {}
 
-    def run(self, cells: Sequence[PlanCell | DaysCell], place: Folder) -> Iterator[tuple[str, Finished]]:
-        """Run cells; yield their names and what they come to, in no particular order."""
-        names = {cell.key: cell.name for cell in cells}
-        jobs = _with_plans(_together(cells), place)
+    def run(self, works: Iterable[_Work], place: Folder | Memory) -> Iterator[Finished]:
+        """Run cells; yield what they come to, in no particular order."""
+        jobs = _with_plans(works, place)
         if in_this_process(self._workers):
             batches: Iterable[list[_Done]] = map(_run, ([job] for job in jobs))
         else:
@@ -171,8 +192,7 @@ class _Runner:
         for batch in batches:
             for kind, seconds, rows in batch:
                 self._seconds[kind] = max(seconds, self._seconds.get(kind, 0.0) / 2)
-                for finished in rows:
-                    yield names[finished.key], finished
+                yield from rows
             stop_point()
 
     def _batches(self, jobs: Iterable[_Job]) -> Iterator[list[_Job]]:
@@ -191,18 +211,7 @@ class _Runner:
             yield list(waiting)
 
 
-def _together(cells: Iterable[PlanCell | DaysCell]) -> Iterator[_Work]:
-    """Return runs of methods as they are, and replays in blocks of the same days."""
-    days: list[DaysCell] = []
-    for cell in cells:
-        if isinstance(cell, DaysCell):
-            days.append(cell)
-        else:
-            yield cell
-    yield from blocks_of(days)
-
-
-def _with_plans(works: Iterable[_Work], place: Folder) -> Iterator[_Job]:
+def _with_plans(works: Iterable[_Work], place: Folder | Memory) -> Iterator[_Job]:
     """Pair cells with the plans that they are about; each is read once."""
     key, plan = "", None
     for work in works:

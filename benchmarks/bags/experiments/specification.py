@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import json
 import os
+import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -20,16 +22,16 @@ from ....core.text_files import read_text
 from ....instances.bags.scenarios import find_scenario
 from ....instances.clouds import find_cloud
 from ....instances.library import library_names
-from ....replay.bags.policies import KIND
 from ....solvers.bags.methods import find_method, make_options
 from .cells import PlanCell, Source
-from .days import DaysCell
 from .rows import CLAIRVOYANT
+
+if TYPE_CHECKING:
+    from .days import DaysCell
 
 ENDING = ".toml"
 PaperName: TypeAlias = Literal["hads", "burst-hads", "thai", "a2ha", "caron"]
 PAPERS: tuple[str, ...] = get_args(PaperName)
-_One = TypeVar("_One")
 _MOST_CELLS = 10_000_000
 
 
@@ -142,13 +144,15 @@ class Specification(Record):
     papers: list[PaperName] = Field(default_factory=list)
     paper_runs: int = Field(default=200, ge=2)
 
-    def plan_cells(self, folder: Path) -> list[PlanCell]:
+    def plan_cells(self, folder: Path, given: Mapping[str, Source] | None = None) -> list[PlanCell]:
         """Return the runs of methods: one seed of those that use no random numbers.
 
         Parameters
         ----------
         folder : path
             From which files are named.
+        given : mapping of str to Source, optional
+            Instances that are there already, by their names.
 
         Raises
         ------
@@ -167,7 +171,7 @@ class Specification(Record):
                 tuple(sorted(self.options.get(method, {}).items())),
                 self.days is not None,
             )
-            for source in self._sources(folder)
+            for source in self._sources(folder, given or {})
             for method in self.methods
             for seed in range(numbers[method])
         ]
@@ -177,6 +181,8 @@ class Specification(Record):
         asked = self.days
         if asked is None:
             return []
+        from .days import DaysCell  # here, since runs of methods need no replays
+
         last = asked.first_day + asked.days
         return [
             DaysCell(plan, scenario, cloud, policy, asked.seed, first, min(asked.days_a_cell, last - first))
@@ -187,15 +193,15 @@ class Specification(Record):
             for first in range(asked.first_day, last, asked.days_a_cell)
         ]
 
-    def cells(self, folder: Path) -> tuple[list[PlanCell], list[DaysCell]]:
-        """Return all cells: runs of methods, and replays of their plans.
+    def cells(self, folder: Path, given: Mapping[str, Source] | None = None) -> tuple[list[PlanCell], list[DaysCell]]:
+        """Return all cells: runs of methods, and replays of their plans; see `plan_cells`.
 
         Raises
         ------
         InputError
             As `plan_cells`; also if there are far too many, or none.
         """
-        plans = self.plan_cells(folder)
+        plans = self.plan_cells(folder, given)
         each = 0
         if self.days is not None:
             days = self.days
@@ -209,9 +215,10 @@ class Specification(Record):
             raise input_error("experiment", "has no instances, no families and no papers: there is nothing to run")
         return plans, self.days_cells(plans)
 
-    def _sources(self, folder: Path) -> list[Source]:
+    def _sources(self, folder: Path, given: Mapping[str, Source]) -> list[Source]:
         """Return all instances, of which none is made yet."""
-        found = [source for text in self.instances for source in _named(text, folder)]
+        named = ([given[text]] if text in given else _named(text, folder) for text in self.instances)
+        found = list(itertools.chain.from_iterable(named))
         found += [source for family in self.families for source in family.sources()]
         labels: dict[str, Source] = {}
         for source in found:
@@ -299,8 +306,64 @@ def _check(asked: Specification, source: str) -> None:
         if family.limit is not None and family.tasks_per_vm is not None:
             raise InputError(source, [Issue(f"families {family.name}", "has limit and tasks_per_vm: give one of them")])
     if asked.days is not None:
+        from ....replay.bags.policies import KIND  # here, since runs of methods need no replays
+
         KIND.full_names(asked.days.policies, [CLAIRVOYANT])
         for scenario in asked.days.scenarios:
             find_scenario(scenario)
         for cloud in asked.days.clouds:
             find_cloud(cloud)
+
+
+def options_by_method(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the options of each method that has some, out of options of all: each goes to those that have it.
+
+    Raises
+    ------
+    InputError
+        If a method is unknown, or none of them has an option.
+    """
+    known = {method: set(find_method(method).option_names) for method in methods} if options else {}
+    unknown = [name for name in options if not any(name in names for names in known.values())]
+    if unknown:
+        rule = f"is an option of none of these methods: {', '.join(methods)}"
+        raise InputError("options", [Issue("", rule, value=name) for name in unknown])
+    chosen = {
+        method: {name: value for name, value in options.items() if name in names} for method, names in known.items()
+    }
+    for method, mine in chosen.items():
+        make_options(find_method(method), mine)
+    return {method: mine for method, mine in chosen.items() if mine}
+
+
+def format_specification(asked: Specification) -> str:
+    """Return a specification as TOML, without what is as if absent; see `read_specification`."""
+    return "\n".join(_toml(asked.model_dump(exclude_defaults=True, exclude_none=True), "")) + "\n"
+
+
+def _toml(table: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Yield the lines of a table: values, then the tables in it."""
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    lists = {
+        key: value for key, value in table.items() if isinstance(value, list) and value and isinstance(value[0], dict)
+    }
+    for key, value in table.items():
+        if key not in tables and key not in lists:
+            yield f"{_toml_key(key)} = {_toml_value(value)}"
+    for key, value in tables.items():
+        if not all(isinstance(inner, Mapping) for inner in value.values()):
+            yield f"\n[{path}{_toml_key(key)}]"
+        yield from _toml(value, f"{path}{_toml_key(key)}.")
+    for key, values in lists.items():
+        for value in values:
+            yield f"\n[[{path}{_toml_key(key)}]]"
+            yield from _toml(value, f"{path}{_toml_key(key)}.")
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_value(key)
+
+
+def _toml_value(value: Any) -> str:
+    """Return a value; JSON writes texts, numbers and lists as TOML does, but for the character 127."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -7,6 +7,8 @@ import io
 import json
 import math
 import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,16 +18,17 @@ from spotbag.benchmarks.bags.comparison import (
     as_object,
     format_rows_csv,
     format_rows_json,
-    in_order,
     known_values,
-    make_cases,
     make_references,
+    row_of,
     run_case,
-    run_cases,
     same_problem,
     summarise,
     total_by_method,
 )
+from spotbag.benchmarks.bags.experiments.cells import Source
+from spotbag.benchmarks.bags.experiments.run import run_experiment
+from spotbag.benchmarks.bags.experiments.specification import Specification
 from spotbag.core.errors import InputError
 from spotbag.instances.bags.best_known import BestKnown, best_known
 from spotbag.instances.library import library_instance
@@ -44,6 +47,16 @@ KNOWN = BestKnown(
 )
 
 
+TWO_METHODS = Specification(instances=["tiny/two-cores"], methods=["greedy", "lpt"])
+
+
+def runs(asked: Specification, workers: int = 1) -> list[Row]:
+    """Rows of an experiment that nobody keeps."""
+    found: list[dict[str, Any]] = []
+    run_experiment(asked, None, workers=workers, on_row=found.append)
+    return [row_of(values) for values in found]
+
+
 def row(method: str, objective: float | None, bound: float | None = None, seed: int = 0, label: str = "x") -> Row:
     """A run of 2 s; without an objective, one that found no plan."""
     if objective is None:
@@ -53,11 +66,12 @@ def row(method: str, objective: float | None, bound: float | None = None, seed: 
 
 
 def test_every_method_meets_every_instance_and_only_seeded_ones_more_than_once() -> None:
-    cases = make_cases({"a": TWO_CORES, "b": TWO_CORES}, ["lpt", "ils"], seeds=3)
-    made = [(case.label, case.method, case.seed) for case in cases]
+    given = {label: Source(label, text=TWO_CORES.to_text()) for label in "ab"}
+    asked = Specification(instances=["a", "b"], methods=["lpt", "ils"], seeds=3)
+    made = [(cell.source.label, cell.method, cell.seed) for cell in asked.plan_cells(Path(), given)]
     assert made == [(label, *run) for label in "ab" for run in (("lpt", 0), ("ils", 0), ("ils", 1), ("ils", 2))]
     with pytest.raises(InputError, match="is unknown"):
-        make_cases({"a": TWO_CORES}, ["magic"], seeds=1)
+        Specification(instances=["a"], methods=["magic"]).plan_cells(Path(), given)
 
 
 def test_methods_without_random_numbers_give_the_same_plan_whatever_the_seed() -> None:
@@ -68,8 +82,7 @@ def test_methods_without_random_numbers_give_the_same_plan_whatever_the_seed() -
 
 
 def test_a_run_becomes_a_row() -> None:
-    [case] = make_cases({"two": TWO_CORES}, ["lpt"], seeds=1)
-    found = run_case(case)
+    found = run_case(Case("two", TWO_CORES, "lpt", 0))
     assert (found.instance, found.method, found.status) == ("two", "lpt", "optimal")
     assert found.objective == pytest.approx(0.3)
     assert found.cost_usd == pytest.approx(0.03)
@@ -82,47 +95,48 @@ def test_a_refusal_and_a_run_without_a_plan_become_rows_with_the_reason() -> Non
     refused = run_case(Case("m", library_instance("tiny/memory-parts-them"), "patterns", 0))
     assert (refused.status, refused.objective) == ("refused", None)
     assert "memory" in refused.reason
-    [case] = make_cases({"late": library_instance("burst-hads/ED200").replace(markets=["spot"])}, ["greedy"], 1)
-    stuck = run_case(case)
+    late = library_instance("burst-hads/ED200").replace(markets=["spot"])
+    stuck = run_case(Case("late", late, "greedy", 0))
     assert stuck.status == "infeasible"
     assert stuck.bound == math.inf
     assert "no plan exists" in stuck.reason
+    for row in (refused, stuck):
+        assert row_of(as_object(row)) == row
 
 
 @pytest.mark.xdist_group("processes")
 def test_runs_in_processes_are_those_of_one_process() -> None:
-    cases = make_cases({"two": TWO_CORES, "boot": library_instance("tiny/boot")}, ["greedy", "lpt"], seeds=1)
-    alone = list(run_cases(cases))
-    together = in_order(run_cases(cases, workers=2), cases)
-    assert [(one.instance, one.method, one.objective) for one in alone] == [
-        (other.instance, other.method, other.objective) for other in together
-    ]
+    asked = Specification(instances=["tiny/two-cores", "tiny/boot"], methods=["greedy", "lpt"])
+    alone, together = ({(one.instance, one.method): one.objective for one in runs(asked, n)} for n in (1, 2))
+    assert len(alone) == 4
+    assert alone == together
 
 
 def test_an_interrupted_run_is_the_last() -> None:
-    cases = make_cases({"two": TWO_CORES}, ["greedy", "lpt"], seeds=1)
-
-    def runs() -> list[Row]:
-        return list(run_cases(cases))
+    def interrupted(case: Case, **limits: Any) -> Row:
+        return Row("two", case.method, 0, "no-plan", interrupted=True)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "spotbag.benchmarks.bags.comparison.run_case",
-            lambda case, **limits: Row("two", case.method, 0, "no-plan", interrupted=True),
+            interrupted,
         )
-        assert [entry.method for entry in runs()] == ["greedy"]
+        [entry] = runs(TWO_METHODS)
+        assert (entry.method, entry.interrupted) == ("greedy", True)
 
 
 def test_a_stopped_comparison_has_the_rows_so_far() -> None:
-    cases = make_cases({"two": TWO_CORES}, ["greedy", "lpt", "search"], seeds=1)
     stop = threading.Event()
-    found = []
-    for entry in run_cases(cases, stop=stop):
-        found.append(entry)
+    found: list[dict[str, Any]] = []
+
+    def take(row: dict[str, Any]) -> None:
+        found.append(row)
         stop.set()
-    assert [(entry.method, entry.interrupted) for entry in found] == [("greedy", False)]
-    assert list(run_cases(cases, stop=stop)) == []
-    assert len(list(run_cases(cases))) == 3
+
+    assert run_experiment(TWO_METHODS, None, on_row=take, stop=stop).interrupted
+    assert [(entry["method"], entry.get("interrupted")) for entry in found] == [("greedy", None)]
+    assert run_experiment(TWO_METHODS, None, on_row=take, stop=stop).done == 0
+    assert len(runs(TWO_METHODS)) == 2
 
 
 def test_gaps_are_to_the_best_bound_of_all_methods_and_of_what_is_known() -> None:

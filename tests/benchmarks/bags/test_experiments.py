@@ -23,9 +23,11 @@ from spotbag.benchmarks.bags.experiments.rows import Folder
 from spotbag.benchmarks.bags.experiments.run import run_experiment
 from spotbag.benchmarks.bags.experiments.specification import (
     Specification,
+    format_specification,
     parse_specification,
     read_specification,
     ready_names,
+    ready_text,
 )
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.bags.runs import replay_days
@@ -231,6 +233,25 @@ def test_keys_tell_cells_apart() -> None:
 def test_what_is_wrong_with_a_specification_is_said(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(SpotbagError, match=message):
         parse_specification(text, "mine.toml").cells(tmp_path)
+
+
+def test_a_specification_is_read_as_it_was_written() -> None:
+    for text in (SMALL, MANY, *(ready_text(name) for name in ready_names())):
+        asked = parse_specification(text, "some")
+        assert parse_specification(format_specification(asked), "again") == asked
+    odd = Specification(description='a "quoted"\n\t\x7f name: \u00e9\\', time_limit_s=1e-5, target_gap=0.25)
+    assert parse_specification(format_specification(odd), "odd") == odd
+
+
+def test_rows_of_an_experiment_that_nobody_keeps_are_those_of_its_folder(tmp_path: Path) -> None:
+    asked = parse_specification(SMALL, "small")
+    told: list[dict[str, Any]] = []
+    run_experiment(asked, None, on_row=told.append)
+    run_experiment(asked, tmp_path)
+    kept = results(tmp_path)
+    assert len(told) == len(kept) == 40
+    for row in json.loads(json.dumps(told)):
+        assert {name: value for name, value in row.items() if name not in TIMES} == kept[row["cell"]]
 
 
 def test_ready_experiments_can_be_read() -> None:

@@ -160,6 +160,25 @@ def test_an_interrupt_prints_what_there_is(shell: Shell, monkeypatch: pytest.Mon
     assert (shell.folder / "rows.csv").read_text().count("\n") == 2
 
 
+def test_the_experiment_that_a_comparison_is_can_be_grown(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shell.folder)
+    words = ["compare", "tiny/two-cores", "--method", "greedy,ils", "--seeds", "2", "-o", "max_iteration=7"]
+    found = shell.json(*words, "--spec", "mine.toml")
+    assert (shell.folder / "mine.toml").read_text() == (
+        'instances = ["tiny/two-cores"]\nmethods = ["greedy", "ils"]\nseeds = 2\n\n[options.ils]\nmax_iteration = "7"\n'
+    )
+    assert shell.json("experiment", "run", "mine.toml", "--out", "mine-rows")["run"] == 3
+    rows = [json.loads(line) for line in (shell.folder / "mine-rows" / "rows.jsonl").read_text().splitlines()]
+    assert [row["objective"] for row in rows] == [row["objective"] for row in found["rows"]]
+    # What the command line changes of an instance lies beside the experiment.
+    [row] = shell.json("compare", "tiny/boot", "--method", "lpt", "--goal", "cheapest", "--spec", "cheap.toml")["rows"]
+    shell.json("experiment", "run", "cheap.toml", "--out", "cheap-rows")
+    [again] = shell.json("experiment", "results", "cheap-rows")["results"]
+    assert (again["instance"], again["objective"]) == ("cheap-instances/1-tiny-boot.json", row["objective"])
+    shell.run(*words, "--spec", "mine.csv", code=2)
+    assert "must end in .toml" in shell.err
+
+
 def test_a_narrow_terminal_leaves_columns_out_and_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.cli.tables.terminal_width", lambda: 80)
     out = shell.run("compare", "tiny/two-cores", "--method", "greedy")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,6 +32,8 @@ from .planning import VERDICTS
 
 if TYPE_CHECKING:
     from ...benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
+    from ...benchmarks.bags.experiments.cells import Source
+    from ...benchmarks.bags.experiments.specification import Specification
     from ...instances.instance import Instance
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --method auto,ils,lpt --seeds 3 --out rows.csv"
@@ -68,6 +73,10 @@ def compare_command(
     out: Annotated[
         str | None, typer.Option("--out", metavar="FILE", help="Write every single run: .csv or .json.")
     ] = None,
+    spec: Annotated[
+        str | None,
+        typer.Option("--spec", metavar="FILE", help="Write the experiment that this is, to be grown: .toml."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare methods: how good their plans are, and how far from the optimum.
@@ -77,33 +86,36 @@ def compare_command(
     to those methods that have it. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input;
     130: interrupted, after showing the runs so far.
     """
-    from ...benchmarks.bags.comparison import (
-        in_order,
-        make_cases,
-        make_references,
-        run_cases,
-        summarise,
-        total_by_method,
-    )
-    from ...core.processes import interruptible
+    from ...benchmarks.bags.comparison import make_references, row_of, summarise, total_by_method
+    from ...benchmarks.bags.experiments.run import run_experiment
 
     methods, time_limit = planning.methods(_METHODS), planning.time_limit
     assert time_limit is not None, "there is a limit if none is given"
-    _check(out, time_limit, instances)
+    _check(out, spec, time_limit, instances)
     problems = _load(instances, changes)
     executor = workers_of(context, workers, dask)
     planning.warn_of_idle(*methods)
-    cases = make_cases(problems, methods, seeds, first_seed=planning.seed, options=planning.options)
+    asked = _specification(list(problems), methods, planning, time_limit, seeds)
     known = _known(problems)
-    rows: list[Row] = []
-    with counting("comparing", len(cases)) as count, interruptible():
-        for row in run_cases(cases, time_limit, executor, target_gap=planning.target_gap, threads=planning.threads):
-            rows.append(row)
-            count(f"{row.instance} by {row.method}")
-    rows = in_order(rows, cases)
-    interrupted = len(rows) < len(cases) or any(row.interrupted for row in rows)
+    if spec is not None:
+        _write_specification(asked, problems, spec)
+    found: list[dict[str, Any]] = []
+    with counting("comparing", None) as count:
+        progress = run_experiment(
+            asked,
+            None,
+            given=_sources(problems),
+            workers=executor,
+            on_start=lambda cells, before: count("", before, total=cells),
+            on_cell=lambda name: count(name),
+            on_row=found.append,
+        )
+    places = {pair: place for place, pair in enumerate(itertools.product(problems, methods))}
+    rows = [row_of(values) for values in found]
+    rows.sort(key=lambda row: (places[row.instance, row.method], row.seed))
+    interrupted = progress.interrupted
     if interrupted:
-        warn([f"interrupted: {len(rows)} of {len(cases)} runs are here, and one of them may have been cut short"])
+        warn([f"interrupted: {len(rows)} of {progress.cells} runs are here, and one of them may have been cut short"])
     references = make_references(rows, known)
     warn(dict.fromkeys(f"{row.instance} by {row.method}: {text}" for row in rows for text in row.warnings))
     warn(reference.contradiction for reference in references.values() if reference.contradiction)
@@ -124,13 +136,16 @@ def compare_command(
 # ---------------------------------------------------------------------------- input
 
 
-def _check(out: str | None, time_limit: float, instances: Sequence[str]) -> None:
+def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
     from ...benchmarks.bags.comparison import ROW_FORMATS
     from ...core.errors import InputError, Issue, SpotbagError
 
     if not time_limit > 0:
         raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
+    if spec is not None and not spec.endswith(".toml"):
+        raise SpotbagError(f"{spec}: the name of a file of an experiment must end in .toml")
+    check_output(spec, *instances, out)
     if out is None:
         return
     if os.path.splitext(out)[1] not in ROW_FORMATS:
@@ -145,6 +160,61 @@ def _load(arguments: Sequence[str], changes: InstanceOptions) -> dict[str, Insta
     return {
         argument if names.count(instance.name) > 1 else instance.name: instance for argument, instance in loaded.items()
     }
+
+
+def _specification(
+    labels: Sequence[str], methods: Sequence[str], planning: MethodOptions, time_limit: float, seeds: int
+) -> Specification:
+    """Return the experiment that a comparison is; instances are named by what they are called in the table."""
+    from ...benchmarks.bags.experiments.specification import Specification, options_by_method
+
+    return Specification(
+        instances=list(labels),
+        methods=list(methods),
+        seeds=seeds,
+        first_seed=planning.seed,
+        time_limit_s=time_limit,
+        target_gap=planning.target_gap,
+        threads=planning.threads,
+        options=options_by_method(methods, planning.options),
+    )
+
+
+def _in_library(label: str, instance: Instance) -> bool:
+    """Whether an instance is that of the library, as it stands there."""
+    from ...instances.library import library_instance, library_names
+
+    return label in library_names() and library_instance(label) == instance
+
+
+def _sources(problems: Mapping[str, Instance]) -> dict[str, Source]:
+    """Return where the instances come from."""
+    from ...benchmarks.bags.experiments.cells import Source
+
+    return {
+        label: Source(label) if _in_library(label, instance) else Source(label, text=instance.to_text())
+        for label, instance in problems.items()
+    }
+
+
+def _write_specification(asked: Specification, problems: Mapping[str, Instance], spec: str) -> None:
+    """Write the experiment, and beside it the instances that are not those of the library, as the options made them."""
+    from ...benchmarks.bags.experiments.specification import format_specification
+    from ...core.text_files import write_text
+
+    folder = Path(spec.removesuffix(".toml") + "-instances")
+    named = []
+    for label, instance in problems.items():
+        if _in_library(label, instance):
+            named.append(label)
+            continue
+        folder.mkdir(exist_ok=True)
+        file = folder / f"{len(named) + 1}-{re.sub(r'[^A-Za-z0-9._-]+', '-', label)}.json"
+        write_text(file, instance.to_text())
+        wrote(str(file))
+        named.append(f"{folder.name}/{file.name}")
+    write_text(spec, format_specification(asked.model_copy(update={"instances": named})))
+    wrote(spec)
 
 
 def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
