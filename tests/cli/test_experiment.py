@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,25 @@ def test_commands_of_experiments(shell: Shell, tmp_path: Path, monkeypatch: pyte
     assert (result["plans"], result["status"], result["gap"]) == (1, "optimal", pytest.approx(0, abs=1e-9))
     assert "tiny/boot" in shell.run("experiment", "results", "one")
     assert {entry["name"] for entry in shell.json("experiment", "list")["experiments"]} == set(ready_names())
+
+
+def test_a_paper_is_replayed_again_where_something_else_is_asked_of_it(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text('papers = ["thai"]\npaper_runs = 2\n', encoding="utf-8")
+    words = "experiment", "run", "mine.toml", "--out", "mine"
+    assert shell.json(*words)["papers"] == ["thai"]
+    assert "wrote mine/thai.json" in shell.err
+    assert shell.json("bench", "thai", "--runs", "2") == json.loads((tmp_path / "mine" / "thai.json").read_text())
+    shell.json(*words)
+    assert "wrote" not in shell.err
+    (tmp_path / "mine.toml").write_text('papers = ["thai"]\npaper_runs = 3\n', encoding="utf-8")
+    shell.json(*words)
+    assert "wrote mine/thai.json" in shell.err
+    (tmp_path / "mine.toml").write_text('papers = ["thai"]\npaper_options.thai.rate_scale = 2\n', encoding="utf-8")
+    shell.run(*words, code=2)
+    assert "is no option of this paper" in shell.err
 
 
 def test_what_cannot_be_run_is_bad_input(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -103,6 +103,31 @@ class Days(Record):
     days_a_cell: int = Field(default=500, ge=1, le=10_000)
 
 
+class PaperSettings(Record):
+    """How a paper is replayed, as by the options of ``spotbag bench``; not every paper has all of them.
+
+    Attributes
+    ----------
+    seed : int
+        Of the first run.
+    rate_scale : float
+        Multiplies the rates of all scenarios.
+    d_spot, scales : str
+        ``printed`` or ``estimated``, and ``paper`` or ``instance``.
+    optimum_s : float
+        Seconds to find the least wall time of an ordering.
+    numbers : list of int
+        Jobs in a set.
+    """
+
+    seed: int | None = Field(default=None, ge=0, lt=2**63)
+    rate_scale: float | None = Field(default=None, ge=0.01)
+    d_spot: Literal["printed", "estimated"] | None = None
+    scales: Literal["paper", "instance"] | None = None
+    optimum_s: float | None = Field(default=None, ge=0.1)
+    numbers: list[Annotated[int, Field(ge=1, le=10_000)]] | None = Field(default=None, min_length=1)
+
+
 class Specification(Record):
     """An experiment.
 
@@ -128,6 +153,8 @@ class Specification(Record):
         Papers whose figures are replayed, and compared with ours.
     paper_runs : int
         Days, draws or orderings of each of their cells.
+    paper_options : dict of str to PaperSettings
+        What else is said of them, by the name of the paper.
     """
 
     description: str = Field(default="", max_length=2000)
@@ -143,6 +170,7 @@ class Specification(Record):
     days: Days | None = None
     papers: list[PaperName] = Field(default_factory=list)
     paper_runs: int = Field(default=200, ge=2)
+    paper_options: dict[PaperName, PaperSettings] = Field(default_factory=dict)
 
     def plan_cells(self, folder: Path, given: Mapping[str, Source] | None = None) -> list[PlanCell]:
         """Return the runs of methods: one seed of those that use no random numbers.
@@ -302,6 +330,10 @@ def _check(asked: Specification, source: str) -> None:
                 source, [Issue("options", f"is of no method of this experiment: {asked.methods}", value=method)]
             )
         make_options(find_method(method), options)
+    for paper in asked.paper_options:
+        if paper not in asked.papers:
+            rule = f"is no paper of this experiment: {asked.papers}"
+            raise InputError(source, [Issue("paper_options", rule, value=paper)])
     for family in asked.families:
         if family.limit is not None and family.tasks_per_vm is not None:
             raise InputError(source, [Issue(f"families {family.name}", "has limit and tasks_per_vm: give one of them")])

@@ -10,11 +10,11 @@ import typer
 
 from .arguments import JsonOption, check_output, duration_option, print_json, warn, wrote
 from .exit_codes import INTERRUPTED
-from .progress import counting
 from .run_options import DaskOption, WorkersOption, workers_of
 
 if TYPE_CHECKING:
-    from ..benchmarks.paper import Options, Paper, Runs
+    from ..benchmarks.bags.experiments.specification import PaperName
+    from ..core.workers import Workers
 
 app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
 
@@ -84,11 +84,8 @@ def hads_command(
     as_json: JsonOption = False,
 ) -> None:
     """Tables 9 to 11 and Figs 8 to 13 of HADS, and what the paper says of them."""
-    from ..benchmarks.bags.hads.paper import HADS
-    from ..benchmarks.bags.hads.runs import HadsOptions
-
-    options = HadsOptions(runs, seed, workers_of(context, workers, dask), rate_scale, d_spot.value)
-    _report(HADS, options, Output(out, full, as_json))
+    settings = {"seed": seed, "rate_scale": rate_scale, "d_spot": d_spot.value}
+    _report("hads", runs, settings, workers_of(context, workers, dask), Output(out, full, as_json))
 
 
 @app.command("burst-hads", epilog="Example:  spotbag bench burst-hads --runs 50 --workers 2 --out burst-hads.csv")
@@ -113,13 +110,8 @@ def burst_hads_command(
     as_json: JsonOption = False,
 ) -> None:
     """Tables IV and VI of Burst-HADS, and what the paper says of them."""
-    from ..benchmarks.bags.burst_hads.paper import BURST_HADS
-    from ..benchmarks.bags.burst_hads.runs import BurstHadsOptions
-
-    options = BurstHadsOptions(
-        runs, seed, workers_of(context, workers, dask), rate_scale, d_spot.value, scales=scales.value
-    )
-    _report(BURST_HADS, options, Output(out, full, as_json))
+    settings = {"seed": seed, "rate_scale": rate_scale, "d_spot": d_spot.value, "scales": scales.value}
+    _report("burst-hads", runs, settings, workers_of(context, workers, dask), Output(out, full, as_json))
 
 
 @app.command("thai", epilog="Example:  spotbag bench thai --runs 50 --workers 2 --plots pictures")
@@ -135,10 +127,7 @@ def thai_command(
     as_json: JsonOption = False,
 ) -> None:
     """Table 3 and Figs 2 to 5 of Thai et al., what the paper says of them, and how long to sample."""
-    from ..benchmarks.streams.thai.paper import THAI
-    from ..benchmarks.streams.thai.settings import ThaiOptions
-
-    _report(THAI, ThaiOptions(runs, seed, workers_of(context, workers, dask)), Output(out, full, as_json, plots))
+    _report("thai", runs, {"seed": seed}, workers_of(context, workers, dask), Output(out, full, as_json, plots))
 
 
 @app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --workers 2 --plots pictures")
@@ -158,14 +147,8 @@ def a2ha_command(
     as_json: JsonOption = False,
 ) -> None:
     """Tables 1 and 2 and Figs 9 to 12 of A2HA, what the paper says, and what not knowing run times costs."""
-    from ..benchmarks.streams.a2ha.paper import A2HA
-    from ..benchmarks.streams.a2ha.settings import A2haOptions
-
-    _report(
-        A2HA,
-        A2haOptions(runs, seed, workers_of(context, workers, dask), optimum_time),
-        Output(out, full, as_json, plots),
-    )
+    settings = {"seed": seed, "optimum_s": optimum_time}
+    _report("a2ha", runs, settings, workers_of(context, workers, dask), Output(out, full, as_json, plots))
 
 
 @app.command("caron", epilog="Example:  spotbag bench caron --runs 5 --workers 2 --plots pictures")
@@ -191,13 +174,8 @@ def caron_command(
     as_json: JsonOption = False,
 ) -> None:
     """Figs 2 to 7 of Caron & de Assuncao, what the paper says, lower bounds, and what trees of agents cost."""
-    from ..benchmarks.platforms.caron.paper import CARON
-    from ..benchmarks.platforms.caron.settings import NUMBERS, CaronOptions
-
-    options = CaronOptions(
-        runs, seed, workers_of(context, workers, dask), tuple(sorted(set(numbers))) if numbers else NUMBERS
-    )
-    _report(CARON, options, Output(out, full, as_json, plots))
+    settings = {"seed": seed, "numbers": numbers or None}
+    _report("caron", runs, settings, workers_of(context, workers, dask), Output(out, full, as_json, plots))
 
 
 class Output(NamedTuple):
@@ -209,16 +187,19 @@ class Output(NamedTuple):
     plots: str | None = None
 
 
-def _report(paper: Paper[Options, Runs], options: Options, output: Output) -> None:
-    """Compare with a paper, with a bar; write the result, draw its pictures into a folder, print it."""
-    from ..benchmarks.paper import compare
+def _report(name: PaperName, runs: int, settings: dict[str, Any], workers: Workers, output: Output) -> None:
+    """Run the experiment of a single paper; write the result, draw its pictures into a folder, print it."""
+    from ..benchmarks.bags.experiments.specification import PaperSettings, Specification
     from ..benchmarks.paper_pictures import prepare_pictures, write_pictures
     from ..benchmarks.paper_result import RESULT_ENDINGS, format_result
     from ..core.errors import SpotbagError
     from ..core.limits import LimitReached
     from ..core.text_files import write_text
     from .bench_report import print_result, print_screen
+    from .papers import paper_of, replayed_paper
 
+    asked = Specification(papers=[name], paper_runs=runs, paper_options={name: PaperSettings(**settings)})
+    paper, options = paper_of(asked, name, workers)
     out, plots = output.out, output.plots
     ending = "" if out is None else os.path.splitext(out)[1]
     if out is not None and ending not in RESULT_ENDINGS:
@@ -226,12 +207,11 @@ def _report(paper: Paper[Options, Runs], options: Options, output: Output) -> No
     check_output(out)
     if plots is not None:
         prepare_pictures(plots)
-    with counting("replaying", paper.n_runs(options)) as count:
-        try:
-            result = compare(paper, options, lambda done, label: count(label, done))
-        except LimitReached:
-            warn(["interrupted: means of fewer runs would not be comparable"])
-            raise typer.Exit(INTERRUPTED) from None
+    try:
+        result = replayed_paper(paper, options, "replaying")
+    except LimitReached:
+        warn(["interrupted: means of fewer runs would not be comparable"])
+        raise typer.Exit(INTERRUPTED) from None
     if out is not None:
         write_text(out, format_result(result, ending))
         wrote(out)

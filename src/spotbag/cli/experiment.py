@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,10 +51,13 @@ def run_command(
     """
     from ..benchmarks.bags.experiments.run import run_experiment
     from ..benchmarks.bags.experiments.specification import read_specification
+    from .papers import paper_of
 
     asked, files_from = read_specification(spec)
     executor = workers_of(context, workers, dask)
     warn(_oversubscribed(executor, asked.threads))
+    for name in asked.papers:
+        paper_of(asked, name, executor)  # what is wrong is said before anything is run
     with counting("running", None, left=True) as count:
 
         def start(cells: int, before: int) -> None:
@@ -112,50 +114,35 @@ def _print_progress(progress: Progress, papers: list[str], out: str, interrupted
 
 def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
     """Replay the papers that are asked for, but for those that are there; return the names of all that are done."""
-    from ..benchmarks.paper import compare
     from ..benchmarks.paper_result import format_result
     from ..core.limits import LimitReached
     from ..core.text_files import write_text
+    from .papers import paper_of, replayed_paper
 
     done: list[str] = []
     for name in asked.papers:
         path = Path(out) / f"{name}.json"
-        if not path.is_file():
-            paper, options = _paper(name, asked.paper_runs, workers)
-            with counting(name, paper.n_runs(options), left=True) as count:
-                try:
-                    result = compare(paper, options, _counted(count))
-                except LimitReached:
-                    return done
+        paper, options = paper_of(asked, name, workers)
+        if not _has_replayed(path, options.about()):
+            try:
+                result = replayed_paper(paper, options, name, left=True)
+            except LimitReached:
+                return done
             write_text(path, format_result(result, ".json"))
             wrote(str(path))
         done.append(name)
     return done
 
 
-def _counted(count: Callable[..., None]) -> Callable[[int, str], None]:
-    return lambda runs, label: count(label, runs)
+def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
+    """Whether a file has the comparison with a paper that is asked for: also as many runs."""
+    from ..core.json_documents import format_json, parse_json
+    from ..core.text_files import read_text
 
-
-def _paper(name: str, runs: int, workers: Workers) -> tuple[Any, Any]:
-    """Return a paper, and what is replayed of it."""
-    from importlib import import_module
-
-    place, paper, options = _PAPERS[name]
-    settings = {"bags": "runs"}.get(place.partition(".")[0], "settings")
-    return (
-        getattr(import_module(f"..benchmarks.{place}.paper", __package__), paper),
-        getattr(import_module(f"..benchmarks.{place}.{settings}", __package__), options)(runs, 0, workers),
-    )
-
-
-_PAPERS = {
-    "hads": ("bags.hads", "HADS", "HadsOptions"),
-    "burst-hads": ("bags.burst_hads", "BURST_HADS", "BurstHadsOptions"),
-    "thai": ("streams.thai", "THAI", "ThaiOptions"),
-    "a2ha": ("streams.a2ha", "A2HA", "A2haOptions"),
-    "caron": ("platforms.caron", "CARON", "CaronOptions"),
-}
+    if not path.is_file():
+        return False
+    there, wanted = parse_json(read_text(path), str(path)), parse_json(format_json(about), str(path))
+    return all(there.get(key) == value for key, value in wanted.items())
 
 
 @app.command("list", epilog="Example:  spotbag experiment list")

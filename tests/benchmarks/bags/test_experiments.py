@@ -227,6 +227,7 @@ def test_keys_tell_cells_apart() -> None:
         ('instances = ["tiny/boot"]\n[days]\nscenarios = ["hads/sc1"]\npolicies = ["hds"]', "hds"),
         ('instances = ["tiny/boot"]\n[options.lpt]\ntrials = 3', "of no method of this experiment"),
         ("", "there is nothing to run"),
+        ('papers = ["hads"]\n[paper_options.thai]\nseed = 1', "is no paper of this experiment"),
         ('[[families]]\nname = "a"\nn_tasks = 3\nlimit = 1\ntasks_per_vm = 2', "give one of them"),
     ],
 )
