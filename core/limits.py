@@ -30,6 +30,19 @@ class LimitReached(Exception):  # noqa: N818  (it is no error)
     """The limit is over; what there is so far is the answer."""
 
 
+@dataclass(slots=True)
+class Clock:
+    """Whether time has ended any of some work, or a part of it: that may come to something else the next time.
+
+    Attributes
+    ----------
+    ended_work : bool
+        Whether it has.
+    """
+
+    ended_work: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
     """Until when work may go on.
@@ -42,11 +55,14 @@ class Limit:
         Whichever is set first ends the work.
     on_life : callable, optional
         Called now and then while the work goes on, at `checkpoint` and while a solver is waited for.
+    clock : Clock, optional
+        Hears of it when the time is over.
     """
 
     deadline: float = math.inf
     stops: tuple[Stop, ...] = ()
     on_life: Callable[[], None] | None = None
+    clock: Clock | None = None
 
     def stopped(self) -> bool:
         """Whether it was asked to stop."""
@@ -54,7 +70,17 @@ class Limit:
 
     def over(self) -> bool:
         """Whether the time is over, or it was asked to stop."""
-        return self.stopped() or (self.deadline < math.inf and time.perf_counter() >= self.deadline)
+        if self.stopped():
+            return True
+        if self.deadline == math.inf or time.perf_counter() < self.deadline:
+            return False
+        self.ended_by_time()
+        return True
+
+    def ended_by_time(self) -> None:
+        """Note that time ends the work, or a part of it."""
+        if self.clock is not None:
+            self.clock.ended_work = True
 
 
 _NO_LIMIT = Limit()
@@ -92,10 +118,21 @@ def within(
     if seconds is not None:
         deadline = min(deadline, (time.perf_counter() if begin is None else begin) + seconds)
     stops = outer.stops if stop is None else (*outer.stops, stop)
-    limit = Limit(deadline, stops, on_life or outer.on_life)
+    limit = Limit(deadline, stops, on_life or outer.on_life, outer.clock)
     token = _current.set(limit)
     try:
         yield limit
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def watched_time() -> Iterator[Clock]:
+    """Have a clock hear whether time ends the work inside, or a part of it."""
+    outer, clock = _current.get(), Clock()
+    token = _current.set(Limit(outer.deadline, outer.stops, outer.on_life, clock))
+    try:
+        yield clock
     finally:
         _current.reset(token)
 
@@ -108,7 +145,7 @@ def overtime(seconds: float) -> Iterator[None]:
     """
     outer = _current.get()
     deadline = max(outer.deadline, time.perf_counter() + seconds)
-    token = _current.set(Limit(deadline, outer.stops, outer.on_life))
+    token = _current.set(Limit(deadline, outer.stops, outer.on_life, outer.clock))
     try:
         yield
     finally:

@@ -40,6 +40,7 @@ def run_linear_program(solver: highspy.Highs) -> None:
     else:
         _run_watched(solver)
     if solver.getModelStatus() in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
+        limit.ended_by_time()  # by the clock of HiGHS, which may be a little ahead of ours
         raise LimitReached
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..core.errors import SpotbagError
-from ..core.limits import LimitReached, checkpoint, seconds_left
+from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram, integer_costs
@@ -94,6 +94,8 @@ def solve_cp_model(
         raise SpotbagError("CP-SAT calls a model invalid; please report this")
     if status == cp_model.INFEASIBLE:
         return SolverAnswer("infeasible", None, math.inf)
+    if status != cp_model.OPTIMAL:
+        current_limit().ended_by_time()  # by its own clock, which may be a little ahead of ours
     bound = solver.best_objective_bound / factor + constant
     if status == cp_model.UNKNOWN:
         return SolverAnswer("unknown", None, bound)

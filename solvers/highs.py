@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.limits import LimitReached, checkpoint, seconds_left
+from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram
@@ -153,6 +153,8 @@ def _answer(solver: Any, program: IntegerProgram, factor: float) -> SolverAnswer
     status = solver.getModelStatus()
     if status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):  # no programme here is unbounded
         return SolverAnswer("infeasible", None, math.inf)
+    if status == kinds.kTimeLimit:
+        current_limit().ended_by_time()  # by its own clock, which may be a little ahead of ours
     information = solver.getInfo()
     bound = _lowered(information.mip_dual_bound / factor)
     values = None

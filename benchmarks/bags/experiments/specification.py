@@ -145,6 +145,8 @@ class Specification(Record):
         Seeds of each method that uses random numbers, and the first of them.
     time_limit_s, target_gap, threads
         Of each run; see `spotbag.solve`.
+    time_limits_s : dict of str to float
+        Of methods that have one of their own, by the name of the method.
     options : dict
         Of methods, by the name of the method.
     days : Days, optional
@@ -166,6 +168,7 @@ class Specification(Record):
     time_limit_s: float = Field(default=10.0, gt=0)
     target_gap: float = Field(default=0.0, ge=0)
     threads: int = Field(default=1, ge=1)
+    time_limits_s: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     days: Days | None = None
     papers: list[PaperName] = Field(default_factory=list)
@@ -193,7 +196,7 @@ class Specification(Record):
                 source,
                 method,
                 self.first_seed + seed,
-                self.time_limit_s,
+                self.time_limits_s.get(method, self.time_limit_s),
                 self.target_gap,
                 self.threads,
                 tuple(sorted(self.options.get(method, {}).items())),
@@ -324,11 +327,11 @@ def _check(asked: Specification, source: str) -> None:
     """Refuse names that nothing has."""
     for method in asked.methods:
         find_method(method)
+    for place, by_method in (("options", asked.options), ("time_limits_s", asked.time_limits_s)):
+        for method in by_method.keys() - set(asked.methods):
+            rule = f"is of no method of this experiment: {asked.methods}"
+            raise InputError(source, [Issue(place, rule, value=method)])
     for method, options in asked.options.items():
-        if method not in asked.methods:
-            raise InputError(
-                source, [Issue("options", f"is of no method of this experiment: {asked.methods}", value=method)]
-            )
         make_options(find_method(method), options)
     for paper in asked.paper_options:
         if paper not in asked.papers:
