@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, overload
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part", bound=BaseModel)
 
+_FEW_KEYS = 2
+"""Of a single key, `itemgetter` returns no tuple."""
 SHORT_TEXT = 50_000
 """Characters up to which a document is read faster without a decoder of its own."""
 
@@ -130,6 +133,20 @@ def _plain(records: Records[Any], dump: Any, info: core_schema.SerializationInfo
 def rows_of(records: Sequence[Any]) -> Sequence[Any]:
     """Return what costs less than records, and has the same attributes; those not given are false."""
     return records.rows if isinstance(records, Records) else records
+
+
+def picked(items: Any, keys: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the items of a list or a dictionary at some indices or keys, in a fraction of the time of a loop.
+
+    Raises
+    ------
+    LookupError
+        If there is no such item.
+    """
+    if len(keys) < _FEW_KEYS:
+        return tuple([items[key] for key in keys])
+    found: tuple[Any, ...] = itemgetter(*keys)(items)
+    return found
 
 
 def with_fields(row: Any, **changes: Any) -> Any:

@@ -134,11 +134,14 @@ _SET = object.__setattr__
 
 
 def made_all(kind: type[Part], fields: Sequence[dict[str, Any]]) -> list[Part]:
-    """Make records of all their fields, known to be valid, in a fraction of the time of `model_construct`."""
+    """Make records of all their fields, known to be valid, in a fraction of the time of `model_construct`.
+
+    All have the same fields. They share the set of their names: records are frozen, and a copy gets a set of its own.
+    """
     records = [*map(kind.__new__, itertools.repeat(kind, len(fields)))]
     for name, values in (
         ("__dict__", fields),
-        ("__pydantic_fields_set__", map(set, fields)),
+        ("__pydantic_fields_set__", itertools.repeat(set(fields[0]) if fields else set())),
         ("__pydantic_extra__", itertools.repeat(None)),
         ("__pydantic_private__", itertools.repeat(None)),
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from pydantic import Field
 from ..core.errors import InputError, Issue
 from ..core.frozen_dict import FrozenDict
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, Credits, IntArray, Name, read_only
-from ..core.record_lists import Records, rows_of, with_fields
+from ..core.record_lists import Records, picked, rows_of, with_fields
 from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues, made_all
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.entries import MAX_TASKS, Machine, Market, RunningTask, Task
@@ -475,11 +476,9 @@ class _Remaining:
         index, state = self.given.task_index, self.state
         left = np.ones(self.given.n_tasks, dtype=bool)
         try:
-            left[[index[name] for name in state.done]] = False
-            for name in state.running_ids:
-                index[name]
-            for name in state.saved:
-                index[name]
+            left[np.array(picked(index, state.done), dtype=np.int64)] = False
+            self.running = np.array(picked(index, state.running_ids), dtype=np.int64)
+            picked(index, [*state.saved])
         except KeyError as error:
             raise _wrong(f"names the task {error.args[0]!r}, which {self.given.name!r} does not have") from None
         return np.flatnonzero(left)
@@ -496,10 +495,10 @@ class _Remaining:
         group = given.task_group[self.tasks]
         ids = given.task_ids
         rows = rows_of(given.tasks)
-        names = tuple([ids[task] for task in self.tasks.tolist()])
+        names = picked(ids, self.tasks.tolist())
         single = given.n_tasks == len(given.tasks)
         runtime_s, given_runtime_s = given.runtime_s[group], given.given_runtime_s[group]
-        kept: list[Any] = [rows[number] for number in group.tolist()]
+        kept: list[Any] = [*picked(rows, group.tolist())]
         if not single:
             kept = [with_fields(row, id=name, count=1) for row, name in zip(kept, names, strict=True)]
         for position, fraction in self.saved.items():
@@ -568,12 +567,12 @@ class _Remaining:
         offer = np.array([known.get((vm.type, vm.market), -1) for vm in vms], dtype=np.int64)
         entries = [entry for vm in vms for entry in vm.running]
         machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
-        index = given.task_index if entries else {}
-        task = np.searchsorted(self.tasks, np.array([index[entry.task] for entry in entries], dtype=np.int64))
-        core = np.array([entry.core for entry in entries], dtype=np.int64)
-        since_s = np.array([entry.start_s for entry in entries], dtype=float)
-        expected_s = np.array([entry.end_s for entry in entries], dtype=float)  # NaN where nothing is expected
-        baseline = np.array([entry.mode == "baseline" for entry in entries], dtype=bool)
+        task = np.searchsorted(self.tasks, self.running)
+        cores, since, expected, modes = zip(*map(_ENTRY, entries), strict=True) if entries else ((), (), (), ())
+        core = np.array(cores, dtype=np.int64)
+        since_s = np.array(since, dtype=float)
+        expected_s = np.array(expected, dtype=float)  # NaN where nothing is expected
+        baseline = np.array([mode == "baseline" for mode in modes], dtype=bool)
         where = offer[machine]
         mode = np.where(given.offer_is_burstable[where] & baseline, BASELINE, FULL_SPEED)
         seconds = remaining.duration_s[task, where, mode]
@@ -587,8 +586,10 @@ class _Remaining:
         records = made_all(
             RunningTask,
             [
-                {"task": entry.task, "core": entry.core, "start_s": start, "mode": entry.mode}
-                for entry, start in zip(entries, start_s.tolist(), strict=True)
+                {"task": name, "core": number, "start_s": start, "mode": mode}
+                for name, number, start, mode in zip(
+                    self.state.running_ids, cores, start_s.tolist(), modes, strict=True
+                )
             ],
         )
         fields: list[dict[str, Any]] = []
@@ -623,6 +624,7 @@ class _Remaining:
         raise _wrong(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
 
 
+_ENTRY = attrgetter("core", "start_s", "end_s", "mode")
 _OF_MACHINES = ("offers", "offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot", "existing_vms")
 
 

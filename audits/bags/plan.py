@@ -179,9 +179,14 @@ class _Checker:
         self.numbers = {name: index for index, name in enumerate(plan.vm_names)}
         self.machines = {machine.id: machine for machine in instance.machines}
         self.ready_s = np.full(len(plan.vm_names), instance.boot_overhead_s, dtype=np.int64)
-        for name, machine in self.machines.items():
-            if name in self.numbers:
-                self.ready_s[self.numbers[name]] = machine.ready_s
+        self.paid_from_s = self.ready_s.copy()  # VMs are paid from ready
+        self.exists, self.closed = (np.zeros(len(plan.vm_names), dtype=bool) for _ in range(2))
+        there = [(self.numbers[name], machine) for name, machine in self.machines.items() if name in self.numbers]
+        if there:
+            rows = [(at, entry.ready_s, entry.paid_until_s, not entry.open) for at, entry in there]
+            at, ready_s, paid_until_s, closed = np.array(rows, dtype=np.int64).T
+            self.ready_s[at], self.paid_from_s[at] = ready_s, np.maximum(ready_s, paid_until_s)
+            self.exists[at], self.closed[at] = True, closed > 0
         # Rows of tasks that run already, and those of them that are where they run.
         self.runs = np.zeros(len(plan.task_ids), dtype=bool)
         self.stays = np.zeros(len(plan.task_ids), dtype=bool)
@@ -229,19 +234,21 @@ class _Checker:
         sign_of_life()
         doubtful = self._doubtful_vms(by_vm)
         seconds: Counter[tuple[str, Market]] = Counter()
-        count, end_s, looked_at = by_vm.count.tolist(), by_vm.end_s.tolist(), (doubtful | vms.doubled).tolist()
-        for vm, offered in zip(plan.vms, vms.offered, strict=True):
-            here = self.numbers[vm.id]  # of VMs with the same name, the last
-            if not (offered and count[here]):
-                continue
-            seconds[vm.type, vm.market] += self._paid_s(vm, end_s[here])
-            if looked_at[here]:
-                vm_type = self.types[vm.type]
-                placed_here = list(plan.records(by_vm.rows_of(here)))
-                violations += _cores(vm, placed_here)
-                violations += self._memory(vm, vm_type, placed_here)
-                if vm_type.burstable is not None:
-                    violations += self._credits(vm, vm_type.burstable, placed_here)
+        # Of VMs with the same name, the last.
+        here = np.array([self.numbers[vm.id] for vm in plan.vms], dtype=np.int64) if vms.doubled else vms.numbers
+        used = np.array(vms.offered, dtype=bool) & (by_vm.count[here] > 0)
+        paid_s = by_vm.end_s - self.paid_from_s  # of a machine, what is not paid yet
+        paid_s = np.where(self.exists, np.maximum(paid_s, 0), paid_s)[here].tolist()
+        for number in np.flatnonzero(used).tolist():
+            seconds[vms.kinds[number]] += paid_s[number]
+        for number in np.flatnonzero(used & (doubtful[here] | vms.doubled)).tolist():
+            vm = plan.vms[number]
+            vm_type = self.types[vm.type]
+            placed_here = list(plan.records(by_vm.rows_of(int(here[number]))))
+            violations += _cores(vm, placed_here)
+            violations += self._memory(vm, vm_type, placed_here)
+            if vm_type.burstable is not None:
+                violations += self._credits(vm, vm_type.burstable, placed_here)
         cost = sum(
             (
                 Fraction(self.types[name].offers[market].price_usd_per_hour) / 3600 * total
@@ -256,13 +263,6 @@ class _Checker:
         violations += self._claims(cost_usd, makespan)
         return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()))
 
-    def _paid_s(self, vm: RentedVm, end_s: int) -> int:
-        """For how long a VM is paid: from ready; of a machine, what is not paid yet."""
-        machine = self.machines.get(vm.id)
-        if machine is None:
-            return end_s - self.instance.boot_overhead_s
-        return max(end_s - max(machine.ready_s, machine.paid_until_s), 0)
-
     def _doubtful_rows(self) -> BoolArray:
         """Rows that may break a rule on their own; no other does. See `_task`."""
         plan, bag, vms = self.plan, self.bag, self.vms
@@ -271,9 +271,7 @@ class _Checker:
         stays = self.stays
         doubtful = ~vms.known[vm] | ((start < self.ready_s[vm]) & ~stays) | (end > self.instance.deadline_s)
         doubtful |= spot & (end > self.d_spot_s) & ~stays
-        closed = [self.numbers[name] for name in self.machines if not self.machines[name].open and name in self.numbers]
-        if closed:
-            doubtful |= np.isin(vm, closed) & ~stays
+        doubtful |= self.closed[vm] & ~stays
         # What is said of a task on a VM; where one of the two is unknown, the last entry stands for it, and is not.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
         wrong = plan.task_core >= vms.vcpus[vm]
@@ -339,29 +337,33 @@ class _Checker:
         for name, count in Counter(vm.id for vm in self.plan.vms).items() if self.vms.doubled else ():
             if count > 1:
                 yield Violation("vm", name, count - 1, "VMs", f"{count} VMs are called {name!r}")
-        for vm in self.plan.vms:
-            if vm.type not in self.types:
+        kinds, offered = self.vms.kinds, self.vms.offered
+        for vm, kind, is_offered in zip(self.plan.vms, kinds, offered, strict=True):
+            if not is_offered and vm.type not in self.types:
                 yield Violation("vm", vm.id, 1, "VMs", f"VM {vm.id!r} is of the unknown type {vm.type!r}")
-            elif vm.market not in self.types[vm.type].offers:
+            elif not is_offered:
                 yield Violation("vm", vm.id, 1, "VMs", f"VM {vm.id!r}: no {vm.market} offer for {vm.type}")
             machine = self.machines.get(vm.id)
-            if machine is not None and (machine.type, machine.market) != (vm.type, vm.market):
+            if machine is not None and (machine.type, machine.market) != kind:
                 message = f"VM {vm.id!r} exists already, and is a {machine.type} {machine.market} VM"
                 yield Violation("vm", vm.id, 1, "VMs", message)
 
     def _limits(self) -> Iterator[Violation]:
         exist = [*self.machines.values()]
-        new = [vm for vm in self.plan.vms if vm.id not in self.machines]
+        new = [kind for vm, kind in zip(self.plan.vms, self.vms.kinds, strict=True) if vm.id not in self.machines]
         # Machines that exist count as well, but what was rented before does not break a limit of this plan.
-        rented = Counter((vm.type, vm.market) for vm in new)
-        rented.update((machine.type, machine.market) for machine in exist if rented[machine.type, machine.market])
+        rented = Counter(new)
+        existing = Counter([(machine.type, machine.market) for machine in exist])
+        rented.update({kind: count for kind, count in existing.items() if rented[kind]})
         for (name, market), count in rented.items():
             offer = self.types[name].offers.get(market) if name in self.types else None
             if offer is not None and count > offer.limit:
                 message = f"{count} {name} {market} VMs, {count - offer.limit} over the limit of {offer.limit}"
                 yield Violation("limit", f"{name} {market}", count - offer.limit, "VMs", message)
-        by_market: Counter[Market] = Counter(vm.market for vm in new)
-        by_market.update(machine.market for machine in exist if by_market[machine.market])
+        by_market: Counter[Market] = Counter([market for _, market in new])
+        for (_, market), count in existing.items():
+            if by_market[market]:
+                by_market[market] += count
         caps: dict[Market, int | None] = {
             "spot": self.instance.limits.max_spot,
             "on-demand": self.instance.limits.max_on_demand,

@@ -16,7 +16,8 @@ import numpy as np
 
 from ...core.limits import sign_of_life
 from ...core.quantities import BoolArray, FloatArray, IntArray
-from ...instances.entries import Checkpoints, Task, VmType
+from ...core.record_lists import picked
+from ...instances.entries import Checkpoints, Market, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
 
@@ -42,7 +43,8 @@ class Bag:
     """
 
     def __init__(self, instance: Instance) -> None:
-        self.tasks, rows = instance.tasks, instance.task_rows
+        self.tasks, self.rows = instance.tasks, instance.task_rows
+        rows = self.rows
         self.vm_types = instance.vm_types
         self.counts = np.array([row.count or 1 for row in rows], dtype=np.int64)
         self.names = [row.id for row in rows]
@@ -54,7 +56,6 @@ class Bag:
         for index in np.flatnonzero(~clear).tolist():
             need_kb[index] = round_up(exact(float(self.memory_mb[index])) * 1024)
         self.need_kb = need_kb.astype(np.int64)
-        self.run_times = [*[row.runtime_s or _NO_TIMES for row in rows], _NO_TIMES]
         self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
         architectures = [row.architecture or "" for row in rows]
         self.architectures = np.array([*architectures, ""]) if any(architectures) else None
@@ -67,7 +68,7 @@ class Bag:
         whole, entries = instance.taken_from
         rows, numbers = instance.task_rows, entries.tolist()
         # Whatever is said of where they come from, they are the very same.
-        same = len(rows) == len(numbers) and all(map(is_, rows, map(whole.task_rows.__getitem__, numbers)))
+        same = len(rows) == len(numbers) and all(map(is_, rows, picked(whole.task_rows, numbers)))
         if not same or instance.vm_types is not whole.vm_types:
             return cls(instance)
         known = whole.__dict__.get(_BAG)
@@ -78,17 +79,21 @@ class Bag:
     def _part(self, instance: Instance, entries: IntArray) -> Bag:
         """Bag of some of the entries, each of one task."""
         part = copy.copy(self)
-        for name in ("position", "entry_of"):
+        for name in ("position", "entry_of", "run_times"):
             part.__dict__.pop(name, None)
-        part.tasks = instance.tasks
-        numbers, taken = entries.tolist(), np.append(entries, -1)
+        part.tasks, part.rows = instance.tasks, instance.task_rows
+        taken = np.append(entries, -1)
         part.counts = self.counts[entries]
-        part.names = [self.names[number] for number in numbers]
+        part.names = [*picked(self.names, entries.tolist())]
         part.memory_mb, part.need_kb, part.base_s = self.memory_mb[taken], self.need_kb[taken], self.base_s[taken]
-        part.run_times = [*[self.run_times[number] for number in numbers], _NO_TIMES]
         part.architectures = None if self.architectures is None else self.architectures[taken]
         part.given_s = self.given_s[taken]
         return part
+
+    @cached_property
+    def run_times(self) -> list[Mapping[str, float]]:
+        """Run times by type that each entry gives, shape (n_entries + 1,)."""
+        return [*[row.runtime_s or _NO_TIMES for row in self.rows], _NO_TIMES]
 
     @cached_property
     def given_s(self) -> FloatArray:
@@ -184,6 +189,10 @@ class Vms:
     ----------
     known, of_known_type, offered, spot, burstable : arrays of bool
         Whether the plan has the VM, its type is in the catalogue, its market is offered, and which it is.
+    kinds : list of (str, str)
+        Type and market of each VM of the plan.
+    numbers : array of int
+        Numbers of the VMs of the plan.
     type_numbers : array of int
         Which type of the catalogue it is; -1 for none.
     vcpus, size_kb, speed, baseline, architecture : arrays
@@ -194,7 +203,9 @@ class Vms:
 
     def __init__(self, instance: Instance, plan: ScheduleColumns, sizes_kb: Mapping[str, int]) -> None:
         number = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
-        self.type_names = [*(vm.type for vm in plan.vms), *([""] * (len(plan.vm_names) - len(plan.vms)))]
+        self.kinds: list[tuple[str, Market]] = [(vm.type, vm.market) for vm in plan.vms]
+        self.numbers = np.arange(len(plan.vms))
+        self.type_names = [*[name for name, _ in self.kinds], *([""] * (len(plan.vm_names) - len(plan.vms)))]
         self.type_numbers = types = np.array([number.get(name, -1) for name in self.type_names], dtype=np.int64)
         self.known = np.arange(len(types)) < len(plan.vms)
         self.of_known_type = types >= 0
@@ -212,8 +223,8 @@ class Vms:
         self.burstable = np.array([*burstable, False])[types]
         self.architecture = np.array([*(vm_type.architecture or "" for vm_type in instance.vm_types), ""])[types]
         offers = {vm_type.name: vm_type.offers for vm_type in instance.vm_types}
-        self.offered = [vm.market in offers.get(vm.type, ()) for vm in plan.vms]
-        spot = [vm.market == "spot" for vm in plan.vms] + [False] * (len(types) - len(plan.vms))
+        self.offered = [market in offers.get(name, ()) for name, market in self.kinds]
+        spot = [market == "spot" for _, market in self.kinds] + [False] * (len(types) - len(plan.vms))
         self.spot = np.array(spot, dtype=bool)
         self.doubled = len(set(plan.vm_names)) < len(plan.vm_names)
 
