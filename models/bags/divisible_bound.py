@@ -107,11 +107,14 @@ class _Pool(NamedTuple):
     free_core_s: float = 0.0
     free_kb_s: float = 0.0
 
-    def most_s(self, moment_s: float, ready_s: float) -> float:
-        """Seconds that all of them together can be paid for until a moment."""
+    def most_s(self, moments_s: FloatArray, ready_s: float) -> FloatArray:
+        """Seconds that all of them together can be paid for until each of some moments."""
         if len(self.held_s):
-            return float(np.maximum(moment_s - self.held_s, 0.0).sum())
-        return self.vms * max(moment_s - ready_s, 0.0)
+            held_s = np.sort(self.held_s)  # whole numbers, whose sums are exact
+            n_held = np.searchsorted(held_s, moments_s)
+            seconds: FloatArray = n_held * moments_s - np.concatenate([[0.0], np.cumsum(held_s)])[n_held]
+            return seconds
+        return self.vms * np.maximum(moments_s - ready_s, 0.0)
 
 
 def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cuts: int = _MAX_CUTS) -> DivisibleBound:
@@ -272,11 +275,11 @@ class _Dual:
         n_offers = len(self.offers)
         constants = np.array([self.time_weight * moment for moment in self.moments])
         rows = np.zeros((len(self.moments), self.size))
-        for index, moment in enumerate(self.moments):
-            for k, pool in enumerate(self.pools):
-                rows[index, k] = -pool.most_s(min(moment, self.limits_s[k]), self.ready)
-            for position, (_, cap) in enumerate(self.markets):
-                rows[index, n_offers + position] = -cap * max(moment - self.ready, 0.0)
+        moments = np.array(self.moments, dtype=float)
+        for k, pool in enumerate(self.pools):
+            rows[:, k] = -pool.most_s(np.minimum(moments, self.limits_s[k]), self.ready)
+        for position, (_, cap) in enumerate(self.markets):
+            rows[:, n_offers + position] = -cap * np.maximum(moments - self.ready, 0.0)
         return LinearRows(constants, rows)
 
     def solve(self, start: FloatArray | None, most_cuts: int) -> DivisibleBound:
