@@ -124,12 +124,23 @@ def duration_table(
 
 
 def memory_never_binds(
-    vm_types: Sequence[VmType], memory_kb: IntArray, runtime_s: IntArray, group_size: IntArray
+    vm_types: Sequence[VmType],
+    memory_kb: IntArray,
+    runtime_s: IntArray,
+    group_size: IntArray,
+    known: BoolArray | None = None,
 ) -> BoolArray:
-    """Types whose memory holds their largest tasks, one on each core, shape (n_types,); the other arrays by group."""
-    result = np.zeros(len(vm_types), dtype=bool)
+    """Types whose memory holds their largest tasks, one on each core, shape (n_types,); the other arrays by group.
+
+    Of types that are known to be some, nothing is worked out.
+    """
+    result = np.zeros(len(vm_types), dtype=bool) if known is None else known.copy()
+    if result.all():
+        return result
     memory = np.repeat(memory_kb, group_size)
     for index, vm_type in enumerate(vm_types):
+        if result[index]:
+            continue
         able = memory[np.repeat(runtime_s[:, index], group_size) < NEVER]
         largest = np.partition(able, -vm_type.vcpus)[-vm_type.vcpus :] if able.size > vm_type.vcpus else able
         result[index] = int(largest.sum()) <= type_memory_kb(vm_type)

@@ -230,9 +230,18 @@ class Instance(WholeDocument):
         entries = zip(self.group_ids, self.group_size.tolist(), strict=True)
         return tuple(name for group, count in entries for name in expanded_ids(group, count))
 
+    @cached_property
+    def has_commands(self) -> bool:
+        """Whether it is said of any task what it runs."""
+        return any(task.command for task in self.task_rows)
+
     @property
     def task_commands(self) -> Sequence[str | None]:
         """What each task runs, shape (n_tasks,); None where it is not said."""
+        # Most bags have none, and what is left of one has none either.
+        whole = self if self.taken_from is None else self.taken_from[0]
+        if not whole.has_commands:
+            return [None] * self.n_tasks
         commands = [task.command or None for task in self.task_rows]
         if self.n_tasks == len(commands):
             return commands
@@ -421,7 +430,11 @@ class Instance(WholeDocument):
     @cached_property
     def memory_never_binds(self) -> BoolArray:
         """Types on which any tasks that fill the cores fit the memory together, shape (n_types,)."""
-        return read_only(memory_never_binds(self.vm_types, self.memory_kb, self.runtime_s, self.group_size))
+        # Where the tasks of a whole bag fit, so do those that are left of it.
+        whole = None if self.taken_from is None else self.taken_from[0]
+        known = whole.memory_never_binds if whole is not None and whole.vm_types is self.vm_types else None
+        sizes = self.group_size
+        return read_only(memory_never_binds(self.vm_types, self.memory_kb, self.runtime_s, sizes, known))
 
     @cached_property
     def checkpoint_interval_s(self) -> FloatArray:

@@ -594,19 +594,18 @@ class _Remaining:
         )
         fields: list[dict[str, Any]] = []
         first = 0
-        for vm in vms:
-            after = first + len(vm.running)
-            paid_s = max(math.floor(vm.paid_until_s - now + _NOISE_S), 0) if vm.paid_until_s is not None else 0
+        for name, kind, market, status, ready_s, until_s, balance, runs in map(_VM, vms):
+            after = first + len(runs)
             fields.append(
                 {
-                    "id": vm.id,
-                    "type": vm.type,
-                    "market": vm.market,
-                    "ready_s": 0 if vm.running else max(math.ceil(vm.ready_s - now - _NOISE_S), 0),
-                    "paid_until_s": paid_s,
-                    "open": vm.status in ("launching", "running"),
+                    "id": name,
+                    "type": kind,
+                    "market": market,
+                    "ready_s": 0 if runs else max(math.ceil(ready_s - now - _NOISE_S), 0),
+                    "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + _NOISE_S), 0),
+                    "open": status in ("launching", "running"),
                     "running": tuple(records[first:after]),
-                    "credits": vm.credits,
+                    "credits": balance,
                 }
             )
             first = after
@@ -625,6 +624,7 @@ class _Remaining:
 
 
 _ENTRY = attrgetter("core", "start_s", "end_s", "mode")
+_VM = attrgetter("id", "type", "market", "status", "ready_s", "paid_until_s", "credits", "running")
 _OF_MACHINES = ("offers", "offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot", "existing_vms")
 
 
