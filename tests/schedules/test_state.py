@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError
+from spotbag.core.record_lists import picked
+from spotbag.core.records import made_all
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State, TaskOnVm, VmState
@@ -328,3 +330,32 @@ def test_a_plan_from_a_state_begins_there_and_is_followed_once(state: State) -> 
             begin(plan)
     with pytest.raises(InputError, match="already"):
         state.follow(plan).follow(plan)
+
+
+def test_machines_of_a_state_are_changed_one_at_a_time() -> None:
+    """Records that are made together share the set of the names of their fields, which copies must not."""
+    first, second = made_all(TaskOnVm, [{"task": name, "core": 0, "start_s": 0.0} for name in "xy"])
+    changed = first.model_copy(update={"end_s": 5.0})
+    assert changed.model_fields_set == {"task", "core", "start_s", "end_s"}
+    assert first.model_fields_set == second.model_fields_set == {"task", "core", "start_s"}
+    assert made_all(TaskOnVm, []) == []
+
+
+def test_items_are_picked_by_any_number_of_keys() -> None:
+    assert [picked("abc", keys) for keys in ([], [2], [2, 0])] == [(), ("c",), ("c", "a")]
+
+
+def test_memory_that_binds_for_a_whole_bag_only_is_free_for_what_is_left_of_it() -> None:
+    tasks = [{"id": f"{mb}", "memory_mb": mb, "runtime_s": {"a": 60, "b": 60}} for mb in (600, 500, 300)]
+    types = [
+        {
+            "name": name,
+            "vcpus": 2,
+            "memory_mb": mb,
+            "offers": {"on-demand": {"price_usd_per_hour": 1, "limit": 2}},
+        }
+        for name, mb in (("a", 1000), ("b", 2000))
+    ]
+    bag = Instance(name="memory", deadline_s=1000, tasks=tasks, vm_types=types)
+    left = State(instance="memory", time_s=1, done=("600",)).remaining(bag)
+    assert (bag.memory_never_binds.tolist(), left.memory_never_binds.tolist()) == ([False, True], [True, True])
