@@ -281,7 +281,8 @@ class Losses:
         ready_s = at_s + self.overhead_s
         alive = [number for number in self.on_demand if self.vm_end_s[number] > at_s]
         counts = Counter(self.market_type[number][0] for number in alive)
-        new = tuple(found.limit - counts[found.name] for found in self.types)
+        # Machines of a state may be more than the limit of their type: none of that may be rented, and no fewer others.
+        new = tuple(max(found.limit - counts[found.name], 0) for found in self.types)
         cap = self.instance.limits.max_on_demand
         most_new = sum(new) if cap is None else min(sum(new), cap - len(alive))
         own = tuple(

@@ -160,6 +160,27 @@ def test_a_plan_without_spot_vms_survives_for_what_it_costs() -> None:
         assert (found.verdict, found.worst_cost_usd) == ("survives", pytest.approx(100 * ON_DEMAND))
 
 
+OVER_LIMIT = ("a spot 0 100", "a on-demand 0 100", "a on-demand 0 100")
+"""A plan of machines that exist: of type a, two on demand, where its limit is 1."""
+
+
+def over_limit(**changes: Any) -> Instance:
+    """A state with these machines; beside them, one VM of type b may be rented, which takes half the time."""
+    machines = [{"id": f"vm{n}", "type": "a", "market": row.split()[1]} for n, row in enumerate(OVER_LIMIT)]
+    tasks = [{"id": f"t{number}", "memory_mb": 600, "runtime_s": {"a": 100, "b": 50}} for number in range(3)]
+    types = [vm_type("a", limit=1), vm_type("b", limit=1)]
+    return bag(vm_types=types, machines=machines, tasks=tasks, **changes)
+
+
+def test_machines_over_the_limit_of_their_type_leave_those_of_another_to_rent() -> None:
+    for limits in ({}, {"max_on_demand": 3}):
+        for late_s, verdict in ((0, "survives"), (1, "does-not-survive")):
+            instance = over_limit(limits=limits, deadline_s=99 + 50 - late_s)
+            assert judge_survival(instance, plan(*OVER_LIMIT).columns(), "one-type").verdict == verdict
+    full = over_limit(limits={"max_on_demand": 2}, deadline_s=199)
+    assert judge_survival(full, plan(*OVER_LIMIT).columns(), "one-type").verdict == "does-not-survive"
+
+
 def compare_with_every_rescue(case: tuple[Instance, ScheduleDocument]) -> None:
     instance, document = case
     assume(check(instance.replace(d_spot_s=instance.deadline_s), document).feasible)
