@@ -210,10 +210,11 @@ class _Stored:
                 for number in losses.on_demand
                 if max(int(losses.vm_end_s[number]), own_end_s.get(number, 0)) > at_s
             )
-            counts.update(vm.type for vm in new if self._requested_s(vm) <= at_s < vm.end_s)
+            rented = Counter(vm.type for vm in new if self._requested_s(vm) <= at_s < vm.end_s)
+            counts.update(rented)
             for found in losses.types:
                 count, over = counts[found.name], counts[found.name] - found.limit
-                if over > 0:
+                if over > 0 and rented[found.name]:  # machines may be more than a limit: that is no fault of the rescue
                     message = f"{count} {found.name} on demand at {at_s:,} s, {over} over the limit of {found.limit}"
                     yield Violation("rescue-limit", found.name, over, "VMs", message)
             if cap is not None and counts.total() > cap:

@@ -362,6 +362,20 @@ def test_a_rescue_counts_the_plan_s_own_vms() -> None:
     assert "rescue-limit" in rules_broken(instance, *rows, **beside)
 
 
+def test_a_rescue_is_not_faulted_for_machines_over_the_limit_of_a_type_that_it_does_not_rent() -> None:
+    def broken(name: str, seconds: int, **changes: Any) -> set[str]:
+        usd = seconds * ON_DEMAND
+        new = {"id": "new", "type": name, "new": True, "ready_s": 99, "end_s": 99 + seconds, "cost_usd": usd}
+        task = {"id": "t0", "vm": "new", "core": 0, "start_s": 99, "end_s": 99 + seconds}
+        rescue = {"at_s": 99, "types": ["a"], "vms": [new], "tasks": [task]}
+        claimed = {"level": "one-type", "verdict": "survives", "worst_cost_usd": 1.0, "rescue": rescue}
+        return rules_broken(over_limit(deadline_s=200, **changes), *OVER_LIMIT, **claimed)
+
+    assert broken("b", 50) == set()
+    assert broken("a", 100) == {"rescue-limit"}
+    assert "rescue-limit" in broken("b", 50, limits={"max_on_demand": 2})
+
+
 def test_what_the_checker_cannot_show_is_a_note() -> None:
     document = plan(*TWO_SPOT, survival=Survival(level="one-type", verdict="survives", worst_cost_usd=1.0))
     report = check(NARROW.replace(deadline_s=298), document)
