@@ -6,8 +6,7 @@ import copy
 import gc
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -104,7 +103,11 @@ def replan(
     level = survive or instance.survive or "none"
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
     find_method(method)
-    with _no_garbage_collected():
+    collects = gc.isenabled()
+    gc.disable()
+    # Nothing is made after it is on again: the collector of garbage, which may take longer than the plan, runs when the
+    # caller makes something.
+    try:
         remaining = state.remaining(instance)
         running = start.schedule if isinstance(start, Result) else start
         if running is not None and not any(name in running.instance.task_index for name in remaining.task_ids):
@@ -118,6 +121,9 @@ def replan(
             long = long and not stopped()
         if not long:
             return _with_new_names(quick, running)
+    finally:
+        if collects:
+            gc.enable()
     with interruptible(stop):
         initial = quick.schedule
         given = remaining if instance.d_spot_s is not None else remaining.replace(d_spot_s=None)
@@ -163,18 +169,6 @@ def _with_new_names(result: Result, running: Schedule | None) -> Result:
     if plan is None or running is None:
         return result
     return replace(result, schedule=with_new_names(plan, running.vm_ids))
-
-
-@contextmanager
-def _no_garbage_collected() -> Iterator[None]:
-    """Put off the collector of garbage, which may take longer than the plan, until afterwards."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 class _Terms(NamedTuple):
