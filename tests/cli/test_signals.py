@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,9 +85,10 @@ class Interrupted:
         """Run a command, and interrupt it at a call of a function: it, or its whole group of processes."""
         waits = "waits" if len(signals) > 1 else "goes-on"
         before = set(os.listdir(self.folder))
+        printed = tempfile.TemporaryFile("w+")  # noqa: SIM115 -- nobody reads a pipe until the command has ended
         process = subprocess.Popen(
             [sys.executable, "command.py", *at, str(call), waits, *words],
-            stdout=subprocess.PIPE,
+            stdout=printed,
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.folder,
@@ -99,7 +101,10 @@ class Interrupted:
         assert said[-1] == "now\n", said
         for number in signals:
             (os.killpg if group else os.kill)(process.pid, number)
-        out, err = process.communicate(timeout=100)
+        _, err = process.communicate(timeout=100)
+        with printed:
+            printed.seek(0)
+            out = printed.read()
         assert "Traceback" not in err, err
         assert _all_ended(process.pid)
         assert not [name for name in set(os.listdir(self.folder)) - before if name.endswith(".part")]
@@ -125,7 +130,7 @@ def interrupted(tmp_path: Path) -> Interrupted:
 
 
 SEARCH = ("spotbag.solvers.bags.auto", "search")
-DAYS = ("spotbag.replay.bags.engine", "Replay.run")
+DAYS = ("spotbag.replay.bags.runs", "_run")  # also of the days that compiled loops replay
 PARENT = ("spotbag.core.workers", "stop_point")
 PLATFORM = ("platform", "tiny/hybrid", "--runs")
 REPLAY = ("replay", "burst-hads/J60", "--method", "lpt", "--survive", "none", "--json")  # no kernel is loaded
