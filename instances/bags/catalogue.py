@@ -66,8 +66,28 @@ def burst_hads_catalogue(limit: int = LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType
     )
 
 
+def memory_catalogue(limit: int = LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType, ...]:
+    """VM types with 2, 4 and 8 GB for each core, at prices of Amazon in us-east-1; those of spot VMs are rounded."""
+    return (*_two_sizes_of_memory(limit), _vm_type("r5.large", 2, 16, None, 0.126, 0.041, limit))
+
+
+def burstable_catalogue(limit: int = LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType, ...]:
+    """VM types with 2 and 4 GB for each core, and a burstable one that starts with an hour of a core at full speed."""
+    credits = Burstable(baseline_fraction=0.3, credits_per_hour=36, initial_credits=60, max_credits=864)
+    return (*_two_sizes_of_memory(limit), _vm_type("t2.large", 2, 8, None, 0.0928, 0.0279, limit, credits))
+
+
+def _two_sizes_of_memory(limit: int) -> tuple[VmType, ...]:
+    return (
+        _vm_type("m5.large", 2, 8, None, 0.096, 0.0355, limit),
+        _vm_type("c5.xlarge", 4, 8, None, 0.17, 0.069, limit),
+    )
+
+
 CATALOGUES: dict[str, Callable[[int], tuple[VmType, ...]]] = {
     "hads": hads_catalogue,
     "burst-hads": burst_hads_catalogue,
+    "memory": memory_catalogue,
+    "burstable": burstable_catalogue,
 }
 """Name to a function of the limit per type and market."""

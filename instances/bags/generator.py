@@ -144,7 +144,7 @@ def generate_instance(
         Of the run time on the first VM type (scaled to the others by `RUNTIME_FACTORS` with some noise), and of the
         memory need; a string as `Distribution.parse` reads it. ``beta`` gives longer tasks more memory.
     catalogue : str or sequence of VmType
-        ``hads``, ``burst-hads`` (`CATALOGUES`), or VM types.
+        ``hads``, ``burst-hads``, ``memory``, ``burstable`` (`CATALOGUES`), or VM types.
     limit : int
         VMs of each type and market, for a named catalogue.
     max_on_demand : int, optional

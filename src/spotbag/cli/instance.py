@@ -128,7 +128,7 @@ def generate_command(
         str, typer.Option("--memory", metavar="DIST", help="Memory in MB, likewise.")
     ] = "beta:2.85:4.69:12.2",
     catalogue: Annotated[
-        str, typer.Option("--catalogue", metavar="NAME", help="VM types: hads or burst-hads.")
+        str, typer.Option("--catalogue", metavar="NAME", help="VM types: hads, burst-hads, memory or burstable.")
     ] = "burst-hads",
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="VMs of each type and market at most.")] = 5,
     max_on_demand: Annotated[

@@ -67,7 +67,7 @@ def test_a_bad_distribution_is_refused(text: str, said: str) -> None:
         ({"n_tasks": 5, "tightness": 0}, "tightness"),
         ({"n_tasks": 5, "tightness": 1.5}, "tightness"),
         ({"n_tasks": 5, "d_spot_fraction": 2.0}, "fraction of D_spot"),
-        ({"n_tasks": 5, "catalogue": "azure"}, "known: hads, burst-hads"),
+        ({"n_tasks": 5, "catalogue": "azure"}, "known: hads, burst-hads, memory, burstable"),
         ({"n_tasks": 5, "limit": 0}, "limit of VMs"),
         ({"n_tasks": 5, "seed": -1}, "the seed must be from 0"),
         ({"n_tasks": 5, "max_on_demand": -1}, "on-demand VMs must be from 0"),
