@@ -1,4 +1,4 @@
-"""Simulated annealing on the tasks of each VM and their order, with exact memory: the inner loop, compiled by numba."""
+"""Simulated annealing on the tasks of each VM and the order of their starts: the inner loop, compiled by numba."""
 
 from __future__ import annotations
 
@@ -6,158 +6,305 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, compiled_part
 from ...core.quantities import MAX_SECONDS
-from .annealing_kernel import Cooling, Objective, Snapshot
-from .timeline_kernel import Vms, list_schedule_end, workspace
+from .annealing_kernel import Cooling, Objective
+from .start_order_kernel import Fleet, core_work, start_order_ends
 
 if TYPE_CHECKING:
-    from ...core.quantities import IntArray
+    from ...core.quantities import BoolArray, FloatArray, IntArray
+
+_EXCHANGES, _TAILS, _FLIPS = 0.45, 0.08, 0.10
+_OF_LAST_VM = 0.12
+_ALIKE = 0.8
+"""Share of exchanges that are with a task alike, and not with any."""
+
+_NO_CREDITS = 1e-9
 
 
 class AssignmentState(NamedTuple):
-    """Which tasks are on which VM, and in which order; changed in place.
+    """Which tasks are on which VM, and in which order they start; changed in place.
 
     Attributes
     ----------
-    tasks, number, vm_end : array of int, shapes (n_vms, capacity), (n_vms,) and (n_vms,)
-        Tasks of each VM in their order (padded), their number, and its end.
+    tasks, number : array of int, shapes (n_vms, capacity) and (n_vms,)
+        Tasks of each VM in the order of their starts (padded), and their number.
+    vm, slow : array of int and of bool, shape (n_tasks,)
+        VM of each task, and whether it runs at the baseline if that is a burstable one.
+    open : array of int, shape (n_open,)
+        The tasks that are planned.
+    end, total : array of int, shape (n_vms,)
+        End of each VM, and the sum of the ends of its cores.
+    lacking : array of float, shape (n_vms,)
+        Credits that a VM lacks.
     random : array of int, shape (1,)
         State of the random numbers.
     """
 
     tasks: IntArray
     number: IntArray
-    vm_end: IntArray
+    vm: IntArray
+    slow: BoolArray
+    open: IntArray
+    end: IntArray
+    total: IntArray
+    lacking: FloatArray
     random: IntArray
+
+
+class BestAssignment(NamedTuple):
+    """The best plan met: its tasks, their number and modes as in the state, and what it is worth, shape (1,)."""
+
+    tasks: IntArray
+    number: IntArray
+    slow: BoolArray
+    value: FloatArray
+
+
+@compiled_part
+def _cost(objective: Objective, credit_price: float, vm: int, end: int, lacking: float) -> float:
+    """What a VM costs until it ends, with what it breaks."""
+    late = max(0, end - objective.vm_limit[vm])
+    cost: float = objective.vm_price[vm] * max(end, objective.vm_free[vm]) + objective.penalty * late
+    if lacking > _NO_CREDITS:
+        cost += credit_price * lacking
+    return cost
 
 
 @compiled
 def anneal_assignments(
-    vms: Vms,
+    fleet: Fleet,
     objective: Objective,
+    credit_price: float,
     plan: AssignmentState,
+    alike: IntArray,
     cooling: Cooling,
-    snapshot: Snapshot,
-    value: float,
-    best: float,
-) -> tuple[float, float]:
-    """Run a number of moves while the temperature falls.
+    mean_share: float,
+    best: BestAssignment,
+) -> float:
+    """Run a number of moves while the temperature falls, and return the objective at the end.
 
-    A move takes a task to a place in the order of another VM or of its own, or exchanges two tasks. The VMs it
-    touches are scheduled anew by `list_schedule_end`.
+    A move exchanges two tasks, takes one to a place in the order of another VM or of its own, exchanges what two VMs
+    start from some task on, or changes the mode of a task on a burstable VM.
 
     Parameters
     ----------
-    vms : Vms
-        Those of the problem.
-    plan : AssignmentState
-        The state.
-    objective, cooling, snapshot, value, best
+    fleet : Fleet
+        The VMs.
+    objective, cooling
         See `annealing_kernel.anneal`.
-
-    Returns
-    -------
-    tuple of float
-        Objective of the state at the end, and of the best one.
+    credit_price : float
+        Penalty for a credit that is lacking.
+    plan : AssignmentState
+        The state; its ends need not be set.
+    alike : array of int, shape (n_tasks, n_alike)
+        Tasks that take about as long as each one, and as much memory.
+    mean_share : float
+        Share of the price of a VM that is charged for the mean end of its cores and not for the last.
+    best : BestAssignment
+        Receives what is better than it, and breaks nothing.
     """
-    vm_price, vm_free, vm_limit, time_weight, penalty = objective
-    vm_tasks, vm_count, vm_end, random_state = plan
-    n_vms, capacity = vm_tasks.shape
-    new_a = np.empty(capacity, dtype=np.int64)
-    new_b = np.empty(capacity, dtype=np.int64)
-    work = workspace(vms, capacity)
-    state = random_state[0]
+    vm_price, vm_limit, time_weight = objective.vm_price, objective.vm_limit, objective.time_weight
+    n_vms, capacity = plan.tasks.shape
+    vm_tasks, vm_count, vm_end, task_vm, slow = plan.tasks, plan.number, plan.end, plan.vm, plan.slow
+    memory_none, cores_none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    new_a, new_b = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
+    work = core_work(fleet)
+    state = plan.random[0]
+    broken = 0
+    value: float = 0.0
+    longest = 0
+    any_bursts = False
+    for vm in range(n_vms):
+        any_bursts = any_bursts or fleet.bursts[vm]
+        vm_end[vm], plan.total[vm], plan.lacking[vm] = start_order_ends(
+            fleet, vm, vm_tasks[vm], vm_count[vm], slow, memory_none, cores_none, work
+        )
+        value += _cost(objective, credit_price, vm, vm_end[vm], plan.lacking[vm])
+        broken += vm_end[vm] > vm_limit[vm] or plan.lacking[vm] > _NO_CREDITS
+        if vm_end[vm] > vm_end[longest]:
+            longest = vm
+    value += time_weight * vm_end[longest]
+    stale = np.ones(n_vms, dtype=np.bool_)  # VMs that are not as in the best plan
+    flips = _FLIPS if any_bursts else 0.0
     temperature = cooling.hot
     factor = (cooling.cold / cooling.hot) ** (1.0 / max(cooling.moves, 1))
     for _ in range(cooling.moves):
         temperature *= factor
-        # A move: a task of one VM, another VM or the same one, and whether tasks are exchanged.
+        # A task.
         state = (state * 48271) % 2147483647
-        a = state % n_vms
-        if vm_count[a] == 0:
-            continue
+        if state < _OF_LAST_VM * 2147483647 and vm_count[longest] > 0:
+            state = (state * 48271) % 2147483647
+            i = vm_tasks[longest, state % vm_count[longest]]
+        else:
+            state = (state * 48271) % 2147483647
+            i = plan.open[state % len(plan.open)]
+        a = task_vm[i]
+        count_a = vm_count[a]
+        at_a = 0
+        while vm_tasks[a, at_a] != i:
+            at_a += 1
+        # What happens to it: the VM it meets, and the tasks of both VMs after it.
         state = (state * 48271) % 2147483647
-        b = state % n_vms
-        state = (state * 48271) % 2147483647
-        at_a = state % vm_count[a]
-        state = (state * 48271) % 2147483647
-        exchange = state % 2 == 0 and vm_count[b] > 0
-        state = (state * 48271) % 2147483647
-        i = vm_tasks[a, at_a]
-        if vms.durations[vms.offer[b], i] > MAX_SECONDS:
-            continue
-        # The tasks of both VMs after it.
-        count_a, count_b = vm_count[a], vm_count[b]
-        for position in range(count_a):
-            new_a[position] = vm_tasks[a, position]
-        if a == b:
-            if count_a < 2:
+        kind = state / 2147483647.0
+        b = a
+        count_b = 0
+        j = -1
+        at_b = -1
+        if kind < flips:
+            if not fleet.bursts[a]:
                 continue
-            at_b = state % count_a
-            if exchange:
-                new_a[at_a], new_a[at_b] = new_a[at_b], new_a[at_a]
+            slow[i] = not slow[i]
+            for position in range(count_a):
+                new_a[position] = vm_tasks[a, position]
+        elif kind < flips + _EXCHANGES:
+            state = (state * 48271) % 2147483647
+            j = alike[i, state % alike.shape[1]] if state < _ALIKE * 2147483647 else plan.open[state % len(plan.open)]
+            b = task_vm[j]
+            if j == i:
+                continue
+            count_b = vm_count[b]
+            at_b = 0
+            while vm_tasks[b, at_b] != j:
+                at_b += 1
+            if a != b and (
+                fleet.durations[0, fleet.offer[b], i] > MAX_SECONDS
+                or fleet.durations[0, fleet.offer[a], j] > MAX_SECONDS
+            ):
+                continue
+            for position in range(count_a):
+                new_a[position] = vm_tasks[a, position]
+            new_a[at_a] = j
+            if a == b:
+                new_a[at_b] = i
             else:
+                for position in range(count_b):
+                    new_b[position] = vm_tasks[b, position]
+                new_b[at_b] = i
+        else:
+            state = (state * 48271) % 2147483647
+            b = state % n_vms
+            state = (state * 48271) % 2147483647
+            count_b = vm_count[b]
+            if kind < flips + _EXCHANGES + _TAILS:
+                if a == b:
+                    continue
+                at_b = state % (count_b + 1)
+                tail_a, tail_b = count_a - at_a, count_b - at_b
+                if at_a + tail_b > capacity or at_b + tail_a > capacity:
+                    continue
+                able = True
+                for position in range(at_a, count_a):
+                    able = able and fleet.durations[0, fleet.offer[b], vm_tasks[a, position]] <= MAX_SECONDS
+                for position in range(at_b, count_b):
+                    able = able and fleet.durations[0, fleet.offer[a], vm_tasks[b, position]] <= MAX_SECONDS
+                if not able:
+                    continue
+                for position in range(at_a):
+                    new_a[position] = vm_tasks[a, position]
+                for position in range(tail_b):
+                    new_a[at_a + position] = vm_tasks[b, at_b + position]
+                for position in range(at_b):
+                    new_b[position] = vm_tasks[b, position]
+                for position in range(tail_a):
+                    new_b[at_b + position] = vm_tasks[a, at_a + position]
+                count_a, count_b = at_a + tail_b, at_b + tail_a
+                j = -2
+            elif a == b:
+                if count_a < 2:
+                    continue
+                at_b = state % count_a
+                for position in range(count_a):
+                    new_a[position] = vm_tasks[a, position]
                 step = 1 if at_b > at_a else -1
                 for position in range(at_a, at_b, step):
                     new_a[position] = new_a[position + step]
                 new_a[at_b] = i
-        elif exchange:
-            at_b = state % count_b
-            j = vm_tasks[b, at_b]
-            if vms.durations[vms.offer[a], j] > MAX_SECONDS:
-                continue
-            for position in range(count_b):
-                new_b[position] = vm_tasks[b, position]
-            new_a[at_a] = j
-            new_b[at_b] = i
-        else:
-            if count_b == capacity:
-                continue
-            at_b = state % (count_b + 1)
-            for position in range(at_b):
-                new_b[position] = vm_tasks[b, position]
-            new_b[at_b] = i
-            for position in range(at_b, count_b):
-                new_b[position + 1] = vm_tasks[b, position]
-            for position in range(at_a, count_a - 1):
-                new_a[position] = new_a[position + 1]
-            count_a -= 1
-            count_b += 1
-        # What changes by it.
-        end_a = list_schedule_end(vms, a, new_a, count_a, work)
-        end_b = end_a if a == b else list_schedule_end(vms, b, new_b, count_b, work)
-        others = 0
-        for vm in range(n_vms):
-            if vm not in (a, b) and vm_end[vm] > others:
-                others = vm_end[vm]
-        change = time_weight * (max(others, end_a, end_b) - max(others, vm_end[a], vm_end[b]))
-        change += vm_price[a] * (max(end_a, vm_free[a]) - max(vm_end[a], vm_free[a]))
-        change += penalty * (max(0, end_a - vm_limit[a]) - max(0, vm_end[a] - vm_limit[a]))
+            else:
+                if count_b == capacity or fleet.durations[0, fleet.offer[b], i] > MAX_SECONDS:
+                    continue
+                at_b = state % (count_b + 1)
+                for position in range(at_b):
+                    new_b[position] = vm_tasks[b, position]
+                new_b[at_b] = i
+                for position in range(at_b, count_b):
+                    new_b[position + 1] = vm_tasks[b, position]
+                for position in range(at_a):
+                    new_a[position] = vm_tasks[a, position]
+                for position in range(at_a, count_a - 1):
+                    new_a[position] = vm_tasks[a, position + 1]
+                count_a -= 1
+                count_b += 1
+        # What changes by it. How much worse it may be is drawn first: most moves are refused before all is worked out.
+        state = (state * 48271) % 2147483647
+        most = -temperature * np.log(state / 2147483647.0)
+        end_a, total_a, lacking_a = start_order_ends(fleet, a, new_a, count_a, slow, memory_none, cores_none, work)
+        change = _cost(objective, credit_price, a, end_a, lacking_a)
+        change -= _cost(objective, credit_price, a, vm_end[a], plan.lacking[a])
+        end_b, total_b, lacking_b = end_a, total_a, lacking_a
+        shift = 0.0
+        if mean_share > 0.0:
+            shift = vm_price[a] * ((total_a - plan.total[a]) / fleet.vcpus[a] - (end_a - vm_end[a]))
         if a != b:
-            change += vm_price[b] * (max(end_b, vm_free[b]) - max(vm_end[b], vm_free[b]))
-            change += penalty * (max(0, end_b - vm_limit[b]) - max(0, vm_end[b] - vm_limit[b]))
-        # Accept it, or not, by the temperature.
-        if change > 0.0:
-            state = (state * 48271) % 2147483647
-            if change > 40.0 * temperature or state / 2147483647.0 >= np.exp(-change / temperature):
-                continue
+            end_b, total_b, lacking_b = start_order_ends(fleet, b, new_b, count_b, slow, memory_none, cores_none, work)
+            change += _cost(objective, credit_price, b, end_b, lacking_b)
+            change -= _cost(objective, credit_price, b, vm_end[b], plan.lacking[b])
+            if mean_share > 0.0:
+                shift += vm_price[b] * ((total_b - plan.total[b]) / fleet.vcpus[b] - (end_b - vm_end[b]))
+        change_of_end = 0
+        last = max(end_a, end_b)
+        if last >= vm_end[longest]:
+            change_of_end = last - vm_end[longest]
+        elif longest in (a, b) and change + mean_share * shift - time_weight * (vm_end[longest] - last) <= most:
+            others = last
+            for vm in range(n_vms):
+                if vm not in (a, b) and vm_end[vm] > others:
+                    others = vm_end[vm]
+            change_of_end = others - vm_end[longest]
+        change += time_weight * change_of_end
+        if change + mean_share * shift > most:
+            if kind < flips:
+                slow[i] = not slow[i]
+            continue
         # Carry it out.
+        value += change
+        longest_end = vm_end[longest]
+        broken += end_a > vm_limit[a] or lacking_a > _NO_CREDITS
+        broken -= vm_end[a] > vm_limit[a] or plan.lacking[a] > _NO_CREDITS
         for position in range(count_a):
             vm_tasks[a, position] = new_a[position]
+        vm_count[a], vm_end[a], plan.total[a], plan.lacking[a] = count_a, end_a, total_a, lacking_a
+        stale[a] = True
         if a != b:
+            broken += end_b > vm_limit[b] or lacking_b > _NO_CREDITS
+            broken -= vm_end[b] > vm_limit[b] or plan.lacking[b] > _NO_CREDITS
             for position in range(count_b):
                 vm_tasks[b, position] = new_b[position]
-            vm_count[b] = count_b
-            vm_end[b] = end_b
-        vm_count[a] = count_a
-        vm_end[a] = end_a
-        value += change
-        if snapshot.wanted and value < best - 1e-12:
-            best = value
+            vm_count[b], vm_end[b], plan.total[b], plan.lacking[b] = count_b, end_b, total_b, lacking_b
+            stale[b] = True
+            task_vm[i] = b
+            if j >= 0:
+                task_vm[j] = a
+            elif j == -2:
+                for position in range(at_a, count_a):
+                    task_vm[vm_tasks[a, position]] = a
+                for position in range(at_b, count_b):
+                    task_vm[vm_tasks[b, position]] = b
+        if last >= longest_end:
+            longest = a if end_a >= end_b else b
+        elif longest in (a, b):
             for vm in range(n_vms):
-                snapshot.number[vm] = vm_count[vm]
-                for position in range(vm_count[vm]):
-                    snapshot.tasks[vm, position] = vm_tasks[vm, position]
-    random_state[0] = state
-    return value, best
+                if vm_end[vm] > vm_end[longest]:
+                    longest = vm
+        if broken == 0 and value < best.value[0] - 1e-12:
+            best.value[0] = value
+            for vm in range(n_vms):
+                if stale[vm]:
+                    stale[vm] = False
+                    best.number[vm] = vm_count[vm]
+                    for position in range(vm_count[vm]):
+                        best.tasks[vm, position] = vm_tasks[vm, position]
+                        best.slow[vm_tasks[vm, position]] = slow[vm_tasks[vm, position]]
+    plan.random[0] = state
+    total_value: float = value
+    return total_value

@@ -8,96 +8,114 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.limits import checkpoint
-from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import NEVER
+from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
+from ...instances.durations import BASELINE, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
-from ...schedules.queues import Queue, ends_in_time, queues_of_schedule, schedule_of_queues, timeline_of
+from ...schedules.queues import Queue, queues_of_schedule, schedule_of_queues, timeline_of
 from ...schedules.schedule import Schedule
 
 if TYPE_CHECKING:
-    from .timeline_kernel import Vms
+    from .annealing_kernel import Objective
+    from .assignment_kernel import AssignmentState, BestAssignment
+    from .start_order_kernel import Fleet
+
+_CREDIT_SECONDS = 300
+"""Seconds, of the makespan and of the dearest VM, that a lacking credit counts as."""
+
+_NEAR, _ALIKE = 60, 12
+"""Tasks nearest in time, and of these the nearest in memory too, that a task is exchanged with most often."""
 
 
 @dataclass(slots=True)
 class Assignments:
-    """VMs, and the tasks of each in the order in which they are appended.
+    """VMs, and the tasks of each in the order of their starts.
 
     Times count from ready; if there are machines, from second 0.
 
     Attributes
     ----------
-    durations : array of int, shape (n_offers, n_tasks)
-        Seconds of each task on each offer; burstable ones in baseline mode.
-    vm_offer, vm_vcpus, vm_size_kb, vm_price, vm_limit : arrays, shape (n_vms,)
-        Offer, cores, memory (-1 if it cannot bind), price of a second in units of the objective, latest end.
-    vm_machine, vm_free : arrays of int, shape (n_vms,)
-        Machine that a VM is, or -1; until when nothing more is paid.
-    core_start, held_kb : arrays of int, shape (n_vms, most cores)
-        When each core is free, and the memory that is held there until then.
-    vm_tasks, vm_count, vm_end : arrays
-        Tasks of each VM (padded), their number, and its end.
+    fleet : Fleet
+        The VMs, as the compiled loops take them.
+    vm_machine : array of int, shape (n_vms,)
+        Machine that a VM is, or -1.
+    objective : Objective
+        What they cost.
+    credit_price : float
+        Penalty for a credit that is lacking.
+    offset : float
+        What the objective is more than that of the compiled loops.
+    zero_s : int
+        Second from which times count.
+    plan : AssignmentState
+        The tasks of each VM; changed in place.
+    alike : array of int, shape (n_tasks, n_alike)
+        Tasks that take about as long as each one, and as much memory.
     """
 
     instance: Instance
-    durations: IntArray
-    memory_kb: IntArray
-    vm_offer: IntArray
-    vm_vcpus: IntArray
-    vm_size_kb: IntArray
+    fleet: Fleet
     vm_machine: IntArray
-    vm_free: IntArray
-    core_start: IntArray
-    held_kb: IntArray
-    vm_price: FloatArray
-    vm_limit: IntArray
-    vm_tasks: IntArray
-    vm_count: IntArray
-    vm_end: IntArray
-    time_weight: float
-    penalty: float
+    objective: Objective
+    credit_price: float
+    offset: float
+    zero_s: int
+    plan: AssignmentState
+    alike: IntArray
 
-    def value(self) -> float:
-        """Objective, and the penalty for whatever ends too late."""
-        late = np.maximum(0, self.vm_end - self.vm_limit).sum()
-        ready = 0.0 if self.instance.machines else self.time_weight * self.instance.boot_overhead_s
-        cost = float((self.vm_price * np.maximum(self.vm_end, self.vm_free)).sum() - self.vm_price @ self.vm_free)
-        return cost + self.time_weight * float(self.vm_end.max()) + self.penalty * float(late) + ready
+    @property
+    def unit(self) -> float:
+        """Objective of a second of makespan and of a VM of the mean price: the unit of temperatures."""
+        return self.objective.time_weight + float(self.objective.vm_price.mean())
 
-    def of_kernel(self) -> Vms:
-        """Return the VMs as the compiled list scheduling takes them."""
-        from .timeline_kernel import Vms
+    def best(self, objective: float) -> BestAssignment:
+        """Make the place for what is better than an objective."""
+        from .assignment_kernel import BestAssignment
 
-        return Vms(
-            self.durations,
-            self.memory_kb,
-            self.vm_offer,
-            self.vm_vcpus,
-            self.vm_size_kb,
-            self.core_start,
-            self.held_kb,
+        plan = self.plan
+        return BestAssignment(
+            plan.tasks.copy(), plan.number.copy(), plan.slow.copy(), np.array([objective - self.offset])
         )
 
-    def schedule(self, vm_tasks: IntArray, vm_count: IntArray) -> Schedule | None:
+    def schedule(self, tasks: IntArray, number: IntArray, slow: BoolArray) -> Schedule | None:
         """Make the plan of these tasks in this order; None if it ends too late."""
-        rows = zip(self.vm_offer.tolist(), self.vm_machine.tolist(), vm_tasks, vm_count.tolist(), strict=True)
-        queues = [
-            Queue(self.instance.offers[offer], tasks[:count].tolist(), machine) for offer, machine, tasks, count in rows
-        ]
-        if not all(ends_in_time(self.instance, queue) for queue in queues):
+        from .start_order_kernel import set_starts
+
+        instance, fleet = self.instance, self.fleet
+        task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+        set_starts(fleet, tasks, number, slow, start_s, task_core)
+        for vm, count in enumerate(number.tolist()):
+            task_vm[tasks[vm, :count]] = vm
+        open_tasks, running = instance.open_tasks, instance.running
+        baseline = slow & instance.offer_is_burstable[fleet.offer][task_vm]
+        ends_s = start_s + fleet.durations[baseline.astype(np.int64), fleet.offer[task_vm], np.arange(len(slow))]
+        if (ends_s > self.objective.vm_limit[task_vm])[open_tasks].any():
             return None
-        return schedule_of_queues(self.instance, queues)
+        start_s += self.zero_s
+        vm_offer, vm_machine = fleet.offer, self.vm_machine
+        if len(running.task):
+            left_out = sorted({*running.machine.tolist()} - {*vm_machine.tolist()})
+            vm_machine = np.r_[vm_machine, np.array(left_out, dtype=np.int64)]
+            vm_offer = np.r_[vm_offer, instance.machine_offer[left_out]]
+            vm_of_machine = np.full(len(instance.machines), -1)
+            vm_of_machine[vm_machine[vm_machine >= 0]] = np.flatnonzero(vm_machine >= 0)
+            task_vm[running.task] = vm_of_machine[running.machine]
+            task_core[running.task], start_s[running.task] = running.core, running.start_s
+            baseline[running.task] = running.baseline
+        taken = np.r_[open_tasks, running.task]
+        used, of_taken = np.unique(task_vm[taken], return_inverse=True)
+        task_vm[taken] = of_taken
+        return Schedule(instance, vm_offer[used], task_vm, task_core, start_s, baseline, vm_machine=vm_machine[used])
 
 
 def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
     """Make the state of a plan, with ``spare_vms`` empty VMs of each offer beside it, as far as the limits allow.
 
-    The plan must run tasks on burstable VMs in baseline mode only. Machines that take tasks are there as well.
+    Machines that take tasks are there as well.
     """
     instance = schedule.instance
     queues = queues_of_schedule(schedule)
-    ends_s = schedule.vm_end_s.tolist()
     for machine in {*np.flatnonzero([entry.open for entry in instance.machines]).tolist()} - {
         queue.machine for queue in queues
     }:
@@ -113,31 +131,35 @@ def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
                     rented.append(offer.index)
                     queues.append(Queue(offer, []))
                     n_rented += 1
-    return _state_of(instance, queues, ends_s)
+    return assignments_of_queues(instance, queues, schedule.task_baseline)
 
 
-def _state_of(instance: Instance, queues: list[Queue], ends_s: list[int]) -> Assignments:
-    """Make the state of queues, of which the first end then; the others are empty."""
+def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArray) -> Assignments:
+    """Make the state of queues; tasks that are ``slow`` run at the baseline on burstable VMs."""
+    from .annealing_kernel import Objective
+    from .assignment_kernel import AssignmentState
+    from .start_order_kernel import Fleet
+
     closed = {number for number, machine in enumerate(instance.machines) if not machine.open}
-    if closed:
-        ends_s = [end for end, queue in zip(ends_s, queues, strict=False) if queue.machine not in closed]
-        queues = [queue for queue in queues if queue.machine not in closed]
-    offers = [queue.offer for queue in queues]
-    vm_offer = np.array([offer.index for offer in offers], dtype=np.int64)
+    queues = [queue for queue in queues if queue.machine not in closed]
+    vm_offer = np.array([queue.offer.index for queue in queues], dtype=np.int64)
     vm_machine = np.array([queue.machine for queue in queues], dtype=np.int64)
-    vm_vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
-    n_tasks = instance.n_tasks
-    vm_tasks = np.zeros((len(offers), n_tasks), dtype=np.int64)
+    vm_vcpus = np.array([queue.offer.vcpus for queue in queues], dtype=np.int64)
+    n_vms, n_tasks = len(queues), instance.n_tasks
+    capacity = min(max(2 * max(len(queue.tasks) for queue in queues), 8 + 8 * n_tasks // n_vms), n_tasks)
+    vm_tasks = np.zeros((n_vms, capacity), dtype=np.int64)
     vm_count = np.array([len(queue.tasks) for queue in queues], dtype=np.int64)
+    task_vm = np.zeros(n_tasks, dtype=np.int64)
     for vm, queue in enumerate(queues):
         vm_tasks[vm, : vm_count[vm]] = queue.tasks
+        task_vm[queue.tasks] = vm
     cost_weight, time_weight = objective_weights(instance)
     prices = instance.offer_price_usd_per_s[vm_offer] * cost_weight
     boot_s = instance.boot_overhead_s
     zero_s = 0 if instance.machines else boot_s
     binds = ~instance.memory_never_binds
-    vm_free = np.full(len(offers), boot_s - zero_s)
-    core_start = np.full((len(offers), int(vm_vcpus.max())), boot_s - zero_s)
+    vm_free = np.full(n_vms, boot_s - zero_s)
+    core_start = np.full((n_vms, int(vm_vcpus.max())), boot_s - zero_s)
     held_kb = np.zeros_like(core_start)
     exists = np.flatnonzero(vm_machine >= 0)
     if len(exists):
@@ -148,28 +170,90 @@ def _state_of(instance: Instance, queues: list[Queue], ends_s: list[int]) -> Ass
         held = np.zeros_like(free_s)
         held[running.machine, running.core] = instance.memory_kb[instance.task_group[running.task]]
         held_kb[exists, :width] = held[vm_machine[exists], :width]
-    last_s = np.array([instance.time_limit_s(offer.market) - zero_s for offer in offers], dtype=np.int64)
-    ends = np.where(np.arange(core_start.shape[1]) < vm_vcpus[:, None], core_start, 0).max(axis=1)
-    ends[: len(ends_s)] = np.array(ends_s, dtype=np.int64) - zero_s
-    return Assignments(
-        instance=instance,
-        durations=np.ascontiguousarray(instance.sustained_s[instance.task_group].T),
+    bursts, credits = _credits(queues)
+    durations = instance.duration_s[instance.task_group].transpose(2, 1, 0)
+    slow_only = np.isin(np.arange(len(instance.offers)), vm_offer[~bursts]) & instance.offer_is_burstable
+    durations = np.where(slow_only[:, None], durations[BASELINE], durations)
+    fleet = Fleet(
+        durations=np.ascontiguousarray(durations),
         memory_kb=instance.memory_kb[instance.task_group],
-        vm_offer=vm_offer,
-        vm_vcpus=vm_vcpus,
-        vm_size_kb=np.array([offer.memory_kb if binds[offer.type_index] else -1 for offer in offers], dtype=np.int64),
-        vm_machine=vm_machine,
-        vm_free=vm_free,
+        offer=vm_offer,
+        vcpus=vm_vcpus,
+        size_kb=np.array(
+            [queue.offer.memory_kb if binds[queue.offer.type_index] else -1 for queue in queues], dtype=np.int64
+        ),
         core_start=core_start,
         held_kb=held_kb,
-        vm_price=prices,
-        vm_limit=last_s,
-        vm_tasks=vm_tasks,
-        vm_count=vm_count,
-        vm_end=ends,
-        time_weight=time_weight,
-        penalty=20 * (time_weight + float(prices.max()) * len(offers)),
+        bursts=bursts,
+        credits=credits,
     )
+    penalty = 20 * (time_weight + float(prices.max()) * n_vms)
+    return Assignments(
+        instance=instance,
+        fleet=fleet,
+        vm_machine=vm_machine,
+        objective=Objective(
+            vm_price=prices,
+            vm_free=vm_free,
+            vm_limit=np.array([instance.time_limit_s(queue.offer.market) - zero_s for queue in queues], dtype=np.int64),
+            time_weight=time_weight,
+            penalty=penalty,
+        ),
+        credit_price=_CREDIT_SECONDS * (time_weight + float(prices.max())),
+        offset=(0.0 if instance.machines else time_weight * boot_s) - float(prices @ vm_free),
+        zero_s=zero_s,
+        plan=AssignmentState(
+            tasks=vm_tasks,
+            number=vm_count,
+            vm=task_vm,
+            slow=slow.copy(),
+            open=instance.open_tasks,
+            end=np.zeros(n_vms, dtype=np.int64),
+            total=np.zeros(n_vms, dtype=np.int64),
+            lacking=np.zeros(n_vms),
+            random=np.ones(1, dtype=np.int64),
+        ),
+        alike=_alike(instance),
+    )
+
+
+def _credits(queues: list[Queue]) -> tuple[BoolArray, FloatArray]:
+    """VMs of which credits are planned, and their credits; machines that burst run at the baseline only."""
+    bursts = np.array([queue.offer.burstable and queue.machine < 0 for queue in queues], dtype=bool)
+    credits = np.zeros((len(queues), 5))
+    for vm in np.flatnonzero(bursts).tolist():
+        burstable = queues[vm].offer.vm_type.burstable
+        assert burstable is not None
+        credits[vm] = (
+            min(burstable.initial_credits, burstable.credit_cap),
+            burstable.credit_cap,
+            burstable.credits_per_hour / SECONDS_PER_HOUR,
+            1 / 60,
+            burstable.baseline_fraction / 60,
+        )
+    return bursts, credits
+
+
+def _alike(instance: Instance) -> IntArray:
+    """Of each task, open ones that take about as long, and of these those whose memory is most alike."""
+    open_tasks = instance.open_tasks
+    n_open = len(open_tasks)
+    groups = instance.task_group[open_tasks]
+    seconds = np.log(np.maximum(instance.sustained_s.min(axis=1)[groups], 1))
+    memory = instance.memory_kb[groups] / max(float(instance.memory_kb.max()), 1.0)
+    order = np.argsort(seconds, kind="stable")
+    near = min(_NEAR, n_open - 1)
+    alike = np.zeros((instance.n_tasks, max(min(_ALIKE, near), 1)), dtype=np.int64)
+    if near < 1:
+        alike[open_tasks] = open_tasks[:, None]
+        return alike
+    place = np.clip(np.arange(n_open)[:, None] - near // 2, 0, n_open - 1 - near) + np.arange(near + 1)
+    others = order[place]
+    far = np.abs(seconds[others] - seconds[order][:, None]) + np.abs(memory[others] - memory[order][:, None])
+    far[others == order[:, None]] = np.inf
+    nearest = np.argsort(far, axis=1, kind="stable")[:, : alike.shape[1]]
+    alike[open_tasks[order]] = open_tasks[np.take_along_axis(others, nearest, axis=1)]
+    return alike
 
 
 def listed_plan(instance: Instance) -> Schedule | None:

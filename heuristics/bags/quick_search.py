@@ -226,23 +226,18 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
 
 def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     """Anneal the tasks of each VM and their order until a moment."""
-    from .annealing_kernel import Objective, Snapshot
-    from .assignment_kernel import AssignmentState, anneal_assignments
+    from .assignment_kernel import anneal_assignments
 
     state = assignments_of(plan, _SPARE_VMS)
-    vm_price, time_weight = _with_ties(state.instance, state.vm_price, state.vm_offer, state.time_weight)
+    instance, objective = state.instance, state.objective
+    vm_price, time_weight = _with_ties(instance, objective.vm_price, state.fleet.offer, objective.time_weight)
+    objective = objective._replace(vm_price=vm_price, time_weight=time_weight)
     unit = time_weight + float(vm_price.mean())
-    vms = state.of_kernel()
-    objective = Objective(vm_price, state.vm_free, state.vm_limit, time_weight, state.penalty)
-    random_state = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
-    now = AssignmentState(state.vm_tasks, state.vm_count, state.vm_end, random_state)
-    best_tasks, best_count = state.vm_tasks.copy(), state.vm_count.copy()
-    value = best = state.value()
+    state.plan.random[0] = seed * 7919 % 2147483646 + 1
+    best = state.best(np.inf)
     for cooling in _coolings(unit * _RUNS[1], unit * _COLD, until):
-        value, best = anneal_assignments(
-            vms, objective, now, cooling, Snapshot(True, best_tasks, best_count), value, best
-        )
-    found = state.schedule(best_tasks, best_count)
+        anneal_assignments(state.fleet, objective, state.credit_price, state.plan, state.alike, cooling, 0.0, best)
+    found = state.schedule(best.tasks, best.number, best.slow) if best.value[0] < np.inf else None
     return plan if found is None or found.objective > plan.objective else found
 
 

@@ -12,12 +12,14 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint, seconds_left
 from ...instances.instance import Instance
+from ...models.bags.cpu_credits import full_speed_possible
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
-from ...models.bags.task_classes import memory_is_free
-from ...schedules.method import Outcome, Run, TracePoint
-from ...schedules.schedule import Schedule
-from .assignments import assignments_of, listed_plan
+from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...schedules.method import Outcome, Run
+from .assignment_search import search_assignments
+from .assignments import listed_plan
 from .core_loads import CoreLoads, priced_start, start_from_schedule
+from .found import Found
 from .full_speed import full_speed_plan
 from .greedy import greedy
 from .identical_tasks import identical_tasks_plan
@@ -40,11 +42,6 @@ _SNAPSHOT_TASKS = 2_000
 _COLDEST = 0.003
 
 _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the deadline"
-
-_MOST_ASSIGNED_TASKS = 5_000
-_ASSIGNED_WORK = 100_000_000
-_ASSIGNED_WORK_A_CALL = 500_000
-_ASSIGNMENT_PLAN = (2.0, 30.0, 100.0, 10.0, 1.0)
 
 # Runs of the annealing: from the best plan so far or from the prices of the bound, and the first temperature in seconds
 # (of makespan and of all VMs' mean price).
@@ -92,7 +89,7 @@ def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outc
         The best plan met, with a proven lower bound: of the annealing, and of the greedy and longest task first where
         memory may bind or there are at most 3,000 tasks.
     """
-    found = _Found(run)
+    found = Found(run)
     memory_free = memory_is_free(instance)
     from_start = not instance.machines  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free)
@@ -114,10 +111,12 @@ def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outc
             elif found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
                 found.take(listed_plan(instance))
             _search_core_loads(instance, bound, options, found)
+            if from_start and bursting_pays(instance) and not run.answered(found.objective, bound.objective):
+                search_assignments(instance, options.moves, found)
         else:
             if not from_start and found.best is None:
                 found.take(listed_plan(instance))
-            _search_assignments(instance, options, found)
+            search_assignments(instance, options.moves, found)
     with suppress(LimitReached):
         if found.best is None and from_start:  # a large bag, and a deadline that the annealing did not meet
             if not longest_first:
@@ -137,43 +136,16 @@ def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outc
     return Outcome(found.best, bound=found.proven, trace=tuple(found.trace))
 
 
-class _Found:
-    """The best plan so far, and how the search came there."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.best = run.initial
-        self.trace: list[TracePoint] = []
-        self.bound = -np.inf
-
-    @property
-    def objective(self) -> float:
-        """Objective of the best plan; infinite without one."""
-        return np.inf if self.best is None else self.best.objective
-
-    @property
-    def proven(self) -> float | None:
-        """The bound, if there is one."""
-        return None if self.bound == -np.inf else self.bound
-
-    def take(self, schedule: Schedule | None) -> None:
-        """Keep a plan if it is the best."""
-        if schedule is not None and schedule.objective < self.objective - 1e-12:
-            self.best = schedule
-            self.run.incumbent.take(schedule)
-
-    def raise_bound(self, bound: float) -> None:
-        """Keep a proven bound."""
-        self.bound = bound
-        self.run.incumbent.raise_bound(bound)
-
-    def step(self, iteration: int, planned: int, current: float, best: float) -> None:
-        """Note and report where the search stands."""
-        self.trace.append(TracePoint(iteration, current, min(best, self.objective), bound=self.bound))
-        self.run.report(self.trace[-1], planned)
+def bursting_pays(instance: Instance) -> bool:
+    """Whether tasks could gain by full speed on burstable VMs that may be rented."""
+    return any(
+        bool(full_speed_possible(instance, offer, instance.time_limit_s(offer.market) - instance.boot_overhead_s).any())
+        for offer in usable_offers(instance)
+        if offer.burstable
+    )
 
 
-def _search_core_loads(instance: Instance, bound: DivisibleBound, options: SearchOptions, found: _Found) -> None:
+def _search_core_loads(instance: Instance, bound: DivisibleBound, options: SearchOptions, found: Found) -> None:
     """Anneal core loads from the prices of the bound and from the best plans so far, in turn."""
     few = instance.n_tasks <= _FEW_TASKS
     plan = _FEW_TASKS_PLAN if few else _MANY_TASKS_PLAN
@@ -223,7 +195,7 @@ def _late_share(state: CoreLoads) -> float:
     return float(np.maximum(0, state.vm_end - state.vm_limit).sum()) / max(int(state.vm_end.sum()), 1)
 
 
-def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int, of: int, hottest: float) -> None:
+def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int, of: int, hottest: float) -> None:
     """Anneal a state in rounds; between them, cores are grouped anew into VMs."""
     from .annealing_kernel import Cores, CoreState, Objective, Snapshot, anneal
 
@@ -279,38 +251,6 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: _Found, number: int
             state.regroup()
             if state.feasible():
                 found.take(state.schedule())
-
-
-def _search_assignments(instance: Instance, options: SearchOptions, found: _Found) -> None:
-    """Anneal the tasks of each VM and their order, from the best plan so far, for memory that may bind."""
-    from .annealing_kernel import Objective, Snapshot
-    from .assignment_kernel import AssignmentState, anneal_assignments
-
-    if found.best is None or instance.n_tasks > _MOST_ASSIGNED_TASKS:
-        return
-    moves = options.moves or max(_ASSIGNED_WORK // max(instance.n_tasks, 10), 20_000)
-    rounds, each = _rounds(moves // len(_ASSIGNMENT_PLAN), max(_ASSIGNED_WORK // 100 // instance.n_tasks, 1))
-    for number, hottest in enumerate(_ASSIGNMENT_PLAN):
-        state = assignments_of(found.best, spare_vms=2)
-        unit = state.time_weight + float(state.vm_price.mean())
-        cooling = (_COLDEST / hottest) ** (1 / rounds)
-        random_state = np.array([(found.run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
-        vms = state.of_kernel()
-        objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
-        plan = AssignmentState(state.vm_tasks, state.vm_count, state.vm_end, random_state)
-        best_tasks, best_count = state.vm_tasks.copy(), state.vm_count.copy()
-        value = best = state.value()
-        try:
-            for round_number in range(rounds):
-                found.step((number * rounds + round_number) * each, moves, value, found.objective)
-                hot, cold = (unit * hottest * cooling ** (round_number + step) for step in (0, 1))
-                for part in _parts(each, hot, cold, _ASSIGNED_WORK_A_CALL // instance.n_tasks):
-                    checkpoint()
-                    value, best = anneal_assignments(
-                        vms, objective, plan, part, Snapshot(True, best_tasks, best_count), value, best
-                    )
-        finally:
-            found.take(state.schedule(best_tasks, best_count))
 
 
 def _parts(moves: int, hot: float, cold: float, most: int) -> Iterator[Cooling]:

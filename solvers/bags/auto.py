@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
 from ...heuristics.bags.greedy import greedy
-from ...heuristics.bags.search import SearchOptions, search
+from ...heuristics.bags.search import SearchOptions, bursting_pays, search
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.patterns import MOST_CLASSES
@@ -38,6 +38,9 @@ _QUICK_TASKS = 3_000
 _FEW_CLASSES = 12
 _TINY = 12
 _SMALL = 20
+_MIDDLING = 60
+_SMALL_SEARCH_S, _SEARCH_BEFORE_COLUMNS_S = 1.0, 10.0
+"""Seconds of the first search, at most, of a small bag and of one of few classes; there is another at the end."""
 _MOST_FROM_STATE = 60
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
@@ -80,6 +83,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         few = memory_free and len(classes) <= _FEW_CLASSES
         tiny = instance.n_tasks <= _TINY
         burstable = any(offer.burstable for offer in usable_offers(instance))
+        assigned = not memory_free or (burstable and bursting_pays(instance))  # a search that uses all its time
         classed = memory_free and len(classes) <= MOST_CLASSES
         counts_first = classed and has_small_core_counts(instance, route.known.schedule)
         short: int | None = None  # a short search is enough where proofs are quick; under a limit they may not come
@@ -94,9 +98,19 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
             share = 0.2 if run.threshold == -math.inf else 0.7  # a bound above a threshold comes from nothing else
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share)
         hurried = limited and short is None and counts_first  # a small model is worth more than the end of a search
-        share = 0.3 if hurried else 1.0
-        route.take(lambda part: search(instance, SearchOptions(short), part, of_greedy), share, patient=not hurried)
         small = instance.n_tasks <= _SMALL
+        if limited and assigned and short is None:
+            hurried, share, most_s = True, 1.0, math.inf  # where nothing else can prove anything, all the time
+            if small:
+                share, most_s = 0.3, _SMALL_SEARCH_S
+            elif len(classes) <= MOST_CLASSES_OF_COLUMNS:
+                share, most_s = 0.4, _SEARCH_BEFORE_COLUMNS_S
+            elif instance.n_tasks <= _MIDDLING:
+                share = 0.8
+            share = min(share, most_s / max(seconds_left() or 0.0, most_s))
+        else:
+            share = 0.3 if hurried else 1.0
+        route.take(lambda part: search(instance, SearchOptions(short), part, of_greedy), share, patient=not hurried)
         more = small or not memory_free  # whether something follows the columns
         if classed and not by_slack:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
@@ -110,7 +124,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
         if more:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
-        if short is not None:
+        if short is not None or (limited and assigned):
             route.take(lambda part: search(instance, SearchOptions(), part, of_greedy), patient=True)
     return route.outcome()
 

@@ -27,6 +27,7 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
 from spotbag.heuristics.bags.lpt import LptOptions, _Lpt, lpt
 from spotbag.heuristics.bags.search import SearchOptions, _late_share, _roomy_start, search
+from spotbag.heuristics.bags.start_order_kernel import Fleet, set_starts
 from spotbag.heuristics.bags.timeline_kernel import Vms, set_ends
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
@@ -38,7 +39,7 @@ from spotbag.schedules.state import State
 from spotbag.schedules.timing import VmTimeline
 from spotbag.solvers.bags.solve import solve
 
-TINY = [name for name in library_names() if name.startswith("tiny/") and name != "tiny/credits"]
+TINY = [name for name in library_names() if name.startswith("tiny/")]
 
 
 @pytest.mark.parametrize(
@@ -339,6 +340,64 @@ def test_longest_task_first_keeps_the_limits_of_markets() -> None:
     counts = outcome.schedule.vm_counts()
     assert sum(count for name, count in counts.items() if name.endswith("spot")) <= 2
     assert sum(count for name, count in counts.items() if name.endswith("on-demand")) <= 1
+
+
+def test_bursting_is_planned_as_far_as_credits_go() -> None:
+    instance = with_d_spot(
+        generate_instance(
+            30,
+            catalogue="burstable",
+            memory_mb="uniform:50:500",
+            runtime_s="uniform:60:900",
+            limit=2,
+            tightness=0.35,
+            d_spot_fraction=0.9,
+            goal="balanced",
+            seed=3,
+        )
+    )
+    found = search(instance, SearchOptions(moves=400_000), Run(seed=1))
+    assert found.schedule is not None
+    assert found.bound is not None
+    bursting = instance.offer_is_burstable[found.schedule.vm_offer][found.schedule.task_vm]
+    assert (bursting & ~found.schedule.task_baseline).any()
+    assert found.schedule.objective <= 1.05 * found.bound  # at the baseline alone it was 14 % above
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_tasks_in_the_order_of_their_starts_end_no_later_than_by_any_list(data: st.DataObject) -> None:
+    n_tasks, vcpus = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 3))
+    seconds = np.array([data.draw(st.integers(1, 9)) for _ in range(n_tasks)], dtype=np.int64)
+    memory_kb = np.array([data.draw(st.integers(1, 10)) for _ in range(n_tasks)], dtype=np.int64)
+    timeline = VmTimeline(vcpus, 10, 0)
+    listed = []
+    for task in range(n_tasks):
+        start = timeline.earliest_start_s(int(memory_kb[task]), int(seconds[task]))
+        assert start is not None
+        timeline.append(start, int(memory_kb[task]), int(seconds[task]))
+        listed.append(start)
+    idle = np.zeros((1, vcpus), dtype=np.int64)
+    one = np.zeros(1, dtype=np.int64)
+    fleet = Fleet(
+        durations=np.array([[seconds], [seconds]]),
+        memory_kb=memory_kb,
+        offer=one,
+        vcpus=one + vcpus,
+        size_kb=one + 10,
+        core_start=idle,
+        held_kb=idle,
+        bursts=np.zeros(1, dtype=bool),
+        credits=np.zeros((1, 5)),
+    )
+    order = np.argsort(listed, kind="stable")[None, :].astype(np.int64)
+    starts, cores = np.zeros((2, n_tasks), dtype=np.int64)
+    set_starts(fleet, order, one + n_tasks, np.zeros(n_tasks, dtype=bool), starts, cores)
+    assert (starts + seconds).max() <= (np.array(listed) + seconds).max()
+    for second in range(int((starts + seconds).max())):
+        runs = (starts <= second) & (second < starts + seconds)
+        assert memory_kb[runs].sum() <= 10
+        assert len(set(cores[runs].tolist())) == runs.sum() <= vcpus
 
 
 def test_a_task_that_no_burstable_vm_finishes_at_the_baseline_is_no_trouble() -> None:

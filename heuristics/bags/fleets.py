@@ -1,0 +1,129 @@
+"""Fleets: how many VMs of each offer a plan takes, and which tasks go to which offer, by a linear programme.
+
+Tasks may be cut. For offers k with c_k cores, memory m_k, price p_k a second, time limit L_k and limit n_k, and groups
+g of n_g tasks with duration e_gk and memory r_g, time counted from the moment the VMs are ready:
+
+    min wt T + wc sum_k p_k S_k                     (S_k: seconds of VMs of offer k that are paid)
+    sum_k x_gk = n_g                                (tasks of the group on each offer)
+    c_k S_k >= sum_g e_gk x_gk                      (cores)
+    m_k S_k >= sum_g r_g e_gk x_gk                  (memory)
+    60 I_k n_k + r_k S_k >= sum_g e_gk x_gk         (credits, on burstable VMs)
+    S_k <= n_k min(T, L_k), sum_{k in market} S_k <= n_market T
+
+Only the start of the search is made of it: nothing is proved by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.linear_programs import run_linear_program
+from ...core.quantities import FloatArray, IntArray
+from ...instances.durations import FULL_SPEED, NEVER
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...models.bags.task_classes import usable_offers
+from ...models.bags.vm_limits import binding_market_limits
+from ...schedules.evaluation import objective_weights
+
+
+@dataclass(frozen=True, slots=True)
+class FractionalFleet:
+    """What the linear programme comes to.
+
+    Attributes
+    ----------
+    offers : list of RentalOffer
+        Those that may be rented.
+    limits : array of int, shape (n_used,)
+        Most VMs of each offer.
+    vms : array of float, shape (n_used,)
+        VMs of each offer: its seconds over the makespan.
+    tasks : array of float, shape (n_groups, n_used)
+        Tasks of each group on each offer.
+    """
+
+    offers: list[RentalOffer]
+    limits: IntArray
+    vms: FloatArray
+    tasks: FloatArray
+
+
+def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> FractionalFleet | None:
+    """Solve the linear programme of an instance without machines; None if it has no solution.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    most_vms : array of int, shape (n_used,), optional
+        VMs of each offer in place of its limit.
+    """
+    import highspy
+
+    offers = usable_offers(instance)
+    n_groups, n_used = len(instance.tasks), len(offers)
+    cost_weight, time_weight = objective_weights(instance)
+    boot = instance.boot_overhead_s
+    durations = instance.duration_s[:, [offer.index for offer in offers], FULL_SPEED]
+    counts = instance.open_size.astype(float)
+    most = np.array([min(offer.limit, instance.n_tasks) for offer in offers], dtype=np.int64)
+    limits = (most if most_vms is None else most_vms).astype(float)
+    last = np.array([instance.time_limit_s(offer.market) - boot for offer in offers], dtype=float)
+    end = n_used  # columns: seconds of each offer, the makespan, and then the tasks by group and offer
+    able = durations < NEVER
+    group, used = np.nonzero(able)
+    seconds = durations[group, used].astype(float)
+    column = end + 1 + np.arange(len(group))
+    rows: list[tuple[float, float, IntArray, FloatArray]] = []  # lower and upper limit, columns, coefficients
+    for k, offer in enumerate(offers):
+        mine = used == k
+        rows.append((0.0, np.inf, np.r_[k, column[mine]], np.r_[float(offer.vcpus), -seconds[mine]]))
+        if not instance.memory_never_binds[offer.type_index]:
+            share = seconds[mine] * instance.memory_kb[group[mine]] / offer.memory_kb
+            rows.append((0.0, np.inf, np.r_[k, column[mine]], np.r_[1.0, -share]))
+        burstable = offer.vm_type.burstable
+        if burstable is not None:
+            sustained = max(burstable.credits_per_hour / 60, offer.vcpus * burstable.baseline_fraction)
+            at_start = 60.0 * min(burstable.initial_credits, burstable.credit_cap) * limits[k]
+            rows.append((-at_start, np.inf, np.r_[k, column[mine]], np.r_[sustained, -seconds[mine]]))
+        rows.append((-np.inf, 0.0, np.array([k, end]), np.array([1.0, -limits[k]])))
+    for market, cap in binding_market_limits(instance, offers):
+        mine = np.array([k for k, offer in enumerate(offers) if offer.market == market])
+        rows.append((-np.inf, 0.0, np.r_[mine, end], np.r_[np.ones(len(mine)), -float(cap)]))
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], np.arange(n_groups + 1))
+    rows += [
+        (counts[g], counts[g], column[order[first[g] : first[g + 1]]], np.ones(first[g + 1] - first[g]))
+        for g in range(n_groups)
+    ]
+    least = max(makespan_lower_bound_s(instance) - boot, 0)
+    lower = np.r_[np.zeros(n_used), float(least), np.zeros(len(group))]
+    upper = np.r_[limits * last, float(instance.deadline_s - boot), counts[group]]
+    price = np.array([offer.price_usd_per_s for offer in offers]) * cost_weight
+    costs = np.r_[price, time_weight, np.zeros(len(group))]
+    if least > upper[end]:
+        return None
+    solver: Any = highspy.Highs()
+    solver.silent()
+    problem = highspy.HighsLp()
+    problem.num_col_, problem.num_row_ = len(costs), len(rows)
+    problem.col_cost_, problem.col_lower_, problem.col_upper_ = costs, lower, upper
+    problem.row_lower_ = np.array([row[0] for row in rows])
+    problem.row_upper_ = np.array([row[1] for row in rows])
+    problem.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    problem.a_matrix_.start_ = np.cumsum([0, *(len(row[2]) for row in rows)])
+    problem.a_matrix_.index_ = np.concatenate([row[2] for row in rows])
+    problem.a_matrix_.value_ = np.concatenate([row[3] for row in rows])
+    solver.passModel(problem)
+    run_linear_program(solver)
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    values = np.array(solver.getSolution().col_value)
+    tasks = np.zeros((n_groups, n_used))
+    tasks[group, used] = values[end + 1 :]
+    return FractionalFleet(offers, most, values[:n_used] / max(values[end], 1.0), tasks)

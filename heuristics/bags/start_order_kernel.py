@@ -1,0 +1,182 @@
+"""Timeline of one VM whose tasks start in a given order, with exact memory and CPU credits: an inner loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...core.compiled import compiled, compiled_part
+
+if TYPE_CHECKING:
+    from ...core.quantities import BoolArray, FloatArray, IntArray
+
+
+class Fleet(NamedTuple):
+    """VMs, and what the tasks take there.
+
+    Attributes
+    ----------
+    durations : array of int, shape (2, n_offers, n_tasks)
+        Seconds of each task on each offer at full speed, and at the baseline of burstable ones; huge where it cannot
+        run.
+    memory_kb : array of int, shape (n_tasks,)
+        Memory of each task.
+    offer, vcpus, size_kb : array of int, shape (n_vms,)
+        Offer and cores of each VM, and its memory; negative if that cannot bind.
+    core_start, held_kb : array of int, shape (n_vms, most cores)
+        When each core is free, and the memory that is held there until then.
+    bursts : array of bool, shape (n_vms,)
+        VMs on which tasks may run at full speed or at the baseline, as far as credits go.
+    credits : array of float, shape (n_vms, 5)
+        Of those: credits at the start and the most of them; earned in a second, and spent in a second by a core at full
+        speed and at the baseline.
+    """
+
+    durations: IntArray
+    memory_kb: IntArray
+    offer: IntArray
+    vcpus: IntArray
+    size_kb: IntArray
+    core_start: IntArray
+    held_kb: IntArray
+    bursts: BoolArray
+    credits: FloatArray
+
+
+class CoreWork(NamedTuple):
+    """Memory that is used again from call to call: of each core its end, what it holds, and what runs (-1: nothing)."""
+
+    end: IntArray
+    held: IntArray
+    runs: IntArray
+
+
+@compiled_part
+def core_work(fleet: Fleet) -> CoreWork:
+    """Make the memory for the VM with the most cores."""
+    most = 0
+    for cores in fleet.vcpus:
+        most = max(most, cores)
+    work = np.empty((3, most), dtype=np.int64)
+    return CoreWork(work[0], work[1], work[2])
+
+
+@compiled_part
+def start_order_ends(
+    fleet: Fleet,
+    vm: int,
+    tasks: IntArray,
+    count: int,
+    slow: BoolArray,
+    starts: IntArray,
+    cores: IntArray,
+    work: CoreWork,
+) -> tuple[int, int, float]:
+    """Return when a VM ends whose tasks start in their order, the sum of the ends of its cores, and credits it lacks.
+
+    No task starts before the one in front of it; each starts as soon as a core and its memory are free. Every plan of
+    a VM is met so, or a better one: that of its tasks in the order of their starts. Time counts from ready; if there
+    are machines, from second 0.
+
+    Parameters
+    ----------
+    fleet, vm : Fleet, int
+        The VMs, and which of them it is.
+    tasks, count : array of int, shape (>= count,), int
+        Tasks in their order, and how many there are. Each can run on the VM.
+    slow : array of bool, shape (n_tasks,)
+        Tasks that run at the baseline on burstable VMs.
+    starts, cores : array of int, shape (n_tasks,), or (0,)
+        Receive the start and the core of each task, if they are not empty.
+    work : CoreWork
+        Large enough.
+    """
+    memory_kb, offer, size_kb, vcpus = fleet.memory_kb, fleet.offer[vm], fleet.size_kb[vm], fleet.vcpus[vm]
+    at_full, at_baseline = fleet.durations[0, offer], fleet.durations[1, offer]
+    bursts = fleet.bursts[vm]
+    end, held, runs = work
+    busy, used, now = 0, 0, 0
+    for core in range(vcpus):
+        end[core] = fleet.core_start[vm, core]
+        held[core], runs[core] = 0, -1
+        if end[core] > 0:
+            held[core], runs[core] = fleet.held_kb[vm, core], 0
+            busy += 1
+            used += held[core]
+    n_full, n_slow = 0, 0
+    balance, lacking, since = 0.0, 0.0, 0
+    if bursts:
+        balance = fleet.credits[vm, 0]
+    for position in range(count + 1):
+        closing = position == count  # what is left of the credits is followed to the end
+        if closing and not bursts:
+            break
+        task = tasks[position] if not closing else 0
+        need = memory_kb[task] if not closing else 0
+        while busy > 0 if closing else (busy == vcpus or (size_kb >= 0 and used + need > size_kb)):
+            first = -1
+            for core in range(vcpus):
+                if runs[core] >= 0 and (first < 0 or end[core] < end[first]):
+                    first = core
+            now = max(now, end[first])
+            if bursts:
+                change = fleet.credits[vm, 2] - n_full * fleet.credits[vm, 3] - n_slow * fleet.credits[vm, 4]
+                balance += change * (now - since)
+                since = now
+                if balance < 0.0:
+                    if n_full > 0:
+                        lacking -= balance
+                    balance = 0.0
+                balance = min(balance, fleet.credits[vm, 1])
+                if runs[first] == 1:
+                    n_full -= 1
+                else:
+                    n_slow -= 1
+            used -= held[first]
+            busy -= 1
+            runs[first] = -1
+        if closing:
+            break
+        free = 0
+        while runs[free] >= 0:
+            free += 1
+        # Of the cores that are free, the one that has been so for the shortest time.
+        for core in range(free + 1, vcpus):
+            if runs[core] < 0 and end[core] > end[free]:
+                free = core
+        full = not (bursts and slow[task])
+        if bursts:
+            change = fleet.credits[vm, 2] - n_full * fleet.credits[vm, 3] - n_slow * fleet.credits[vm, 4]
+            balance += change * (now - since)
+            since = now
+            if balance < 0.0:
+                if n_full > 0:
+                    lacking -= balance
+                balance = 0.0
+            balance = min(balance, fleet.credits[vm, 1])
+            if full:
+                n_full += 1
+            else:
+                n_slow += 1
+        if len(starts):
+            starts[task], cores[task] = now, free
+        end[free] = now + (at_full[task] if full else at_baseline[task])
+        held[free], runs[free] = need, 1 if full else 0
+        used += need
+        busy += 1
+    last, total = 0, 0
+    for core in range(vcpus):
+        last = max(last, end[core])
+        total += end[core]
+    return last, total, lacking
+
+
+@compiled
+def set_starts(
+    fleet: Fleet, vm_tasks: IntArray, vm_count: IntArray, slow: BoolArray, starts: IntArray, cores: IntArray
+) -> None:
+    """Set the start and the core of each task, from the tasks of all VMs (padded) and how many of them there are."""
+    work = core_work(fleet)
+    for vm in range(len(vm_count)):
+        start_order_ends(fleet, vm, vm_tasks[vm], vm_count[vm], slow, starts, cores, work)
