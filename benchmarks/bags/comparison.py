@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
 from ...core.json_documents import format_json
-from ...core.limits import stop_point
+from ...core.limits import stop_point, watched_time
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
@@ -81,6 +81,8 @@ class Row:
         Verdict on what the plan survives, if that is asked for.
     warnings : tuple of str
         Of the result.
+    ended_by_time : bool
+        Whether a time limit, or a share of one, has ended some of the work: another run may come to something else.
     """
 
     instance: str
@@ -96,6 +98,7 @@ class Row:
     interrupted: bool = False
     survives: SurvivalVerdict | None = None
     warnings: tuple[str, ...] = ()
+    ended_by_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,8 @@ class Summary:
         Why a run found no plan.
     survives : tuple of (str, int)
         How many plans have which verdict; see `Row`.
+    ended_by_time : int
+        Runs of which time has ended some of the work.
     """
 
     instance: str
@@ -168,6 +173,7 @@ class Summary:
     runtime_s_total: float | None
     reason: str
     survives: tuple[tuple[SurvivalVerdict, int], ...] = ()
+    ended_by_time: int = 0
 
     @property
     def always_optimal(self) -> bool:
@@ -240,15 +246,16 @@ def run_case(
     warm_up([case.method])  # it is no part of the time of a run
     stop_point()
     try:
-        result = solve(
-            case.instance,
-            case.method,
-            time_limit_s=time_limit_s,
-            seed=case.seed,
-            options=case.options,
-            target_gap=target_gap,
-            threads=threads,
-        )
+        with watched_time() as clock:
+            result = solve(
+                case.instance,
+                case.method,
+                time_limit_s=time_limit_s,
+                seed=case.seed,
+                options=case.options,
+                target_gap=target_gap,
+                threads=threads,
+            )
     except ModelRefusal as refusal:
         return Row(case.label, case.method, case.seed, "refused", reason=str(refusal))
     except SpotbagError as error:
@@ -270,6 +277,7 @@ def run_case(
         result.interrupted,
         None if result.survival is None else result.survival.verdict,
         result.warnings,
+        clock.ended_work,
     )
 
 
@@ -404,6 +412,7 @@ def _summary(rows: Sequence[Row], reference: Reference) -> Summary:
         runtime_s_total=sum(times) if times else None,
         reason=next((row.reason for row in rows if row.objective is None and row.reason), ""),
         survives=tuple(Counter(row.survives for row in rows if row.survives is not None).most_common()),
+        ended_by_time=sum(row.ended_by_time for row in rows),
     )
 
 

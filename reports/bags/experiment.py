@@ -48,6 +48,7 @@ class _Line(msgspec.Struct, frozen=True):
     makespan_s: float | list[float | None] | None = None
     runtime_s: float | None = None
     reason: str = ""
+    ended_by_time: bool = False
     version: str = ""
     machine: str = ""
     policy: str = ""

@@ -49,7 +49,7 @@ def method_sections(runs: Sequence[Row]) -> list[Section]:
     doubts: list[Block] = [Paragraph(entry.contradiction, True) for entry in references.values() if entry.contradiction]
     return [
         Section("Methods", [*doubts, Listing("", _totals(totals)), _profile(summaries, references, numbers)]),
-        Section("Gaps", [Listing("", _gaps(summaries, references))]),
+        Section("Gaps", [*_about_time(summaries), Listing("", _gaps(summaries, references))]),
         Section("Gap and time", [_gap_and_time(summaries, numbers), *_growth(summaries, numbers)]),
         Section("Cost and makespan", _fronts(runs, numbers)),
         Section("Open instances", _open(references)),
@@ -94,11 +94,25 @@ def _gaps(summaries: Sequence[Summary], references: Mapping[str, Reference]) -> 
                 _percent(summary.gap_worst),
                 "optimum" if reference.optimum is not None else "bound",
                 "-" if summary.runtime_s_mean is None else f"{summary.runtime_s_mean:,.3f}",
+                f"{summary.ended_by_time:,} of {summary.runs:,}",
             )
         )
     numbers = ("mean objective", "best", "bound", "mean gap (%)", "worst gap (%)")
     columns = [Column("instance"), Column("method"), Column("plans"), *(Column(name, True) for name in numbers)]
-    return Table([*columns, Column("gap to the"), Column("mean time (s)", True)], rows)
+    columns += [Column("gap to the"), Column("mean time (s)", True), Column("ended by time", True)]
+    return Table(columns, rows)
+
+
+def _about_time(summaries: Sequence[Summary]) -> list[Block]:
+    """Say what it means that time has ended runs, if it has."""
+    runs, ended = (sum(of) for of in zip(*((entry.runs, entry.ended_by_time) for entry in summaries), strict=True))
+    if not ended:
+        return []
+    text = (
+        f"Time has ended some of the work of {ended:,} of {counted(runs, 'run')}: made again, on another machine or "
+        "with another limit, they may come to something else. All others come to the same."
+    )
+    return [Paragraph(text)]
 
 
 def _number(value: float | None) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....core.errors import SpotbagError
-from ....core.limits import LimitReached, watched_time
+from ....core.limits import LimitReached
 from ....core.processes import usable_cores
 from ....instances.bags.generator import generate_instance
 from ....instances.instance import Instance
@@ -163,15 +163,14 @@ class PlanCell:
             instance = self.source.instance()
             n_tasks = instance.n_tasks
             case = Case(self.source.label, instance, self.method, self.seed, dict(self.options))
-            with watched_time() as clock:
-                row = comparison.run_case(
-                    case,
-                    time_limit_s=self.time_limit_s,
-                    target_gap=self.target_gap,
-                    threads=self.threads,
-                    on_result=results.append,
-                )
-            values = {**as_object(row), "ended_by_time": clock.ended_work}
+            row = comparison.run_case(
+                case,
+                time_limit_s=self.time_limit_s,
+                target_gap=self.target_gap,
+                threads=self.threads,
+                on_result=results.append,
+            )
+            values = as_object(row)
             if self.keeps_plan and results and results[0].schedule is not None:
                 text = format_schedule(results[0].schedule, results[0].method, results[0].survival)
         except LimitReached:

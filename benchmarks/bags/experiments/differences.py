@@ -30,6 +30,7 @@ class _Row(msgspec.Struct, frozen=True):
     objective: float | None = None
     bound: float | None = None
     runtime_s: float | None = None
+    ended_by_time: bool = False
     policy: str = ""
     scenario: str = ""
     cloud: str = ""
@@ -49,6 +50,8 @@ class MethodDifference:
         Its name.
     runs : int
         Pairs of runs.
+    ended_by_time : int
+        Pairs of which time has ended some of the work of one: they may differ though nothing has changed.
     better, same, worse : int
         Pairs in which both have a plan, by the objective.
     objective_percent : Estimate
@@ -63,6 +66,7 @@ class MethodDifference:
 
     method: str
     runs: int
+    ended_by_time: int
     better: int
     same: int
     worse: int
@@ -98,13 +102,14 @@ class PolicyDifference:
 
 
 class Change(NamedTuple):
-    """A run that changed."""
+    """A run that changed; if time has ended some of the work, before or after, that alone may be why."""
 
     instance: str
     method: str
     seed: int
     before: float
     after: float
+    ended_by_time: bool
 
     @property
     def percent(self) -> float:
@@ -192,7 +197,7 @@ def _methods(
     for method, rows in pairs.items():
         both = [(one, two) for one, two in rows if one.objective and two.objective]
         moved = [
-            Change(one.instance, method, one.seed, one.objective, two.objective)
+            Change(one.instance, method, one.seed, one.objective, two.objective, _by_time(one, two))
             for one, two in both
             if one.objective is not None and two.objective is not None and _moved(one.objective, two.objective)
         ]
@@ -201,6 +206,7 @@ def _methods(
             MethodDifference(
                 method=method,
                 runs=len(rows),
+                ended_by_time=sum(_by_time(one, two) for one, two in rows),
                 better=sum(change.percent < 0 for change in moved),
                 same=len(both) - len(moved),
                 worse=sum(change.percent > 0 for change in moved),
@@ -211,6 +217,10 @@ def _methods(
             )
         )
     return tuple(found), tuple(sorted(changes, key=lambda change: -abs(change.percent)))
+
+
+def _by_time(one: _Row, two: _Row) -> bool:
+    return one.ended_by_time or two.ended_by_time
 
 
 def _moved(one: float, two: float) -> bool:

@@ -26,6 +26,7 @@ class _Row(msgspec.Struct, frozen=True):
     runtime_s: float | None = None
     n_tasks: int | None = None
     peak_memory_mb: float | None = None
+    ended_by_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class RunResult:
         Mean gap of the plans to the best bound of all runs on the instance, relative to the plan.
     runtime_s, peak_memory_mb : float or None
         Means over the runs; the memory is the most that the process had.
+    ended_by_time : int
+        Runs of which time has ended some of the work: made again, they may come to something else.
     """
 
     instance: str
@@ -60,6 +63,7 @@ class RunResult:
     gap: float | None
     runtime_s: float | None
     peak_memory_mb: float | None
+    ended_by_time: int
 
 
 def experiment_results(folder: str | os.PathLike[str]) -> list[RunResult]:
@@ -103,6 +107,7 @@ def _result(instance: str, method: str, rows: list[_Row], bound: float) -> RunRe
         gap=_mean([relative_gap(objective, bound) for objective in objectives]) if math.isfinite(bound) else None,
         runtime_s=_mean([row.runtime_s for row in rows]),
         peak_memory_mb=_mean([row.peak_memory_mb for row in rows]),
+        ended_by_time=sum(row.ended_by_time for row in rows),
     )
 
 

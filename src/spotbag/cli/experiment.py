@@ -185,7 +185,8 @@ def results_command(
 ) -> None:
     """Show what the runs of an experiment have come to so far, by instance and method.
 
-    Gaps are to the best bound of all runs on the instance. 'spotbag report' shows more, policies included.
+    Gaps are to the best bound of all runs on the instance. Runs that time has ended, even in part, may come to
+    something else when they are made again. 'spotbag report' shows more, policies included.
     """
     from dataclasses import asdict
 
@@ -202,7 +203,8 @@ def results_command(
         return
     columns = [Column("instance"), Column("tasks", True), Column("method"), Column("plans", True), Column("status")]
     columns += [Column("objective", True), Column("gap (% of the plan)", True)]
-    columns += [Column("time (s)", True, measured=True), Column("memory (MB)", True, measured=True)]
+    columns += [Column("time (s)", True, measured=True), Column("ended by time", True, measured=True)]
+    columns += [Column("memory (MB)", True, measured=True)]
     rows = [
         [
             entry.instance,
@@ -213,6 +215,7 @@ def results_command(
             _or_dash(entry.objective, 6),
             _or_dash(None if entry.gap is None else 100 * entry.gap, 3),
             _or_dash(entry.runtime_s, 3),
+            f"{entry.ended_by_time} of {entry.runs}",
             _or_dash(entry.peak_memory_mb, 0),
         ]
         for entry in found
@@ -253,6 +256,7 @@ def _differences_object(found: Any) -> dict[str, Any]:
             {
                 "method": entry.method,
                 "runs": entry.runs,
+                "ended_by_time": entry.ended_by_time,
                 "better": entry.better,
                 "same": entry.same,
                 "worse": entry.worse,
@@ -294,12 +298,14 @@ def _print_differences(found: Any) -> None:
     if found.methods:
         print("Methods: change in percent, over instances; objective below 0 and bound above 0 are better")
         columns = [Column("method")]
-        columns += _numbers("runs", "better", "same", "worse", "objective (%)", "bound (%)")
+        columns += _numbers("runs", "ended by time", "better", "same", "worse", "objective (%)", "bound (%)")
         columns += [Column("time (%)", True, measured=True), Column("statuses that changed")]
         rows = [
             [
                 entry.method,
-                *(f"{number:,}" for number in (entry.runs, entry.better, entry.same, entry.worse)),
+                f"{entry.runs:,}",
+                f"{entry.ended_by_time:,}",
+                *(f"{number:,}" for number in (entry.better, entry.same, entry.worse)),
                 _shown(entry.objective_percent, 3),
                 _shown(entry.bound_percent, 3),
                 _shown(entry.time_percent, 1),
@@ -308,9 +314,12 @@ def _print_differences(found: Any) -> None:
             for entry in found.methods
         ]
         print_table(Table(columns, rows))
+        if any(entry.ended_by_time for entry in found.methods):
+            print("Runs that time has ended, before or after, may differ though nothing else has changed.")
     if found.changes:
         print(f"Runs that changed most, of {len(found.changes):,}:")
         columns = [Column("instance"), Column("method"), *_numbers("seed", "before", "after", "change (%)")]
+        columns.append(Column("ended by time"))
         rows = [
             [
                 entry.instance,
@@ -319,6 +328,7 @@ def _print_differences(found: Any) -> None:
                 f"{entry.before:.6f}",
                 f"{entry.after:.6f}",
                 f"{entry.percent:+.3f}",
+                "yes" if entry.ended_by_time else "no",
             ]
             for entry in found.changes[:_MOST_CHANGES]
         ]

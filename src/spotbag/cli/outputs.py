@@ -313,6 +313,7 @@ class ComparedMethod(_Output):
     runtime_s_total: float | None
     reason: str
     survives: dict[SurvivalVerdict, int]
+    ended_by_time: int
 
 
 class MethodOverall(_Output):
@@ -343,6 +344,7 @@ class ComparedRun(_Output):
     interrupted: bool
     survives: SurvivalVerdict | None
     warnings: tuple[str, ...]
+    ended_by_time: bool
 
 
 class Compare(_Output):
@@ -548,6 +550,7 @@ class MethodRuns(_Output):
     gap: float | None
     runtime_s: float | None
     peak_memory_mb: float | None
+    ended_by_time: int
 
 
 class ExperimentResults(_Output):
@@ -570,6 +573,7 @@ class MethodChange(_Output):
 
     method: str
     runs: int
+    ended_by_time: int
     better: int
     same: int
     worse: int
@@ -599,6 +603,7 @@ class RunChange(_Output):
     seed: int
     before: float
     after: float
+    ended_by_time: bool
 
 
 class ExperimentCompare(_Output):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from spotbag.benchmarks.bags.experiments import days
 from spotbag.benchmarks.bags.experiments.cells import PlanCell, Source
 from spotbag.benchmarks.bags.experiments.days import DaysCell
 from spotbag.benchmarks.bags.experiments.differences import compare_experiments
+from spotbag.benchmarks.bags.experiments.results import experiment_results
 from spotbag.benchmarks.bags.experiments.rows import Folder
 from spotbag.benchmarks.bags.experiments.run import run_experiment
 from spotbag.benchmarks.bags.experiments.specification import (
@@ -298,9 +300,21 @@ def test_two_experiments_are_compared(tmp_path: Path) -> None:
 
 def test_rows_say_whether_time_has_ended_some_of_the_work(tmp_path: Path) -> None:
     text = 'instances = ["memory/m30"]\nmethods = ["greedy", "interval"]\ntime_limit_s = 0.2\n'
-    run_experiment(parse_specification(text + "[time_limits_s]\ngreedy = 60.0\n", "one"), tmp_path)
-    found = {row["method"]: (row["ended_by_time"], row["time_limit_s"]) for row in rows(tmp_path)}
+    old, new = tmp_path / "old", tmp_path / "new"
+    run_experiment(parse_specification(text + "[time_limits_s]\ngreedy = 60.0\n", "one"), old)
+    found = {row["method"]: (row["ended_by_time"], row["time_limit_s"]) for row in rows(old)}
     assert found == {"greedy": (False, 60.0), "interval": (True, 0.2)}
+    ended = {"greedy": 0, "interval": 1}
+    assert {entry.method: entry.ended_by_time for entry in experiment_results(old)} == ended
+    shutil.copytree(old, new)
+    for folder, value in ((old, 2.0), (new, 3.0)):
+        text = "".join(json.dumps(row | {"objective": value}) + "\n" for row in rows(folder))
+        (folder / "rows.jsonl").write_text(text, encoding="utf-8")
+    differences = compare_experiments(old, new)
+    assert {entry.method: entry.ended_by_time for entry in differences.methods} == ended
+    assert {change.method: change.ended_by_time for change in differences.changes} == ended
+    [table] = [block.table for block in experiment_report(old, "1").sections[2].blocks if isinstance(block, Listing)]
+    assert [(row[1], row[-1]) for row in table.rows] == [("greedy", "0 of 1"), ("interval", "1 of 1")]
 
 
 # ------------------------------------------------------------------- what ends a run
@@ -328,8 +342,8 @@ def undisturbed(
     run_experiment(parse_specification(text, "spec"), folder / "whole")
     found = results(folder / "whole")
     assert len(found) > 200
-    heuristics = [row for row in found.values() if row["method"] in ("greedy", "lpt", "ils", "search")]
-    assert len(heuristics) > 70
+    heuristics = [row for row in found.values() if row["method"] in ("greedy", "lpt", "ils")]
+    assert len(heuristics) > 50
     assert not any(row.get("ended_by_time") for row in heuristics)
     return folder / "spec.toml", found
 
