@@ -184,6 +184,7 @@ class _Route:
         if self.finished():
             return None
         left = None if patient else self._patience_s(share)
+        began = time.perf_counter()
         before = len(self.trace)
         self._iterations_before = self.trace[-1].iteration if self.trace else 0
         part = replace(self.run, initial=self.known.schedule, on_progress=self._progress)
@@ -192,6 +193,9 @@ class _Route:
                 outcome = step(part)
         except (ModelRefusal, LimitReached):  # plans and bounds of a step that was cut short are known already
             return None
+        finally:
+            if patient and self._patience_ends is not None:
+                self._patience_ends += time.perf_counter() - began  # such as a minute of compiling on a busy machine
         if len(self.trace) == before:  # a step that tells its trace at the end only
             self.trace += [
                 replace(point, iteration=self._iterations_before + point.iteration) for point in outcome.trace
