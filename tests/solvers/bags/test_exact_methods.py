@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 from fake_time import fake_time, solvers_take_all_their_time
 from ortools.sat.python import cp_model
-from tiny_instances import tiny_instance
+from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.core.limits import LimitReached, within
 from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.search import search
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.divisible_bound import divisible_bound
@@ -29,7 +30,7 @@ from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.models.bags.task_classes import task_classes
 from spotbag.models.integer_program import IntegerProgram
-from spotbag.schedules.method import Run, TracePoint
+from spotbag.schedules.method import Outcome, Run, TracePoint
 from spotbag.solvers.backend import SolverAnswer, SolverLimits
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import Result
@@ -362,6 +363,17 @@ def test_progress_is_reported_with_bound_and_best_plan() -> None:
     bounds = [point.bound for point in described if point.bound is not None]
     assert bounds == sorted(bounds)
     assert Run().target_gap == 0
+
+
+def test_auto_proves_a_bag_however_long_the_search_before_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = fake_time(monkeypatch)
+
+    def slow(*given: Any) -> Outcome:
+        clock.now_s += 60  # as compiling on a busy machine
+        return search(*given)
+
+    monkeypatch.setattr("spotbag.solvers.bags.auto.search", slow)
+    assert solve(tiny_instance(5, **FAMILIES["memory"]), "auto").status == "optimal"
 
 
 def test_columns_go_on_where_a_programme_outlasts_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
