@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.limits import checkpoint
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
-from ...instances.durations import BASELINE, NEVER
+from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
@@ -160,7 +160,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
     binds = ~instance.memory_never_binds
     vm_free = np.full(n_vms, boot_s - zero_s)
     core_start = np.full((n_vms, int(vm_vcpus.max())), boot_s - zero_s)
-    held_kb = np.zeros_like(core_start)
+    held_kb, core_runs = np.zeros_like(core_start), np.full_like(core_start, 3)
     exists = np.flatnonzero(vm_machine >= 0)
     if len(exists):
         running, free_s = instance.running, instance.machine_core_free_s
@@ -170,12 +170,11 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         held = np.zeros_like(free_s)
         held[running.machine, running.core] = instance.memory_kb[instance.task_group[running.task]]
         held_kb[exists, :width] = held[vm_machine[exists], :width]
-    bursts, credits = _credits(queues)
-    durations = instance.duration_s[instance.task_group].transpose(2, 1, 0)
-    slow_only = np.isin(np.arange(len(instance.offers)), vm_offer[~bursts]) & instance.offer_is_burstable
-    durations = np.where(slow_only[:, None], durations[BASELINE], durations)
+        runs = np.full_like(free_s, 3)
+        runs[running.machine, running.core] = np.where(running.baseline, 0, 2)
+        core_runs[exists, :width] = runs[vm_machine[exists], :width]
     fleet = Fleet(
-        durations=np.ascontiguousarray(durations),
+        durations=np.ascontiguousarray(instance.duration_s[instance.task_group].transpose(2, 1, 0)),
         memory_kb=instance.memory_kb[instance.task_group],
         offer=vm_offer,
         vcpus=vm_vcpus,
@@ -184,8 +183,9 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         ),
         core_start=core_start,
         held_kb=held_kb,
-        bursts=bursts,
-        credits=credits,
+        core_runs=core_runs,
+        bursts=instance.offer_is_burstable[vm_offer],
+        credits=_credits(instance, queues, core_start),
     )
     penalty = 20 * (time_weight + float(prices.max()) * n_vms)
     return Assignments(
@@ -217,21 +217,24 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
     )
 
 
-def _credits(queues: list[Queue]) -> tuple[BoolArray, FloatArray]:
-    """VMs of which credits are planned, and their credits; machines that burst run at the baseline only."""
-    bursts = np.array([queue.offer.burstable and queue.machine < 0 for queue in queues], dtype=bool)
-    credits = np.zeros((len(queues), 5))
-    for vm in np.flatnonzero(bursts).tolist():
-        burstable = queues[vm].offer.vm_type.burstable
-        assert burstable is not None
+def _credits(instance: Instance, queues: list[Queue], core_start: IntArray) -> FloatArray:
+    """Credits of the VMs that burst, as `Fleet` has them."""
+    credits = np.zeros((len(queues), 6))
+    for vm, queue in enumerate(queues):
+        burstable = queue.offer.vm_type.burstable
+        if burstable is None:
+            continue
+        machine = instance.machines[queue.machine] if queue.machine >= 0 else None
+        known = None if machine is None else machine.credits
         credits[vm] = (
-            min(burstable.initial_credits, burstable.credit_cap),
+            min(burstable.initial_credits if known is None else known, burstable.credit_cap),
             burstable.credit_cap,
             burstable.credits_per_hour / SECONDS_PER_HOUR,
             1 / 60,
             burstable.baseline_fraction / 60,
+            core_start[vm, 0] if machine is None else machine.ready_s,
         )
-    return bursts, credits
+    return credits
 
 
 def _alike(instance: Instance) -> IntArray:

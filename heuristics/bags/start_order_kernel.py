@@ -24,13 +24,14 @@ class Fleet(NamedTuple):
         Memory of each task.
     offer, vcpus, size_kb : array of int, shape (n_vms,)
         Offer and cores of each VM, and its memory; negative if that cannot bind.
-    core_start, held_kb : array of int, shape (n_vms, most cores)
-        When each core is free, and the memory that is held there until then.
+    core_start, held_kb, core_runs : array of int, shape (n_vms, most cores)
+        When each core is free, and until then the memory that is held there and what runs there: a task at the baseline
+        (0), one at full speed that runs already (2), or nothing (3).
     bursts : array of bool, shape (n_vms,)
         VMs on which tasks may run at full speed or at the baseline, as far as credits go.
-    credits : array of float, shape (n_vms, 5)
+    credits : array of float, shape (n_vms, 6)
         Of those: credits at the start and the most of them; earned in a second, and spent in a second by a core at full
-        speed and at the baseline.
+        speed and at the baseline; and when they are counted from.
     """
 
     durations: IntArray
@@ -40,12 +41,16 @@ class Fleet(NamedTuple):
     size_kb: IntArray
     core_start: IntArray
     held_kb: IntArray
+    core_runs: IntArray
     bursts: BoolArray
     credits: FloatArray
 
 
 class CoreWork(NamedTuple):
-    """Memory that is used again from call to call: of each core its end, what it holds, and what runs (-1: nothing)."""
+    """Memory that is used again from call to call: of each core its end, what it holds, and what runs.
+
+    That is as in `Fleet.core_runs`, with -1 for cores that are free and 1 for tasks at full speed that the plan starts.
+    """
 
     end: IntArray
     held: IntArray
@@ -101,13 +106,18 @@ def start_order_ends(
         end[core] = fleet.core_start[vm, core]
         held[core], runs[core] = 0, -1
         if end[core] > 0:
-            held[core], runs[core] = fleet.held_kb[vm, core], 0
+            held[core], runs[core] = fleet.held_kb[vm, core], fleet.core_runs[vm, core]
             busy += 1
             used += held[core]
-    n_full, n_slow = 0, 0
-    balance, lacking, since = 0.0, 0.0, 0
+    # Tasks at full speed, those of them that the plan starts (no others are to blame for credits that lack), and tasks
+    # at the baseline.
+    n_full, n_started, n_slow = 0, 0, 0
+    balance, lacking, since = 0.0, 0.0, 0.0
     if bursts:
-        balance = fleet.credits[vm, 0]
+        balance, since = fleet.credits[vm, 0], fleet.credits[vm, 5]
+        for core in range(vcpus):
+            n_full += runs[core] == 2
+            n_slow += runs[core] == 0
     for position in range(count + 1):
         closing = position == count  # what is left of the credits is followed to the end
         if closing and not bursts:
@@ -125,14 +135,13 @@ def start_order_ends(
                 balance += change * (now - since)
                 since = now
                 if balance < 0.0:
-                    if n_full > 0:
+                    if n_started > 0:
                         lacking -= balance
                     balance = 0.0
                 balance = min(balance, fleet.credits[vm, 1])
-                if runs[first] == 1:
-                    n_full -= 1
-                else:
-                    n_slow -= 1
+                n_full -= runs[first] == 1 or runs[first] == 2
+                n_started -= runs[first] == 1
+                n_slow -= runs[first] == 0
             used -= held[first]
             busy -= 1
             runs[first] = -1
@@ -151,12 +160,13 @@ def start_order_ends(
             balance += change * (now - since)
             since = now
             if balance < 0.0:
-                if n_full > 0:
+                if n_started > 0:
                     lacking -= balance
                 balance = 0.0
             balance = min(balance, fleet.credits[vm, 1])
             if full:
                 n_full += 1
+                n_started += 1
             else:
                 n_slow += 1
         if len(starts):

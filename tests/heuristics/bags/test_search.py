@@ -387,8 +387,9 @@ def test_tasks_in_the_order_of_their_starts_end_no_later_than_by_any_list(data: 
         size_kb=one + 10,
         core_start=idle,
         held_kb=idle,
+        core_runs=idle,
         bursts=np.zeros(1, dtype=bool),
-        credits=np.zeros((1, 5)),
+        credits=np.zeros((1, 6)),
     )
     order = np.argsort(listed, kind="stable")[None, :].astype(np.int64)
     starts, cores = np.zeros((2, n_tasks), dtype=np.int64)

@@ -202,6 +202,7 @@ def larger_plan(seed: int) -> Schedule:
 @given(st.integers(0, 10**6))
 @example(219410).via("only tasks that run are left, and no VM takes new ones")
 @example(588).via("only tasks that run are left, and no offer is bounded")
+@example(2792).via("a burstable VM that boots beside a machine earned credits for cores that waited")
 def test_plans_of_random_states_break_no_rule(seed: int) -> None:
     plan_anew(seed)
 
@@ -426,3 +427,23 @@ def test_a_budget_that_the_quick_plan_exceeds(under_way: tuple[Instance, Schedul
     )
     assert nothing.schedule is None
     assert nothing.status in ("no-plan", "infeasible")
+
+
+def test_tasks_burst_on_a_machine_as_far_as_its_credits_go() -> None:
+    burstable = {"baseline_fraction": 0.25, "credits_per_hour": 0.0, "initial_credits": 0.0, "max_credits": 100}
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 1}}
+    instance = Instance(
+        name="credits",
+        deadline_s=1000,
+        d_spot_s=1000,
+        vm_types=[{"name": "b", "vcpus": 2, "memory_mb": 100, "offers": offers, "burstable": burstable}],
+        tasks=[{"id": f"t{k}", "memory_mb": 60, "runtime_s": {"b": 60}} for k in range(3)],
+    )
+    for credits, seconds in ((0.0, 720), (1.0, 540), (2.0, 360), (3.5, 180)):
+        machine = {"id": "b-1", "type": "b", "market": "on-demand", "credits": credits}
+        document = {"format": "spotbag.state/1", "instance": "credits", "time_s": 0, "vms": [machine]}
+        state = State.from_document(document, "state.json")
+        result = replan(instance, state, time_limit_s=0.05)
+        assert result.schedule is not None
+        assert result.schedule.makespan_s == seconds
+        assert check(result.instance, result.schedule).violations == ()
