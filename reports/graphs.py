@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,9 +10,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 """After Okabe and Ito; without those that are hard to see on white or on black."""
 
 SIGNS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
-LOG = {"type": "log", "dtick": "D2"}
-"""An axis of powers of ten."""
-
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
@@ -75,6 +73,16 @@ def points(
 def rounded(value: float) -> float:
     """Return a value without more digits than a picture shows."""
     return float(f"{value:.5g}")
+
+
+def log_axis(values: Iterable[float]) -> dict[str, Any]:
+    """Return an axis of powers of ten, of one at least: a shorter one would have no labels."""
+    places = [math.log10(value) for value in values if value > 0]
+    axis: dict[str, Any] = {"type": "log", "dtick": "D2"}
+    if places and max(places) - min(places) < 1:
+        middle = (min(places) + max(places)) / 2
+        axis["range"] = [middle - 0.55, middle + 0.55]
+    return axis
 
 
 def axes(x: str, y: str, **more: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ...core.wording import counted, shortened
 from ...instances.bags.best_known import best_known
 from ...instances.library import library_instance, library_names
 from ...solvers.bags.result import relative_gap
-from ..graphs import LOG, axes, points
+from ..graphs import axes, log_axis, points
 from ..page import Block, Graph, Listing, Paragraph, Section
 
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)=([^/,]+)")
@@ -87,6 +87,7 @@ def _gaps(summaries: Sequence[Summary], references: Mapping[str, Reference]) -> 
                 summary.instance,
                 summary.method,
                 f"{summary.plans:,} of {summary.runs:,}",
+                f"{summary.ended_by_time:,} of {summary.runs:,}",
                 _number(summary.objective_mean),
                 _number(reference.best),
                 _number(reference.bound),
@@ -94,12 +95,12 @@ def _gaps(summaries: Sequence[Summary], references: Mapping[str, Reference]) -> 
                 _percent(summary.gap_worst),
                 "optimum" if reference.optimum is not None else "bound",
                 "-" if summary.runtime_s_mean is None else f"{summary.runtime_s_mean:,.3f}",
-                f"{summary.ended_by_time:,} of {summary.runs:,}",
             )
         )
+    texts = ("instance", "method", "plans", "ended by time")
     numbers = ("mean objective", "best", "bound", "mean gap (%)", "worst gap (%)")
-    columns = [Column("instance"), Column("method"), Column("plans"), *(Column(name, True) for name in numbers)]
-    columns += [Column("gap to the"), Column("mean time (s)", True), Column("ended by time", True)]
+    columns = [*map(Column, texts), *(Column(name, True) for name in numbers)]
+    columns += [Column("gap to the"), Column("mean time (s)", True)]
     return Table(columns, rows)
 
 
@@ -148,7 +149,7 @@ def _profile(summaries: Sequence[Summary], references: Mapping[str, Reference], 
 
 
 def _gap_and_time(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> Graph:
-    traces = []
+    traces, times = [], [summary.runtime_s_mean or 0.0 for summary in summaries]
     for method, number in numbers.items():
         mine = [
             (summary.runtime_s_mean, 100 * summary.gap_mean, summary.instance)
@@ -162,7 +163,7 @@ def _gap_and_time(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> G
         "A point for each method on each instance: means over the seeds; the gap is that to the optimum, or to the "
         "best bound. Lower left is better.",
         traces,
-        axes("time (s)", "gap (%)", xaxis=LOG, yaxis={"rangemode": "tozero"}),
+        axes("time (s)", "gap (%)", xaxis=log_axis(times), yaxis={"rangemode": "tozero"}),
     )
 
 
@@ -190,7 +191,8 @@ def _growth(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> list[Bl
     if not gaps:
         return []
     by_gap = axes("", "mean gap (%)", yaxis={"rangemode": "tozero"})
-    by_time = axes("", "mean time (s)", yaxis=LOG)
+    seconds = (y for traces in times.values() for trace in traces for y in trace["y"])
+    by_time = axes("", "mean time (s)", yaxis=log_axis(seconds))
     return [
         Graph("How the gap grows", "Means over instances and seeds.", [], by_gap, gaps),
         Graph("How the time grows", "Means over instances and seeds.", [], by_time, times),
@@ -264,7 +266,8 @@ def _open(references: Mapping[str, Reference]) -> list[Block]:
             best = (_number(reference.best), reference.best_by)
             rows.append((reference.instance, *best, _number(reference.bound), reference.bound_by or "-", _percent(gap)))
     if not rows:
-        return [Paragraph("The best plan of every instance is proved optimal.")] if references else []
+        text = "Of every instance that has a plan, the best one known is proved optimal."
+        return [Paragraph(text)] if references else []
     columns = [Column("instance"), Column("best", True), Column("by"), Column("bound", True), Column("by")]
     text = f"{len(rows):,} of {counted(len(references), 'instance')}: the best plan and the best bound do not meet yet."
     return [Paragraph(text), Listing("", Table([*columns, Column("gap (%)", True)], rows))]
