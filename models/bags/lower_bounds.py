@@ -8,9 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ...core.errors import ModelRefusal
 from ...core.limits import share_of_time, within
 from ...instances.instance import Instance
 from .configuration_bound import configuration_bound
+from .core_pattern_bound import core_pattern_bound
 from .divisible_bound import divisible_bound
 from .makespan_bounds import makespan_lower_bound_s
 from .task_classes import memory_is_free
@@ -48,7 +50,8 @@ class LowerBound:
 def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
     """Compute the bounds of the objective, then of the cost alone and of the makespan alone.
 
-    The configuration bound is among them only where the memory of a VM may bind; elsewhere it is the divisible bound.
+    The configuration bound and the core-pattern bound are among them only where the memory of a VM may bind; elsewhere
+    the first is the divisible bound, and models of classes of tasks prove more than the second.
 
     Parameters
     ----------
@@ -77,6 +80,12 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
             lambda: configuration_bound(instance).objective,
         ),
         (
+            "core-pattern bound",
+            "objective",
+            "likewise, and a core runs whole tasks, none of which is cut",
+            lambda: _by_core_patterns(instance),
+        ),
+        (
             "least cost",
             "$",
             "no plan costs less, however long it takes (cost weight 1)",
@@ -95,7 +104,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
             lambda: _within_deadline(makespan_lower_bound_s(instance), instance),
         ),
     ]
-    wanted = [entry for entry in wanted if binds or entry[0] != "configuration bound"]
+    wanted = [entry for entry in wanted if binds or entry[0] not in ("configuration bound", "core-pattern bound")]
     bounds = []
     for number, (name, unit, meaning, compute) in enumerate(wanted):
         begin = time.perf_counter()
@@ -116,6 +125,15 @@ def _with_cost_weight(instance: Instance, weight: float) -> Instance:
 def _strongest(instance: Instance, binds: bool) -> float:
     """The bound of an instance that knows most; the configuration bound is never below the divisible one."""
     return configuration_bound(instance).objective if binds else divisible_bound(instance).objective
+
+
+def _by_core_patterns(instance: Instance) -> float:
+    """The bound by core patterns; the configuration bound where it is not for the bag."""
+    configurations = configuration_bound(instance)
+    try:
+        return core_pattern_bound(instance, configurations)
+    except ModelRefusal:
+        return configurations.objective
 
 
 def _whole_seconds(value_s: float) -> float:

@@ -1,0 +1,402 @@
+"""A bound for tasks that are long for the VMs: whole tasks on each core, and memory as a share of the VM.
+
+Every core of offer k runs a pattern, a_g tasks of each class g for l seconds, and its VM is paid for t >= l seconds, of
+which each of its c_k cores bears one part in c_k. For a makespan of T seconds from the moment the VMs are ready,
+
+    min wt (T + ready) + wc sum p_k / c_k t         (over the cores in use)
+    sum a_g = n_g                                   (tasks of the class)
+    sum w_jg e_gk a_g <= sum t / c_k                (for each weighting j of offer k: memory, and `simultaneous_tasks`)
+    cores of offer k <= c_k n_k
+    sum_{k in market} cores / c_k <= n_market
+    l <= t <= min(T, L_k)
+
+is a relaxation: which cores make a VM, and when each task runs, is left open. Its linear programme is solved by
+generating patterns. For multipliers pi of the classes, mu of the weightings and sigma of the markets, the most that a
+core can gain until T is a knapsack, which says for all T at once
+
+    value(T) = wt (T + ready) + pi n - sigma n_market - sum_k c_k n_k max(0, gain_k(T) - sigma / c_k),
+
+and the bound is the least over T of the largest value that any multipliers gave. Values are worked out in whole
+numbers, rounded against the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.errors import ModelRefusal
+from ...core.limits import LimitReached, checkpoint
+from ...core.linear_programs import run_linear_program
+from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...instances.durations import FULL_SPEED
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...schedules.evaluation import objective_weights
+from .configuration_bound import ConfigurationBound
+from .divisible_bound import divisible_bound, worst_objective
+from .task_classes import task_classes, usable_offers
+from .vm_limits import binding_market_limits
+
+MOST_CELLS = 4_000_000
+"""Classes times offers times seconds beyond which the bound is refused: its knapsacks take too long."""
+
+_MOST_MAKESPANS = 2_000
+_MOST_ROUNDS = 150
+_SCALE_BITS = 40
+_MOST_PRICE, _LARGEST = 2.0**41, 2.0**61
+_UNIT = 1e4
+_CONVERGED = 1e-7
+_SMOOTHED = 0.6
+_DONE = 1e-6
+_LEAST_NUMBER = 1e-6
+_LOADS = (1.0, 0.95, 0.85, 0.7, 0.5)
+"""Patterns that are added in a round: the best ones up to these shares of the makespan."""
+
+
+@dataclass(slots=True)
+class _Cores:
+    """What the cores of an offer can run.
+
+    ``weights`` has a row for each weighting, shape (n_weightings, n_classes), in parts of what the VM can do.
+    """
+
+    offer: RentalOffer
+    seconds: IntArray
+    copies: IntArray
+    weights: FloatArray
+    most_s: int
+    number: int
+    price: float
+    market_row: int
+    takes: list[tuple[int, int, BoolArray]] = field(default_factory=list)
+
+    def gains(self, values: IntArray, most_s: int) -> IntArray:
+        """Return the most that tasks of these values are worth on a core, up to each load, shape (most_s + 1,)."""
+        best = np.zeros(most_s + 1, dtype=np.int64)
+        self.takes = []
+        for index in np.flatnonzero((values > 0) & (self.seconds <= most_s)).tolist():
+            each, value = int(self.seconds[index]), int(values[index])
+            left, part = min(int(self.copies[index]), most_s // each), 1
+            while left > 0:  # parts of 1, 2, 4, ... tasks make every number of them
+                part = min(part, left)
+                if part * each <= most_s:
+                    with_them = best[: len(best) - part * each] + part * value
+                    taken = with_them > best[part * each :]
+                    np.maximum(with_them, best[part * each :], out=best[part * each :])
+                    self.takes.append((index, part, taken))
+                left -= part
+                part *= 2
+        return best
+
+    def pattern(self, load_s: int) -> IntArray:
+        """Return the tasks of each class that the last gains at a load come from."""
+        counts = np.zeros(len(self.seconds), dtype=np.int64)
+        for index, part, taken in reversed(self.takes):
+            before = load_s - part * int(self.seconds[index])
+            if before >= 0 and taken[before]:
+                counts[index] += part
+                load_s = before
+        return counts
+
+
+def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, at_most: float = math.inf) -> float:
+    """Compute the bound of an instance with D_spot set; see the module.
+
+    Parameters
+    ----------
+    instance : Instance
+        Without machines and burstable VMs.
+    configurations : ConfigurationBound
+        Its weightings are used, and its bound is the least that is returned.
+    at_most : float
+        Objective that need not be exceeded, such as that of a plan.
+
+    Raises
+    ------
+    ModelRefusal
+        If there are machines or burstable VMs, or the bag is too large.
+    """
+    if math.isinf(configurations.objective):
+        return configurations.objective
+    programme = CorePatternProgramme(instance, configurations)
+    with suppress(LimitReached):  # then what was proved until then
+        programme.run(at_most)
+    return max(programme.bound, configurations.objective)
+
+
+class CorePattern(NamedTuple):
+    """What a number of cores run in a solution that need not be whole.
+
+    Attributes
+    ----------
+    offer : RentalOffer
+        Their offer.
+    counts : array of int, shape (n_classes,)
+        Tasks of each class on a core.
+    end_s : int
+        Until when their VMs are paid, from ready.
+    number : float
+        How many cores they are.
+    """
+
+    offer: RentalOffer
+    counts: IntArray
+    end_s: int
+    number: float
+
+
+class CorePatternProgramme:
+    """The linear programme, and the largest value of each makespan so far.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set, without machines and burstable VMs.
+    configurations : ConfigurationBound
+        Its weightings are used.
+
+    Attributes
+    ----------
+    classes : TaskClasses
+        The classes of tasks.
+    values : array of int
+        Of each makespan, what is proved so far, in whole numbers.
+    """
+
+    def __init__(self, instance: Instance, configurations: ConfigurationBound) -> None:
+        offers = usable_offers(instance)
+        if instance.machines or any(offer.burstable for offer in offers):
+            raise ModelRefusal("the bound by core patterns knows neither machines nor CPU credits")
+        self.classes = classes = task_classes(instance)
+        self.ready = instance.boot_overhead_s
+        cost_weight, self.time_weight = objective_weights(instance)
+        last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
+        if len(classes) * len(offers) * last > MOST_CELLS:
+            raise ModelRefusal(
+                "the bag has too many classes of tasks, or too many seconds, for the bound by core patterns"
+            )
+        self.size = classes.size
+        self.caps = binding_market_limits(instance, offers)
+        rows = {market: row for row, (market, _) in enumerate(self.caps)}
+        # Tasks of a class may weigh differently: what holds for the lightest holds for all.
+        groups = [np.unique(instance.task_group[mine]) for mine in classes.tasks]
+        self.cores = []
+        for offer in offers:
+            cuts = configurations.weightings.get(offer.index, ())
+            of_groups = [instance.memory_kb / offer.memory_kb, *(cut.weights / cut.capacity for cut in cuts)]
+            self.cores.append(
+                _Cores(
+                    offer=offer,
+                    seconds=instance.duration_s[classes.group, offer.index, FULL_SPEED],
+                    copies=classes.size,
+                    weights=np.array([[least[mine].min() for mine in groups] for least in of_groups]),
+                    most_s=instance.time_limit_s(offer.market) - self.ready,
+                    number=offer.vcpus * min(offer.limit, instance.n_tasks),
+                    price=cost_weight * offer.price_usd_per_s,
+                    market_row=rows.get(offer.market, -1),
+                )
+            )
+        self.first = configurations.makespan_s - self.ready
+        self.last = last
+        worst = worst_objective(instance)
+        self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(worst)))
+        self.unit = _UNIT / worst
+        moments = np.arange(self.first, self.last + 1)
+        rate = math.floor(self.time_weight * self.scale)
+        self.of_time = rate * (moments + self.ready)
+        self.ceiling = math.inf  # that no value of all exceeds
+        self.values = self.of_time.copy()  # of each makespan, in whole numbers
+        if len(self.values):
+            self._build()
+            self.centre = self._divisible_duals(instance, classes.group)
+            self._price(self.centre, self.last)
+
+    @property
+    def bound(self) -> float:
+        """The least over all makespans; infinite if none is both long enough and within the limits."""
+        return float(self.values.min()) / self.scale if len(self.values) else math.inf
+
+    def _build(self) -> None:
+        import highspy
+
+        self.solver = highspy.Highs()
+        self.solver.silent()
+        self.solver.setOptionValue("threads", 1)
+        self.solver.setOptionValue("simplex_strategy", 4)  # primal: new patterns leave the last solution feasible
+        self.optimal, infinity = highspy.HighsModelStatus.kOptimal, highspy.kHighsInf
+        self.infinity = infinity
+        nothing, no_values = np.zeros(0, np.int32), np.zeros(0)
+        for number in self.size.tolist():
+            self.solver.addRow(float(number), infinity, 0, nothing, no_values)
+        for entry in self.cores:
+            self.solver.addRow(-infinity, float(entry.number), 0, nothing, no_values)
+        for _, cap in self.caps:
+            self.solver.addRow(-infinity, float(cap), 0, nothing, no_values)
+        self.first_weighting = []
+        n_rows = len(self.size) + len(self.cores) + len(self.caps)
+        for entry in self.cores:
+            self.first_weighting.append(n_rows)
+            for _ in entry.weights:
+                self.solver.addRow(0.0, infinity, 0, nothing, no_values)
+                n_rows += 1
+        for index in range(len(self.size)):  # tasks that no core runs cost more than all plans
+            self.solver.addCol(2 * _UNIT, 0.0, infinity, 1, np.array([index], np.int32), np.ones(1))
+        self.columns: list[tuple[int, IntArray, int]] = [(-1, self.size, 0)] * len(self.size)  # offer, counts, end
+        self.known: set[tuple[int, int, bytes]] = set()
+        for k, entry in enumerate(self.cores):
+            for index in np.flatnonzero(entry.seconds <= entry.most_s).tolist():
+                counts = np.zeros(len(self.size), dtype=np.int64)
+                counts[index] = min(entry.most_s // int(entry.seconds[index]), int(self.size[index]))
+                while counts[index]:
+                    self._add(k, counts, int(counts @ np.where(counts > 0, entry.seconds, 0)))
+                    counts[index] //= 2
+
+    def _divisible_duals(self, instance: Instance, group: IntArray) -> FloatArray:
+        """Multipliers of the divisible bound, in the order of the rows."""
+        divisible = divisible_bound(instance)
+        duals = np.zeros(self.solver.getNumRow())
+        prices = divisible.task_price(instance)[group].min(axis=1)
+        duals[: len(group)] = np.where(np.isfinite(prices), prices, 0.0)
+        place = {int(offer): number for number, offer in enumerate(divisible.offers)}
+        for entry, first in zip(self.cores, self.first_weighting, strict=True):
+            price = divisible.memory_price[place[entry.offer.index]] * entry.offer.memory_kb
+            duals[first] = min(price, entry.price) * max(self.last, 1)
+        return duals
+
+    def _add(self, k: int, counts: IntArray, end_s: int) -> bool:
+        """Add the column of a pattern whose VM is paid until a moment; say whether it is new."""
+        key = k, end_s, counts.tobytes()
+        if key in self.known:
+            return False
+        self.known.add(key)
+        entry, nonzero = self.cores[k], np.flatnonzero(counts)
+        vcpus = entry.offer.vcpus
+        work = entry.weights[:, nonzero] @ (counts[nonzero] * entry.seconds[nonzero])
+        rows = [*nonzero.tolist(), len(self.size) + k]
+        values = [*counts[nonzero].tolist(), 1.0]
+        if entry.market_row >= 0:
+            rows.append(len(self.size) + len(self.cores) + entry.market_row)
+            values.append(1.0 / vcpus)
+        rows += range(self.first_weighting[k], self.first_weighting[k] + len(work))
+        values += ((end_s / vcpus - work) / max(self.last, 1)).tolist()
+        cost = entry.price / vcpus * end_s * self.unit
+        self.solver.addCol(cost, 0.0, self.infinity, len(rows), np.array(rows, np.int32), np.array(values, dtype=float))
+        self.columns.append((k, counts.copy(), end_s))
+        return True
+
+    def run(self, at_most: float = math.inf) -> None:
+        """Raise the value of the makespan that has the least, again and again.
+
+        Each time half of the way to what can be reached at most: elsewhere it may be less.
+        """
+        self.ceiling = at_most * self.scale
+        for _ in range(_MOST_MAKESPANS if len(self.values) else 0):
+            place = int(self.values.argmin())
+            before = int(self.values[place])
+            if before >= self.ceiling * (1 - _DONE):
+                return
+            self._raise_value(self.first + place)
+            if self.values[place] <= before:
+                return
+
+    def least_makespans(self, most: int) -> list[int]:
+        """Return makespans, from ready, for which least is proved: at least a hundredth from each other."""
+        found: list[int] = []
+        apart = max(0.01 * self.last, 1)
+        for place in np.argsort(self.values, kind="stable").tolist():
+            end_s = self.first + place
+            if all(abs(end_s - other) >= apart for other in found):
+                found.append(end_s)
+                if len(found) == most:
+                    break
+        return found
+
+    def cores_by(self, end_s: int) -> list[CorePattern]:
+        """Return what cores run in a solution of the linear programme of a makespan, by the patterns that are known."""
+        self._raise_value(end_s)
+        self._end_by(end_s)
+        run_linear_program(self.solver)
+        numbers = np.array(self.solver.getSolution().col_value)
+        used = np.flatnonzero(numbers > _LEAST_NUMBER)
+        used = used[used >= len(self.size)]
+        of_columns = [(self.columns[column], float(numbers[column])) for column in used.tolist()]
+        return [CorePattern(self.cores[k].offer, counts, until, number) for (k, counts, until), number in of_columns]
+
+    def _end_by(self, end_s: int) -> None:
+        """Leave out what ends later."""
+        ends = np.array([end for _, _, end in self.columns])
+        limits = np.where(ends > end_s, 0.0, self.infinity)
+        self.solver.changeColsBounds(len(ends), np.arange(len(ends), dtype=np.int32), np.zeros(len(ends)), limits)
+
+    def _raise_value(self, end_s: int) -> None:
+        """Solve the programme of a makespan, as far as need be."""
+        self._end_by(end_s)
+        place = end_s - self.first
+        before = int(self.values[place])
+        smooth, best = _SMOOTHED, 0
+        for _ in range(_MOST_ROUNDS):
+            checkpoint()
+            run_linear_program(self.solver)
+            if self.solver.getModelStatus() != self.optimal:
+                raise ModelRefusal("the linear programme of the bound by core patterns was not solved")
+            least = self.solver.getInfo().objective_function_value / self.unit + self.time_weight * (end_s + self.ready)
+            self.ceiling = min(self.ceiling, least * self.scale)
+            duals = np.abs(np.array(self.solver.getSolution().row_dual)) / self.unit
+            # Multipliers between the best so far and those of the programme: by themselves, these jump about.
+            between = smooth * self.centre + (1 - smooth) * duals
+            value, added = self._price(between, end_s)
+            if value > best:
+                best, self.centre = value, between
+            if not added and smooth:
+                smooth = 0.0
+                continue
+            smooth = _SMOOTHED
+            if not added:
+                return
+            enough = max(before + (self.ceiling - before) / 2, before * (1 + _DONE))
+            if self.values[place] >= min(enough, least * self.scale * (1 - _DONE)):
+                return
+
+    def _price(self, duals: FloatArray, end_s: int) -> tuple[int, bool]:
+        """Add the patterns that gain by multipliers; return the value of a makespan, and whether there are any."""
+        n_classes, n_cores = len(self.size), len(self.cores)
+        scale = self.scale
+        prices = np.floor(np.minimum(duals[:n_classes] * scale, _MOST_PRICE)).astype(np.int64)
+        of_cores = duals[n_classes : n_classes + n_cores] * scale
+        of_market = np.ceil(duals[n_classes + n_cores :][: len(self.caps)] * scale).astype(np.int64)
+        total = sum(price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True))
+        total -= sum(price * cap for price, (_, cap) in zip(of_market.tolist(), self.caps, strict=True))
+        values = total + self.of_time
+        size, added = float(abs(total)), False
+        for k, (entry, first) in enumerate(zip(self.cores, self.first_weighting, strict=True)):
+            checkpoint()
+            vcpus = entry.offer.vcpus
+            of_weights = duals[first : first + len(entry.weights)] / max(self.last, 1)
+            share = of_weights.sum() / vcpus
+            rate = math.floor((entry.price / vcpus - share) * scale) - 1
+            able = entry.seconds <= entry.most_s
+            seconds = np.where(able, entry.seconds, 0)
+            lost = np.floor(of_weights @ entry.weights * seconds * scale).astype(np.int64) - 1
+            worth = np.where(able, prices - np.maximum(lost, 0) - max(rate, 0) * seconds, -1)
+            gains = entry.gains(worth, min(entry.most_s, self.last)) + max(-rate, 0) * np.arange(
+                min(entry.most_s, self.last) + 1
+            )
+            of_vm = int(of_market[entry.market_row]) // vcpus if entry.market_row >= 0 else 0
+            moments = np.minimum(np.arange(self.first, self.last + 1), len(gains) - 1)
+            size += entry.number * float(gains[-1])
+            values -= entry.number * np.maximum(gains[moments] - of_vm, 0)
+            until = min(end_s, len(gains) - 1)
+            for load in sorted({int(part * until) for part in _LOADS}):
+                if gains[load] - of_vm > of_cores[k] + _CONVERGED * scale / self.unit:
+                    counts = entry.pattern(load)
+                    paid = int(counts @ seconds) if rate >= 0 else until
+                    added |= self._add(k, counts, paid)
+        if size > _LARGEST:  # multipliers far from any use, and sums beyond 64 bits
+            return 0, added
+        np.maximum(self.values, values, out=self.values)
+        return int(values[end_s - self.first]), added

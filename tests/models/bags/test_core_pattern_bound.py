@@ -1,0 +1,115 @@
+"""The bound by core patterns: never above brute force, above the configuration bound where tasks are long."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from exhaustive import exhaustive_objective
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from soaks import soak_of
+from tiny_instances import tiny_instance
+
+from spotbag.core.errors import ModelRefusal
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
+from spotbag.models.bags.configuration_bound import configuration_bound
+from spotbag.models.bags.core_pattern_bound import core_pattern_bound
+from spotbag.solvers.bags.solve import solve
+
+SEEDS = st.integers(0, 10**6)
+
+
+def bounds(instance: Instance, at_most: float = math.inf) -> tuple[float, float]:
+    configurations = configuration_bound(instance)
+    return configurations.objective, core_pattern_bound(instance, configurations, at_most)
+
+
+def look_at(seed: int, goal: str) -> None:
+    """Compare with all plans of a tiny bag, also with times a thousand times as long and a plan that is known."""
+    instance = with_d_spot(tiny_instance(seed, memory=seed % 2 == 0).with_goal(goal))
+    best = exhaustive_objective(instance)
+    configurations, bound = bounds(instance)
+    if best is None:
+        return
+    assert configurations <= bound <= best * (1 + 1e-12)
+    assert bounds(instance, at_most=best)[1] <= best * (1 + 1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.sampled_from(["cheapest", "fastest", "balanced"]))
+@example(1644, "cheapest").via("a task whose price in the divisible bound is infinite")
+@example(69950, "cheapest").via("two tasks of a class with different weights")
+def test_no_plan_is_below_the_bound(seed: int, goal: str) -> None:
+    look_at(seed, goal)
+
+
+@soak_of(SEEDS, st.sampled_from(["cheapest", "fastest", "balanced"]), sample=500, whole=20_000)
+def test_no_plan_of_thousands_is_below_the_bound(seed: int, goal: str) -> None:
+    look_at(seed, goal)
+
+
+def one_type(tasks: list[dict[str, object]], *, limit: int = 1, deadline_s: int = 1000) -> Instance:
+    offers = {"on-demand": {"price_usd_per_hour": 3600, "limit": limit}}
+    return Instance(
+        name="hand",
+        deadline_s=deadline_s,
+        d_spot_s=deadline_s,
+        vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 8192, "offers": offers}],
+        tasks=tasks,
+    )
+
+
+def test_a_core_runs_whole_tasks() -> None:
+    # Two tasks fit a core by 250 s, so that one of five goes to the dear VM: 200 s of the cheap one, and half of 100 s.
+    tasks = [{"id": "t", "memory_mb": 3000, "runtime_s": {"a": 100, "b": 100}, "count": 5}]
+    instance = one_type([{**tasks[0], "runtime_s": {"a": 100}}], deadline_s=250)
+    dear = {"on-demand": {"price_usd_per_hour": 3 * 3600, "limit": 1}}
+    other = {"name": "b", "vcpus": 2, "memory_mb": 8192, "offers": dear}
+    instance = instance.replace(vm_types=[instance.vm_types[0], other], tasks=tasks, objective={"goal": "cheapest"})
+    assert bounds(instance) == pytest.approx((250, 350), rel=1e-6)
+
+
+def test_cores_wait_for_memory() -> None:
+    # One at a time fits beside nothing; idle seconds of the other core are paid for.
+    instance = one_type([{"id": "t", "memory_mb": 5000, "runtime_s": {"a": 100}, "count": 3}], limit=2)
+    assert bounds(instance.with_goal("cheapest"))[1] == pytest.approx(300, rel=1e-6)
+
+
+def test_limits_of_markets_count_cores_as_parts_of_vms() -> None:
+    task = {"id": "t", "memory_mb": 1000, "runtime_s": {"a": 100}, "count": 6}
+    instance = one_type([task], limit=9).replace(limits={"max_on_demand": 1}).with_goal("fastest")
+    assert bounds(instance)[1] == pytest.approx(300, rel=1e-6)
+
+
+def test_the_bound_of_larger_bags_is_below_their_plans() -> None:
+    for seed in (1, 2):
+        instance = with_d_spot(
+            generate_instance(
+                60,
+                classes=6,
+                catalogue="memory",
+                memory_mb="uniform:800:3500",
+                runtime_s="uniform:60:900",
+                limit=4,
+                tightness=0.35,
+                d_spot_fraction=0.9,
+                goal="balanced",
+                seed=seed,
+            )
+        )
+        plan = solve(instance, "lpt", survive="none").schedule
+        assert plan is not None
+        weak, strong = bounds(instance)
+        assert weak < strong < plan.objective
+
+
+def test_what_it_does_not_know_is_refused() -> None:
+    for instance, reason in (
+        (tiny_instance(1, burstable=True), "CPU credits"),
+        (one_type([{"id": "t", "memory_mb": 1, "runtime_s": {"a": 1}}], deadline_s=10**8), "too many seconds"),
+    ):
+        with pytest.raises(ModelRefusal, match=reason):
+            bounds(with_d_spot(instance))
