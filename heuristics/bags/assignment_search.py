@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.limits import checkpoint, seconds_left
+from ...core.limits import checkpoint, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
 from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
 from .assignments import Assignments, assignments_of, assignments_of_queues
+from .core_pattern_starts import MAKESPANS, CorePatternStarts, core_pattern_starts
 from .fleets import FractionalFleet, fractional_fleet
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _SPARE_VMS = 2
 # Runs of the annealing, in turn: the first temperature in units of the state, and the share of the price of a VM that
 # is charged for the mean end of its cores and not for the last.
 _RUNS = ((10.0, 0.0), (2.0, 0.3), (30.0, 0.0), (1.0, 0.3))
+_RUNS_FROM_PATTERNS = ((1.0, 0.3), (3.0, 0.0), (0.3, 0.3), (10.0, 0.0), (1.0, 0.3))
 _COLDEST = 0.02
 
 _MOVES_A_TASK, _MOST_MOVES = 20_000, 1_000_000
@@ -38,7 +40,7 @@ _MOST_MOVES_BY_TIME = 6_000_000
 _RUN_S_A_TASK, _SHORTEST_RUN_S, _LONGEST_RUN_S = 0.015, 0.1, 4.0
 """Seconds of a run under a time limit, at most."""
 
-_FEWEST_RUNS = 3
+_FEWEST_RUNS, _SHORT = 3, 0.4
 _IDLE_RUNS_A_TASK = 2
 """Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
 
@@ -60,6 +62,11 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
     if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
         return
     rng = np.random.default_rng(found.run.seed)
+    starts = core_pattern_starts(instance)
+    if starts is not None:
+        found.raise_bound(max(found.bound, starts.bound))
+        _search_from_patterns(instance, starts, moves, rng, found)
+        return
     fleet = None if instance.machines else fractional_fleet(instance)
     vms = None if fleet is None else _whole_vms(instance, fleet)
     best_vms, best_value, best_number = vms, np.inf, 0
@@ -91,22 +98,56 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
             return
 
 
-def _ends(instance: Instance, moves: int | None) -> Iterator[float | None]:
-    """When each run ends; None for those that end by their moves."""
+def _search_from_patterns(
+    instance: Instance, starts: CorePatternStarts, moves: int | None, rng: np.random.Generator, found: Found
+) -> None:
+    """Anneal from what cores run in a linear programme, and now and then from the best plan so far."""
+    last_better = 0
+    slow: BoolArray = np.zeros(instance.n_tasks, dtype=bool)
+    for number, until in enumerate(_ends(instance, moves, MAKESPANS)):
+        if number - last_better > _IDLE_RUNS_A_TASK * instance.n_tasks:
+            return
+        hottest, mean_share = _RUNS_FROM_PATTERNS[number % len(_RUNS_FROM_PATTERNS)]
+        before = found.objective
+        again = number > MAKESPANS and number % 4 == 3 and found.best is not None
+        which, queues = -1, None
+        if not again:
+            which, queues = starts.queues(rng)
+        if queues is not None:
+            state = assignments_of_queues(instance, queues, slow)
+        elif found.best is not None:
+            state = assignments_of(found.best, 1)
+        else:
+            starts.keep(which, np.inf)
+            continue
+        state.plan.random[0] = (found.run.seed * 7919 + number) % 2147483646 + 1
+        value = _run(state, hottest, mean_share, until, _moves(instance, moves, until), found)
+        if not again:
+            starts.keep(which, value)
+        if found.objective < before:
+            last_better = number
+        if found.run.answered(found.objective, found.bound):
+            return
+
+
+def _ends(instance: Instance, moves: int | None, n_short: int = 0) -> Iterator[float | None]:
+    """When each run ends; None for those that end by their moves. The first ones may be short."""
     end_s = _END_S + _END_S_A_TASK * instance.n_tasks
     if moves is not None or seconds_left() is None:
-        for _ in _RUNS:
+        for _ in range(len(_RUNS) + n_short):
             checkpoint()
             yield None
         return
+    current_limit().ended_by_time()  # more time would bring more, and the temperature falls by the clock
     run_s = float(np.clip(_RUN_S_A_TASK * instance.n_tasks, _SHORTEST_RUN_S, _LONGEST_RUN_S))
-    run_s = max(min(run_s, (seconds_left() or 0.0) / _FEWEST_RUNS), _SHORTEST_RUN_S)
-    while True:
+    run_s = max(min(run_s, (seconds_left() or 0.0) / (_FEWEST_RUNS + _SHORT * n_short)), _SHORTEST_RUN_S)
+    for number in itertools.count():
         checkpoint()
         left = seconds_left()
         if left is None or left <= end_s:
             return
-        yield time.perf_counter() + (left - end_s) / max(round((left - end_s) / run_s), 1)
+        share = _SHORT if number < n_short else 1.0
+        yield time.perf_counter() + share * (left - end_s) / max(round((left - end_s) / run_s), 1)
 
 
 def _moves(instance: Instance, moves: int | None, until: float | None) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.limits import LimitReached, checkpoint, seconds_left
+from ...core.limits import LimitReached, checkpoint, seconds_left, share_of_time, within
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import full_speed_possible
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
@@ -38,6 +38,7 @@ _FEW_LISTED = 300
 """Tasks of which a first plan from a state is made one by one: the annealing may meet none where D_spot is early."""
 
 _FEW_THOUSAND_TASKS = 3_000
+_SHARE_OF_LPT = 0.05
 _SNAPSHOT_TASKS = 2_000
 _COLDEST = 0.003
 
@@ -101,8 +102,11 @@ def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outc
         bound = divisible_bound(instance)
         found.raise_bound(bound.objective)
         if few:
-            longest_first = True
-            found.take(lpt(instance, LptOptions(), run).schedule)
+            # Where memory may bind it takes seconds for 1,000 tasks; the annealing makes more of them.
+            with suppress(LimitReached), within(None if memory_free else share_of_time(_SHARE_OF_LPT)):
+                found.take(lpt(instance, LptOptions(), run).schedule)
+                longest_first = True
+            checkpoint()
         if bound.objective == np.inf or run.answered(found.objective, bound.objective):
             pass  # if it is proved infeasible: whoever asked sees that the simple heuristics found nothing either
         elif memory_free:

@@ -13,7 +13,8 @@ from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, 
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.search import SearchOptions, bursting_pays, search
 from ...instances.instance import Instance
-from ...models.bags.configuration_bound import configuration_bound
+from ...models.bags.configuration_bound import ConfigurationBound, configuration_bound
+from ...models.bags.core_pattern_bound import core_pattern_bound
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import memory_is_free, offers_of_vms, task_classes, usable_offers
 from ...schedules.method import Outcome, Run, TracePoint
@@ -44,6 +45,7 @@ _SMALL_SEARCH_S, _SEARCH_BEFORE_COLUMNS_S = 1.0, 10.0
 _MOST_FROM_STATE = 60
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
+_SHARE_OF_CORE_PATTERNS = 0.3
 
 _Step = Callable[[Run], Outcome]
 
@@ -91,8 +93,15 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
             short = _MOVES_OF_TINY
         elif few and not limited:
             short = _MOVES_BEFORE_PATTERNS
+        configurations: ConfigurationBound | None = None
         if not memory_free:
-            route.take(lambda part: Outcome(None, bound=configuration_bound(instance).objective), share=0.5)
+
+            def configure(part: Run) -> Outcome:
+                nonlocal configurations
+                configurations = configuration_bound(instance)
+                return Outcome(None, bound=configurations.objective)
+
+            route.take(configure, share=0.5)
         by_slack = classed and cost_counts_alone(instance) and not has_small_class_programme(instance)
         if by_slack:  # proved in less time than a search takes, as a rule
             share = 0.2 if run.threshold == -math.inf else 0.7  # a bound above a threshold comes from nothing else
@@ -103,14 +112,20 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
             hurried, share, most_s = True, 1.0, math.inf  # where nothing else can prove anything, all the time
             if small:
                 share, most_s = 0.3, _SMALL_SEARCH_S
+            elif instance.n_tasks <= _MIDDLING or (memory_free and len(classes) <= MOST_CLASSES_OF_COLUMNS):
+                share, most_s = 0.5, _SEARCH_BEFORE_COLUMNS_S
             elif len(classes) <= MOST_CLASSES_OF_COLUMNS:
-                share, most_s = 0.4, _SEARCH_BEFORE_COLUMNS_S
-            elif instance.n_tasks <= _MIDDLING:
                 share = 0.8
             share = min(share, most_s / max(seconds_left() or 0.0, most_s))
         else:
             share = 0.3 if hurried else 1.0
         route.take(lambda part: search(instance, SearchOptions(short), part, of_greedy), share, patient=not hurried)
+        if configurations is not None:
+            known = configurations
+            route.take(
+                lambda part: Outcome(None, bound=core_pattern_bound(instance, known, route.known.objective)),
+                share=_SHARE_OF_CORE_PATTERNS,
+            )
         more = small or not memory_free  # whether something follows the columns
         if classed and not by_slack:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)

@@ -1,0 +1,166 @@
+"""Starts of the annealing where memory binds and classes of tasks are few: what cores run in the bound of few classes.
+
+The solutions of `core_pattern_bound` say for each makespan how many VMs of each offer a good plan has, and which tasks
+are together on a core. Their whole parts are taken as they are; of the rest, the largest parts first, as far as there
+are tasks and cores.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from ...core.errors import ModelRefusal
+from ...core.limits import LimitReached, share_of_time, within
+from ...core.quantities import IntArray
+from ...instances.durations import NEVER
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...models.bags.configuration_bound import configuration_bound
+from ...models.bags.core_pattern_bound import CorePattern, CorePatternProgramme
+from ...models.bags.task_classes import task_classes
+from ...schedules.queues import Queue
+
+MOST_CLASSES = 40
+"""Classes beyond which the linear programme takes too long for a search."""
+
+MAKESPANS = 6
+_BEST = 3
+_SHARE_OF_TIME = 0.15
+_NOISE = 0.3
+_ALIKE = 0.93
+"""Ends of cores that may share a VM, as a share of the latest."""
+
+
+class CorePatternStarts:
+    """Starts for one makespan after the other.
+
+    Attributes
+    ----------
+    bound : float
+        Lower bound of the objective.
+    """
+
+    def __init__(self, instance: Instance, programme: CorePatternProgramme, bound: float) -> None:
+        self.instance = instance
+        self.bound = bound
+        self._programme = programme
+        self._makespans_s = programme.least_makespans(MAKESPANS)
+        self._cores: dict[int, list[CorePattern]] = {}
+        self._objectives: list[float] = []
+
+    def queues(self, rng: np.random.Generator) -> tuple[int, list[Queue] | None]:
+        """Return the number of a makespan and a start for it: first of each of some, then of those that did best.
+
+        There is no start if a task found no place.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Varies what is taken of the parts that are not whole.
+        """
+        which = len(self._objectives)
+        if which == len(self._makespans_s):
+            which = int(rng.choice(np.argsort(self._objectives, kind="stable")[:_BEST]))
+        if which not in self._cores:
+            self._cores[which] = self._programme.cores_by(self._makespans_s[which])
+        return which, self._whole(self._cores[which], rng)
+
+    def keep(self, which: int, objective: float) -> None:
+        """Note what a start of a makespan has come to."""
+        if which == len(self._objectives):
+            self._objectives.append(objective)
+        self._objectives[which] = min(self._objectives[which], objective)
+
+    def _whole(self, parts: list[CorePattern], rng: np.random.Generator) -> list[Queue] | None:
+        """Make whole cores, VMs of them, and the order of their tasks."""
+        left = self._programme.classes.size.copy()
+        free = {part.offer.index: part.offer.vcpus * part.offer.limit for part in parts}
+        cores: dict[int, list[tuple[int, IntArray]]] = defaultdict(list)
+        whole = [(part, int(part.number + 1e-6)) for part in parts]
+        rest = [(part.number - number + _NOISE * rng.random(), at) for at, (part, number) in enumerate(whole)]
+        order = [part for part, number in whole for _ in range(number)]
+        order += [parts[at] for _, at in sorted(rest, reverse=True)]
+        for part in order:
+            counts = np.minimum(part.counts, left)
+            if counts.any() and free[part.offer.index]:
+                free[part.offer.index] -= 1
+                left -= counts
+                cores[part.offer.index].append((part.end_s, counts))
+        tasks = [mine.tolist() for mine in self._programme.classes.tasks]
+        queues: list[Queue] = []
+        for index in sorted(cores):
+            offer = self.instance.offers[index]
+            cap = self.instance.market_limit(offer.market)
+            most = offer.limit
+            if cap is not None:
+                most = min(most, cap - sum(queue.offer.market == offer.market for queue in queues))
+            queues += self._vms(offer, cores[index], most, tasks)
+        placed = self._place_rest(queues, [task for mine in tasks for task in mine])
+        return queues if placed else None
+
+    def _vms(
+        self, offer: RentalOffer, cores: list[tuple[int, IntArray]], most: int, tasks: list[list[int]]
+    ) -> list[Queue]:
+        """Group cores that end at about the same time, so that no VM has much more to hold in memory than others."""
+        group = self._programme.classes.group
+        seconds, memory = self.instance.sustained_s[group, offer.index], self.instance.memory_kb[group]
+        cores.sort(key=lambda core: -core[0])
+        queues: list[Queue] = []
+        while cores and len(queues) < most:
+            alike = sum(end_s >= _ALIKE * cores[0][0] for end_s, _ in cores)
+            n_vms = min(-(-alike // offer.vcpus), most - len(queues))
+            mine, cores = cores[: n_vms * offer.vcpus], cores[n_vms * offer.vcpus :]
+            held = sorted(((int(counts @ (seconds * memory)), at) for at, (_, counts) in enumerate(mine)), reverse=True)
+            vms: list[list[IntArray]] = [[] for _ in range(n_vms)]
+            load = [0] * n_vms
+            for each, at in held:
+                vm = min((vm for vm in range(n_vms) if len(vms[vm]) < offer.vcpus), key=load.__getitem__)
+                vms[vm].append(mine[at][1])
+                load[vm] += each
+            queues += [self._queue(offer, of_vm, seconds, tasks) for of_vm in vms]
+        return queues
+
+    def _queue(self, offer: RentalOffer, cores: list[IntArray], seconds: IntArray, tasks: list[list[int]]) -> Queue:
+        """Put the tasks of some cores in the order of starts: of every second core the longest first."""
+        starts: list[tuple[int, int]] = []
+        for core, counts in enumerate(cores):
+            now, sign = 0, -1 if core % 2 else 1
+            for kind in sorted(np.flatnonzero(counts).tolist(), key=lambda kind: sign * int(seconds[kind])):
+                for _ in range(int(counts[kind])):
+                    starts.append((now, tasks[kind].pop()))
+                    now += int(seconds[kind])
+        return Queue(offer, [task for _, task in sorted(starts)])
+
+    def _place_rest(self, queues: list[Queue], tasks: list[int]) -> bool:
+        """Append tasks that are left where the load is least; say whether all of them can run there."""
+        instance = self.instance
+        seconds = instance.sustained_s[instance.task_group]
+        vcpus = np.array([queue.offer.vcpus for queue in queues])
+        load = np.array([seconds[queue.tasks, queue.offer.index].sum() for queue in queues]) / vcpus
+        for task in tasks:
+            mine = np.array([seconds[task, queue.offer.index] for queue in queues], dtype=np.int64)
+            if not (mine < NEVER).any():
+                return False
+            more = np.where(mine < NEVER, mine / vcpus, np.inf)
+            vm = int((load + more).argmin())
+            queues[vm].tasks.append(task)
+            load[vm] += more[vm]
+        return len(queues) > 0
+
+
+def core_pattern_starts(instance: Instance) -> CorePatternStarts | None:
+    """Solve the linear programme of a bag of few classes; None if it is not for this bag, or takes too long."""
+    if instance.machines or len(task_classes(instance)) > MOST_CLASSES:
+        return None
+    try:
+        with within(share_of_time(_SHARE_OF_TIME)):
+            configurations = configuration_bound(instance)
+            programme = CorePatternProgramme(instance, configurations)
+            programme.run()
+    except (ModelRefusal, LimitReached):
+        return None
+    if not len(programme.values):
+        return None
+    return CorePatternStarts(instance, programme, max(programme.bound, configurations.objective))
