@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .annealing_kernel import Cooling
     from .found import Found
 
-MOST_ASSIGNED_TASKS = 5_000
+MOST_ASSIGNED_TASKS = 20_000
 _SPARE_VMS = 2
 """Empty VMs of each offer beside those of a plan that is there; of a linear programme there are none."""
 
