@@ -171,12 +171,17 @@ def _parameters(label: str) -> dict[str, str]:
     return dict(_PARAMETER.findall(label))
 
 
+def _family(label: str) -> str:
+    """Name of the family of a generated instance: what stands before its parameters."""
+    return re.split("[/,]", label, maxsplit=1)[0]
+
+
 def _growth(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> list[Block]:
     """How gap and time grow with what is varied in a family of generated instances, named by their labels."""
     families: dict[str, dict[str, set[str]]] = {}
     for summary in summaries:
         for name, value in _parameters(summary.instance).items():
-            family = summary.instance.split("/")[0]
+            family = _family(summary.instance)
             families.setdefault(family, {}).setdefault(name, set()).add(value)
     gaps: dict[str, list[dict[str, Any]]] = {}
     times: dict[str, list[dict[str, Any]]] = {}
@@ -185,7 +190,7 @@ def _growth(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> list[Bl
             if len(values) < 2 or name == "seed":
                 continue
             title = f"{family}: {name.replace('_', ' ')}"
-            mine = [summary for summary in summaries if summary.instance.startswith(f"{family}/")]
+            mine = [summary for summary in summaries if _family(summary.instance) == family]
             gaps[title] = _grown(mine, name, numbers, lambda summary: _times_100(summary.gap_mean))
             times[title] = _grown(mine, name, numbers, lambda summary: summary.runtime_s_mean)
     if not gaps:

@@ -33,10 +33,10 @@ def row(instance: str, method: str, objective: float | None, seconds: float, **m
 ROWS = [
     row(LIBRARY, "greedy", 0.5, 0.01, bound=0.2),
     row(LIBRARY, HOSTILE, 0.3, 1.0, bound=0.2),
-    row("family/tasks=50/seed=0", "greedy", 1.0, 0.02, makespan_s=90, cost_usd=2.0),
-    row("family/tasks=50/seed=0", HOSTILE, 0.5, 2.0, status="optimal"),
-    row("family/tasks=100/seed=0", "greedy", None, 0.03),
-    row("family/tasks=100/seed=0", HOSTILE, 1.0, 3.0),
+    row("family,tasks=50,seed=0", "greedy", 1.0, 0.02, makespan_s=90, cost_usd=2.0),
+    row("family,tasks=50,seed=0", HOSTILE, 0.5, 2.0, status="optimal"),
+    row("family,tasks=100,seed=0", "greedy", None, 0.03),
+    row("family,tasks=100,seed=0", HOSTILE, 1.0, 3.0),
 ]
 
 
@@ -80,16 +80,16 @@ def graph(report: Report, title: str) -> Graph:
 def test_gaps_are_to_the_best_bound_and_known_values_count(report: Report) -> None:
     [gaps] = tables(report, "Gaps")
     assert gaps.rows[0][:2] == (LIBRARY, "greedy")
-    assert gaps.rows[0][3:7] == ("0.5", "0.247915", "0.247915", "50.417")
-    assert gaps.rows[3][6:9] == ("0.000", "0.000", "optimum")
+    assert gaps.rows[0][4:8] == ("0.5", "0.247915", "0.247915", "50.417")
+    assert gaps.rows[3][7:10] == ("0.000", "0.000", "optimum")
     assert gaps.rows[4][2] == "0 of 1"
     [totals] = tables(report, "Methods")
     assert totals.rows[0][:4] == ("greedy", "3", "2", "0")
     assert totals.rows[1][:4] == (HOSTILE, "3", "3", "1")
     [left] = tables(report, "Open instances")
-    assert left.rows == [("family/tasks=100/seed=0", "1", HOSTILE, "0.5", HOSTILE, "50.000")]
+    assert left.rows == [("family,tasks=100,seed=0", "1", HOSTILE, "0.5", HOSTILE, "50.000")]
     [failed] = tables(report, "Runs without a plan")
-    assert failed.rows == [("family/tasks=100/seed=0", "greedy", "0", "no-plan", "too small")]
+    assert failed.rows == [("family,tasks=100,seed=0", "greedy", "0", "no-plan", "too small")]
 
 
 def test_the_performance_profile_counts_instances_by_ratio(report: Report) -> None:
@@ -108,8 +108,8 @@ def test_growth_and_fronts_are_drawn_for_what_there_is(report: Report) -> None:
         ([50, 100], [2, 3]),
     ]
     fronts = graph(report, "Plans by cost and makespan").choices
-    assert list(fronts) == [LIBRARY, "family/tasks=50/seed=0"]
-    assert (fronts["family/tasks=50/seed=0"][0]["x"], fronts["family/tasks=50/seed=0"][0]["y"]) == ([90, 100], [2, 0.5])
+    assert list(fronts) == [LIBRARY, "family,tasks=50,seed=0"]
+    assert (fronts["family,tasks=50,seed=0"][0]["x"], fronts["family,tasks=50,seed=0"][0]["y"]) == ([90, 100], [2, 0.5])
 
 
 def day(policy: str, cost: Any, makespan: Any, **more: Any) -> dict[str, Any]:
