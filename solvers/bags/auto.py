@@ -45,7 +45,7 @@ _SMALL_SEARCH_S, _SEARCH_BEFORE_COLUMNS_S = 1.0, 10.0
 _MOST_FROM_STATE = 60
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
-_SHARE_OF_CORE_PATTERNS = 0.3
+_SHARE_OF_CORE_PATTERNS = 0.4
 
 _Step = Callable[[Run], Outcome]
 
@@ -112,8 +112,10 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
             hurried, share, most_s = True, 1.0, math.inf  # where nothing else can prove anything, all the time
             if small:
                 share, most_s = 0.3, _SMALL_SEARCH_S
-            elif instance.n_tasks <= _MIDDLING or (memory_free and len(classes) <= MOST_CLASSES_OF_COLUMNS):
+            elif memory_free and len(classes) <= MOST_CLASSES_OF_COLUMNS:
                 share, most_s = 0.5, _SEARCH_BEFORE_COLUMNS_S
+            elif instance.n_tasks <= _MIDDLING:
+                share = 0.4
             elif len(classes) <= MOST_CLASSES_OF_COLUMNS:
                 share = 0.8
             share = min(share, most_s / max(seconds_left() or 0.0, most_s))
@@ -127,6 +129,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
                 share=_SHARE_OF_CORE_PATTERNS,
             )
         more = small or not memory_free  # whether something follows the columns
+        again = limited and assigned and not small  # whether the search goes on at the end
         if classed and not by_slack:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
         if counts_first:
@@ -134,11 +137,12 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         if classed:
             route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
         if len(classes) <= MOST_CLASSES_OF_COLUMNS:
-            route.take(lambda part: columns(instance, ColumnOptions(), part), share=0.7 if more else 1.0)
+            share = 0.5 if again else 0.7 if more else 1.0
+            route.take(lambda part: columns(instance, ColumnOptions(), part), share)
         if small and memory_free and not burstable and not counts_first:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
         if more:
-            route.take(lambda part: interval(instance, IntervalOptions(), part))
+            route.take(lambda part: interval(instance, IntervalOptions(), part), share=0.6 if again else 1.0)
         if short is not None or (limited and assigned):
             route.take(lambda part: search(instance, SearchOptions(), part, of_greedy), patient=True)
     return route.outcome()

@@ -85,5 +85,7 @@ def test_the_search_of_few_classes_has_the_bound_of_its_starts() -> None:
     instance = few_classes(3)
     starts = core_pattern_starts(instance)
     result = solve(instance, "search", options={"moves": 2_000}, survive="none")
-    assert starts is not None and result.schedule is not None and result.bound is not None
+    assert starts is not None
+    assert result.schedule is not None
+    assert result.bound is not None
     assert starts.bound <= result.bound <= result.schedule.objective
