@@ -45,7 +45,6 @@ from .vm_limits import binding_market_limits
 MOST_CELLS = 4_000_000
 """Classes times offers times seconds beyond which the bound is refused: its knapsacks take too long."""
 
-_MOST_MAKESPANS = 2_000
 _MOST_ROUNDS = 150
 _SCALE_BITS = 40
 _MOST_PRICE, _LARGEST = 2.0**41, 2.0**61
@@ -53,6 +52,7 @@ _UNIT = 1e4
 _CONVERGED = 1e-7
 _SMOOTHED = 0.6
 _DONE = 1e-6
+_RAISED = 0.5
 _LEAST_NUMBER = 1e-6
 _LOADS = (1.0, 0.95, 0.85, 0.7, 0.5)
 """Patterns that are added in a round: the best ones up to these shares of the makespan."""
@@ -73,35 +73,44 @@ class _Cores:
     number: int
     price: float
     market_row: int
-    takes: list[tuple[int, int, BoolArray]] = field(default_factory=list)
+    table: tuple[list[tuple[int, int]], BoolArray] = field(init=False, repr=False)
 
     def gains(self, values: IntArray, most_s: int) -> IntArray:
         """Return the most that tasks of these values are worth on a core, up to each load, shape (most_s + 1,)."""
-        best = np.zeros(most_s + 1, dtype=np.int64)
-        self.takes = []
-        for index in np.flatnonzero((values > 0) & (self.seconds <= most_s)).tolist():
-            each, value = int(self.seconds[index]), int(values[index])
-            left, part = min(int(self.copies[index]), most_s // each), 1
-            while left > 0:  # parts of 1, 2, 4, ... tasks make every number of them
-                part = min(part, left)
-                if part * each <= most_s:
-                    with_them = best[: len(best) - part * each] + part * value
-                    taken = with_them > best[part * each :]
-                    np.maximum(with_them, best[part * each :], out=best[part * each :])
-                    self.takes.append((index, part, taken))
-                left -= part
-                part *= 2
+        from .core_knapsack_kernel import core_gains
+
+        kinds = np.flatnonzero((values > 0) & (self.seconds <= most_s))
+        seconds = self.seconds[kinds]
+        copies = np.minimum(self.copies[kinds], most_s // seconds)
+        parts = [
+            (int(kind), part) for kind, number in zip(kinds, copies.tolist(), strict=True) for part in _parts(number)
+        ]
+        best = np.empty(most_s + 1, dtype=np.int64)
+        taken = np.empty((len(parts), most_s + 1), dtype=bool)
+        core_gains(values[kinds], seconds, copies, best, taken)
+        self.table = parts, taken
         return best
 
     def pattern(self, load_s: int) -> IntArray:
         """Return the tasks of each class that the last gains at a load come from."""
         counts = np.zeros(len(self.seconds), dtype=np.int64)
-        for index, part, taken in reversed(self.takes):
-            before = load_s - part * int(self.seconds[index])
-            if before >= 0 and taken[before]:
-                counts[index] += part
-                load_s = before
+        parts, taken = self.table
+        for item in range(len(parts) - 1, -1, -1):
+            if taken[item, load_s]:
+                kind, part = parts[item]
+                counts[kind] += part
+                load_s -= part * int(self.seconds[kind])
         return counts
+
+
+def _parts(number: int) -> list[int]:
+    """Parts of 1, 2, 4, ... and the rest, which make every number up to this one."""
+    parts, part = [], 1
+    while number > 0:
+        parts.append(min(part, number))
+        number -= parts[-1]
+        part *= 2
+    return parts
 
 
 def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, at_most: float = math.inf) -> float:
@@ -290,18 +299,25 @@ class CorePatternProgramme:
         return True
 
     def run(self, at_most: float = math.inf) -> None:
-        """Raise the value of the makespan that has the least, again and again.
+        """Raise the values of all makespans to a level half of the way to what can be reached at most, again and again.
 
-        Each time half of the way to what can be reached at most: elsewhere it may be less.
+        From the earliest on: what ended in time before does so still, and the last solution stays feasible.
         """
         self.ceiling = at_most * self.scale
-        for _ in range(_MOST_MAKESPANS if len(self.values) else 0):
-            place = int(self.values.argmin())
-            before = int(self.values[place])
+        while len(self.values):
+            before, ceiling = int(self.values.min()), self.ceiling
             if before >= self.ceiling * (1 - _DONE):
                 return
-            self._raise_value(self.first + place)
-            if self.values[place] <= before:
+            if math.isinf(self.ceiling):
+                self._raise_value(self.first + int(self.values.argmin()), before)
+                continue
+            level = before + (self.ceiling - before) * _RAISED
+            for place in np.flatnonzero(self.values < level).tolist():
+                if self.values[place] < level:
+                    self._raise_value(self.first + place, level)
+                    if self.ceiling < level:
+                        break
+            if self.values.min() <= before and self.ceiling >= ceiling:
                 return
 
     def least_makespans(self, most: int) -> list[int]:
@@ -333,11 +349,10 @@ class CorePatternProgramme:
         limits = np.where(ends > end_s, 0.0, self.infinity)
         self.solver.changeColsBounds(len(ends), np.arange(len(ends), dtype=np.int32), np.zeros(len(ends)), limits)
 
-    def _raise_value(self, end_s: int) -> None:
-        """Solve the programme of a makespan, as far as need be."""
+    def _raise_value(self, end_s: int, level: float = math.inf) -> None:
+        """Solve the programme of a makespan, until its value is at a level or all that it can be."""
         self._end_by(end_s)
         place = end_s - self.first
-        before = int(self.values[place])
         smooth, best = _SMOOTHED, 0
         for _ in range(_MOST_ROUNDS):
             checkpoint()
@@ -358,8 +373,7 @@ class CorePatternProgramme:
             smooth = _SMOOTHED
             if not added:
                 return
-            enough = max(before + (self.ceiling - before) / 2, before * (1 + _DONE))
-            if self.values[place] >= min(enough, least * self.scale * (1 - _DONE)):
+            if self.values[place] >= min(level, least * self.scale * (1 - _DONE)):
                 return
 
     def _price(self, duals: FloatArray, end_s: int) -> tuple[int, bool]:
@@ -371,7 +385,11 @@ class CorePatternProgramme:
         of_market = np.ceil(duals[n_classes + n_cores :][: len(self.caps)] * scale).astype(np.int64)
         total = sum(price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True))
         total -= sum(price * cap for price, (_, cap) in zip(of_market.tolist(), self.caps, strict=True))
-        values = total + self.of_time
+        # Makespans that are too late for any plan of interest need no better value.
+        low = np.flatnonzero(self.values < self.ceiling)
+        n_values = max(int(low[-1]) if len(low) else 0, end_s - self.first) + 1
+        moments = np.arange(self.first, self.first + n_values)
+        values = total + self.of_time[:n_values]
         size, added = float(abs(total)), False
         for k, (entry, first) in enumerate(zip(self.cores, self.first_weighting, strict=True)):
             checkpoint()
@@ -383,14 +401,12 @@ class CorePatternProgramme:
             seconds = np.where(able, entry.seconds, 0)
             lost = np.floor(of_weights @ entry.weights * seconds * scale).astype(np.int64) - 1
             worth = np.where(able, prices - np.maximum(lost, 0) - max(rate, 0) * seconds, -1)
-            gains = entry.gains(worth, min(entry.most_s, self.last)) + max(-rate, 0) * np.arange(
-                min(entry.most_s, self.last) + 1
-            )
+            most_s = min(entry.most_s, int(moments[-1]))
+            gains = entry.gains(worth, most_s) + max(-rate, 0) * np.arange(most_s + 1)
             of_vm = int(of_market[entry.market_row]) // vcpus if entry.market_row >= 0 else 0
-            moments = np.minimum(np.arange(self.first, self.last + 1), len(gains) - 1)
             size += entry.number * float(gains[-1])
-            values -= entry.number * np.maximum(gains[moments] - of_vm, 0)
-            until = min(end_s, len(gains) - 1)
+            values -= entry.number * np.maximum(gains[np.minimum(moments, most_s)] - of_vm, 0)
+            until = min(end_s, most_s)
             for load in sorted({int(part * until) for part in _LOADS}):
                 if gains[load] - of_vm > of_cores[k] + _CONVERGED * scale / self.unit:
                     counts = entry.pattern(load)
@@ -398,5 +414,5 @@ class CorePatternProgramme:
                     added |= self._add(k, counts, paid)
         if size > _LARGEST:  # multipliers far from any use, and sums beyond 64 bits
             return 0, added
-        np.maximum(self.values, values, out=self.values)
+        np.maximum(self.values[:n_values], values, out=self.values[:n_values])
         return int(values[end_s - self.first]), added
