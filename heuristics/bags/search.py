@@ -70,7 +70,9 @@ class SearchOptions:
     moves: int | None = None
 
 
-def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outcome | None = None) -> Outcome:
+def search(
+    instance: Instance, options: SearchOptions, run: Run, of_greedy: Outcome | None = None, *, bursts: bool = True
+) -> Outcome:
     """Plan by simulated annealing, and bound the optimum from below.
 
     Parameters
@@ -83,6 +85,9 @@ def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outc
         Seed, time limit, progress.
     of_greedy : Outcome, optional
         What the greedy has come to, if it was asked before.
+    bursts : bool
+        Whether full speed of burstable VMs is planned where memory never binds; else they run at the baseline, which
+        takes no longer than the moves do.
 
     Returns
     -------
@@ -115,7 +120,7 @@ def search(instance: Instance, options: SearchOptions, run: Run, of_greedy: Outc
             elif found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
                 found.take(listed_plan(instance))
             _search_core_loads(instance, bound, options, found)
-            if from_start and bursting_pays(instance) and not run.answered(found.objective, bound.objective):
+            if bursts and from_start and bursting_pays(instance) and not run.answered(found.objective, bound.objective):
                 search_assignments(instance, options.moves, found)
         else:
             if not from_start and found.best is None:

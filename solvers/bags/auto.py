@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
+from ...heuristics.bags.core_pattern_starts import MOST_CLASSES as MOST_CLASSES_OF_STARTS
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.search import SearchOptions, bursting_pays, search
 from ...instances.instance import Instance
@@ -40,8 +41,8 @@ _FEW_CLASSES = 12
 _TINY = 12
 _SMALL = 20
 _MIDDLING = 60
-_SMALL_SEARCH_S, _SEARCH_BEFORE_COLUMNS_S = 1.0, 10.0
-"""Seconds of the first search, at most, of a small bag and of one of few classes; there is another at the end."""
+_SMALL_SEARCH_S, _SEARCH_OF_MIDDLING_S, _SEARCH_BEFORE_COLUMNS_S = 1.0, 5.0, 10.0
+"""Seconds of the first search, at most, of bags that exact steps may prove; there is another at the end."""
 _MOST_FROM_STATE = 60
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
@@ -108,20 +109,24 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share)
         hurried = limited and short is None and counts_first  # a small model is worth more than the end of a search
         small = instance.n_tasks <= _SMALL
-        if limited and assigned and short is None:
+        if limited and assigned and short is None and not few:
             hurried, share, most_s = True, 1.0, math.inf  # where nothing else can prove anything, all the time
             if small:
                 share, most_s = 0.3, _SMALL_SEARCH_S
             elif memory_free and len(classes) <= MOST_CLASSES_OF_COLUMNS:
                 share, most_s = 0.5, _SEARCH_BEFORE_COLUMNS_S
             elif instance.n_tasks <= _MIDDLING:
-                share = 0.4
+                share, most_s = 0.4, _SEARCH_OF_MIDDLING_S
             elif len(classes) <= MOST_CLASSES_OF_COLUMNS:
-                share = 0.8
+                share = 0.8 if len(classes) <= MOST_CLASSES_OF_STARTS else 0.6
             share = min(share, most_s / max(seconds_left() or 0.0, most_s))
         else:
             share = 0.3 if hurried else 1.0
-        route.take(lambda part: search(instance, SearchOptions(short), part, of_greedy), share, patient=not hurried)
+        route.take(
+            lambda part: search(instance, SearchOptions(short), part, of_greedy, bursts=not few),
+            share,
+            patient=not hurried,
+        )
         if configurations is not None:
             known = configurations
             route.take(
@@ -129,7 +134,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
                 share=_SHARE_OF_CORE_PATTERNS,
             )
         more = small or not memory_free  # whether something follows the columns
-        again = limited and assigned and not small  # whether the search goes on at the end
+        again = limited and assigned and not small and not few  # whether the search goes on at the end for long
         if classed and not by_slack:
             route.take(lambda part: class_programme(instance, ClassProgrammeOptions(), part), share=0.3)
         if counts_first:
@@ -137,7 +142,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         if classed:
             route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
         if len(classes) <= MOST_CLASSES_OF_COLUMNS:
-            share = 0.5 if again else 0.7 if more else 1.0
+            share = 0.3 if again else 0.7 if more else 1.0
             route.take(lambda part: columns(instance, ColumnOptions(), part), share)
         if small and memory_free and not burstable and not counts_first:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
