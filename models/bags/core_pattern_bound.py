@@ -132,10 +132,11 @@ def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, a
     """
     if math.isinf(configurations.objective):
         return configurations.objective
-    programme = CorePatternProgramme(instance, configurations)
+    programme: CorePatternProgramme | None = None
     with suppress(LimitReached):  # then what was proved until then
+        programme = CorePatternProgramme(instance, configurations)
         programme.run(at_most)
-    return max(programme.bound, configurations.objective)
+    return configurations.objective if programme is None else max(programme.bound, configurations.objective)
 
 
 class CorePattern(NamedTuple):

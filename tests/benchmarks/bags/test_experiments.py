@@ -97,7 +97,7 @@ def test_cells_become_rows_and_a_report(tmp_path: Path) -> None:
     [gaps] = made["Gaps"]
     assert isinstance(gaps, Listing)
     # The optimum of tiny/two-cores is 0.3, and the plan of the greedy 0.4.
-    assert gaps.table.rows[2][6] == "25.000"
+    assert gaps.table.rows[2][7] == "25.000"
     policies = made["Policies"][0]
     assert isinstance(policies, Listing)
     late = {row[1]: row[7] for row in policies.table.rows}
@@ -314,7 +314,7 @@ def test_rows_say_whether_time_has_ended_some_of_the_work(tmp_path: Path) -> Non
     assert {entry.method: entry.ended_by_time for entry in differences.methods} == ended
     assert {change.method: change.ended_by_time for change in differences.changes} == ended
     [table] = [block.table for block in experiment_report(old, "1").sections[2].blocks if isinstance(block, Listing)]
-    assert [(row[1], row[-1]) for row in table.rows] == [("greedy", "0 of 1"), ("interval", "1 of 1")]
+    assert [(row[1], row[3]) for row in table.rows] == [("greedy", "0 of 1"), ("interval", "1 of 1")]
 
 
 # ------------------------------------------------------------------- what ends a run

@@ -368,9 +368,9 @@ def test_progress_is_reported_with_bound_and_best_plan() -> None:
 def test_auto_proves_a_bag_however_long_the_search_before_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = fake_time(monkeypatch)
 
-    def slow(*given: Any) -> Outcome:
+    def slow(*given: Any, **named: Any) -> Outcome:
         clock.now_s += 60  # as compiling on a busy machine
-        return search(*given)
+        return search(*given, **named)
 
     monkeypatch.setattr("spotbag.solvers.bags.auto.search", slow)
     assert solve(tiny_instance(5, **FAMILIES["memory"]), "auto").status == "optimal"
