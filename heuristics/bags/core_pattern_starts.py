@@ -19,7 +19,7 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.core_pattern_bound import CorePattern, CorePatternProgramme
-from ...models.bags.task_classes import task_classes
+from ...models.bags.task_classes import task_classes, usable_offers
 from ...schedules.queues import Queue
 
 MOST_CLASSES = 40
@@ -64,7 +64,10 @@ class CorePatternStarts:
         if which == len(self._makespans_s):
             which = int(rng.choice(np.argsort(self._objectives, kind="stable")[:_BEST]))
         if which not in self._cores:
-            self._cores[which] = self._programme.cores_by(self._makespans_s[which])
+            try:
+                self._cores[which] = self._programme.cores_by(self._makespans_s[which])
+            except ModelRefusal:  # the solver gave up
+                self._cores[which] = []
         return which, self._whole(self._cores[which], rng)
 
     def keep(self, which: int, objective: float) -> None:
@@ -152,7 +155,8 @@ class CorePatternStarts:
 
 def core_pattern_starts(instance: Instance) -> CorePatternStarts | None:
     """Solve the linear programme of a bag of few classes; None if it is not for this bag, or takes too long."""
-    if instance.machines or len(task_classes(instance)) > MOST_CLASSES:
+    bursts = any(offer.burstable for offer in usable_offers(instance))  # tasks are cut there
+    if instance.machines or bursts or len(task_classes(instance)) > MOST_CLASSES:
         return None
     try:
         with within(share_of_time(_SHARE_OF_TIME)):

@@ -10,11 +10,19 @@ which each of its c_k cores bears one part in c_k. For a makespan of T seconds f
     sum_{k in market} cores / c_k <= n_market
     l <= t <= min(T, L_k)
 
-is a relaxation: which cores make a VM, and when each task runs, is left open. Its linear programme is solved by
-generating patterns. For multipliers pi of the classes, mu of the weightings and sigma of the markets, the most that a
-core can gain until T is a knapsack, which says for all T at once
+is a relaxation: which cores make a VM, and when each task runs, is left open. On burstable VMs, tasks may be cut: for
+S_k seconds of offer k, of which n_k min(T, L_k) are the most,
 
-    value(T) = wt (T + ready) + pi n - sigma n_market - sum_k c_k n_k max(0, gain_k(T) - sigma / c_k),
+    sum e_gk x_gk <= cores S_k,   sum w_jg e_gk x_gk <= S_k,   sum e_gk x_gk <= 60 I_k n_k + r_k S_k
+
+with the least work e_gk of a task, I_k initial credits and r_k cores that are sustained. The linear programme is solved
+by generating patterns. For multipliers pi of the classes, mu of the weightings and sigma of the markets, the most that
+a core can gain until T is a knapsack, which says for all T at once
+
+    value(T) = wt (T + ready) + pi n - sigma n_market - sum_k c_k n_k max(0, gain_k(T) - sigma / c_k)
+
+less what the seconds and the initial credits of burstable VMs are worth above their price, pi being no more than a task
+costs there,
 
 and the bound is the least over T of the largest value that any multipliers gave. Values are worked out in whole
 numbers, rounded against the bound.
@@ -40,7 +48,7 @@ from ...schedules.evaluation import objective_weights
 from .configuration_bound import ConfigurationBound
 from .divisible_bound import divisible_bound, worst_objective
 from .task_classes import task_classes, usable_offers
-from .vm_limits import binding_market_limits
+from .vm_limits import binding_market_limits, effective_cores, least_work_s
 
 MOST_CELLS = 4_000_000
 """Classes times offers times seconds beyond which the bound is refused: its knapsacks take too long."""
@@ -103,6 +111,29 @@ class _Cores:
         return counts
 
 
+@dataclass(slots=True)
+class _Burstable:
+    """What burstable VMs of an offer can do, where tasks may be cut.
+
+    ``work_s`` is what tasks ask of a core at least, ``sustained`` the cores that credits keep at full speed for good,
+    and ``at_start_s`` the work that the initial credits of all VMs are good for.
+    """
+
+    offer: RentalOffer
+    able: BoolArray
+    seconds: IntArray
+    work_s: FloatArray
+    weights: FloatArray
+    cores: float
+    sustained: float
+    at_start_s: float
+    most_s: int
+    number: int
+    price: float
+    first_row: int = 0
+    """Rows: of the cores, of the credits, and of each weighting."""
+
+
 def _parts(number: int) -> list[int]:
     """Parts of 1, 2, 4, ... and the rest, which make every number up to this one."""
     parts, part = [], 1
@@ -119,7 +150,7 @@ def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, a
     Parameters
     ----------
     instance : Instance
-        Without machines and burstable VMs.
+        Without machines.
     configurations : ConfigurationBound
         Its weightings are used, and its bound is the least that is returned.
     at_most : float
@@ -128,7 +159,7 @@ def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, a
     Raises
     ------
     ModelRefusal
-        If there are machines or burstable VMs, or the bag is too large.
+        If there are machines, or the bag is too large.
     """
     if math.isinf(configurations.objective):
         return configurations.objective
@@ -137,6 +168,33 @@ def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, a
         programme = CorePatternProgramme(instance, configurations)
         programme.run(at_most)
     return configurations.objective if programme is None else max(programme.bound, configurations.objective)
+
+
+def _burstable(
+    offer: RentalOffer,
+    seconds: IntArray,
+    work_s: FloatArray,
+    weights: FloatArray,
+    most_s: int,
+    number: int,
+    price: float,
+) -> _Burstable:
+    """Work out what credits are good for."""
+    burstable = offer.vm_type.burstable
+    assert burstable is not None
+    return _Burstable(
+        offer=offer,
+        able=seconds <= most_s,
+        seconds=seconds,
+        work_s=work_s,
+        weights=weights,
+        cores=effective_cores(offer),
+        sustained=max(burstable.credits_per_hour / 60, offer.vcpus * burstable.baseline_fraction),
+        at_start_s=60.0 * min(burstable.initial_credits, burstable.credit_cap) * number,
+        most_s=most_s,
+        number=number,
+        price=price,
+    )
 
 
 class CorePattern(NamedTuple):
@@ -166,7 +224,7 @@ class CorePatternProgramme:
     Parameters
     ----------
     instance : Instance
-        With D_spot set, without machines and burstable VMs.
+        With D_spot set, without machines.
     configurations : ConfigurationBound
         Its weightings are used.
 
@@ -180,8 +238,8 @@ class CorePatternProgramme:
 
     def __init__(self, instance: Instance, configurations: ConfigurationBound) -> None:
         offers = usable_offers(instance)
-        if instance.machines or any(offer.burstable for offer in offers):
-            raise ModelRefusal("the bound by core patterns knows neither machines nor CPU credits")
+        if instance.machines:
+            raise ModelRefusal("the bound by core patterns knows no machines")
         self.classes = classes = task_classes(instance)
         self.ready = instance.boot_overhead_s
         cost_weight, self.time_weight = objective_weights(instance)
@@ -195,17 +253,28 @@ class CorePatternProgramme:
         rows = {market: row for row, (market, _) in enumerate(self.caps)}
         # Tasks of a class may weigh differently: what holds for the lightest holds for all.
         groups = [np.unique(instance.task_group[mine]) for mine in classes.tasks]
-        self.cores = []
+        self.cores: list[_Cores] = []
+        self.burstable: list[_Burstable] = []
         for offer in offers:
             cuts = configurations.weightings.get(offer.index, ())
             of_groups = [instance.memory_kb / offer.memory_kb, *(cut.weights / cut.capacity for cut in cuts)]
+            weights = np.array([[least[mine].min() for mine in groups] for least in of_groups])
+            seconds = instance.duration_s[classes.group, offer.index, FULL_SPEED]
+            most_s = instance.time_limit_s(offer.market) - self.ready
+            if offer.burstable:
+                work = least_work_s(instance, offer)
+                work_s = np.array([work[mine].min() for mine in groups])
+                price = cost_weight * offer.price_usd_per_s
+                number = min(offer.limit, instance.n_tasks)
+                self.burstable.append(_burstable(offer, seconds, work_s, weights, most_s, number, price))
+                continue
             self.cores.append(
                 _Cores(
                     offer=offer,
-                    seconds=instance.duration_s[classes.group, offer.index, FULL_SPEED],
+                    seconds=seconds,
                     copies=classes.size,
-                    weights=np.array([[least[mine].min() for mine in groups] for least in of_groups]),
-                    most_s=instance.time_limit_s(offer.market) - self.ready,
+                    weights=weights,
+                    most_s=most_s,
                     number=offer.vcpus * min(offer.limit, instance.n_tasks),
                     price=cost_weight * offer.price_usd_per_s,
                     market_row=rows.get(offer.market, -1),
@@ -254,9 +323,17 @@ class CorePatternProgramme:
             for _ in entry.weights:
                 self.solver.addRow(0.0, infinity, 0, nothing, no_values)
                 n_rows += 1
+        for pool in self.burstable:
+            pool.first_row = n_rows
+            self.solver.addRow(0.0, infinity, 0, nothing, no_values)
+            self.solver.addRow(-pool.at_start_s / max(self.last, 1), infinity, 0, nothing, no_values)
+            for _ in pool.weights:
+                self.solver.addRow(0.0, infinity, 0, nothing, no_values)
+            n_rows += 2 + len(pool.weights)
         for index in range(len(self.size)):  # tasks that no core runs cost more than all plans
             self.solver.addCol(2 * _UNIT, 0.0, infinity, 1, np.array([index], np.int32), np.ones(1))
         self.columns: list[tuple[int, IntArray, int]] = [(-1, self.size, 0)] * len(self.size)  # offer, counts, end
+        self._build_burstable()
         self.known: set[tuple[int, int, bytes]] = set()
         for k, entry in enumerate(self.cores):
             for index in np.flatnonzero(entry.seconds <= entry.most_s).tolist():
@@ -265,6 +342,21 @@ class CorePatternProgramme:
                 while counts[index]:
                     self._add(k, counts, int(counts @ np.where(counts > 0, entry.seconds, 0)))
                     counts[index] //= 2
+
+    def _build_burstable(self) -> None:
+        """Columns of burstable VMs: their seconds, and tasks of each class there."""
+        self.paid: list[int] = []
+        for pool in self.burstable:
+            rows = np.arange(pool.first_row, pool.first_row + 2 + len(pool.weights), dtype=np.int32)
+            values = np.r_[pool.cores, pool.sustained, np.ones(len(pool.weights))] / max(self.last, 1)
+            self.paid.append(len(self.columns))
+            self.solver.addCol(pool.price * self.unit, 0.0, self.infinity, len(rows), rows, values)
+            self.columns.append((-1, self.size, 0))
+            for index in np.flatnonzero(pool.able).tolist():
+                work = pool.work_s[index] * np.r_[1.0, 1.0, pool.weights[:, index]] / max(self.last, 1)
+                members = np.r_[index, rows].astype(np.int32)
+                self.solver.addCol(0.0, 0.0, self.infinity, len(members), members, np.r_[1.0, -work])
+                self.columns.append((-1, self.size, int(pool.seconds[index])))
 
     def _divisible_duals(self, instance: Instance, group: IntArray) -> FloatArray:
         """Multipliers of the divisible bound, in the order of the rows."""
@@ -276,6 +368,11 @@ class CorePatternProgramme:
         for entry, first in zip(self.cores, self.first_weighting, strict=True):
             price = divisible.memory_price[place[entry.offer.index]] * entry.offer.memory_kb
             duals[first] = min(price, entry.price) * max(self.last, 1)
+        for pool in self.burstable:
+            number = place[pool.offer.index]
+            duals[pool.first_row] = divisible.core_price[number] * max(self.last, 1)
+            price = divisible.memory_price[number] * pool.offer.memory_kb
+            duals[pool.first_row + 2] = price * max(self.last, 1)
         return duals
 
     def _add(self, k: int, counts: IntArray, end_s: int) -> bool:
@@ -340,7 +437,7 @@ class CorePatternProgramme:
         run_linear_program(self.solver)
         numbers = np.array(self.solver.getSolution().col_value)
         used = np.flatnonzero(numbers > _LEAST_NUMBER)
-        used = used[used >= len(self.size)]
+        used = used[[self.columns[column][0] >= 0 for column in used.tolist()]]
         of_columns = [(self.columns[column], float(numbers[column])) for column in used.tolist()]
         return [CorePattern(self.cores[k].offer, counts, until, number) for (k, counts, until), number in of_columns]
 
@@ -348,6 +445,8 @@ class CorePatternProgramme:
         """Leave out what ends later."""
         ends = np.array([end for _, _, end in self.columns])
         limits = np.where(ends > end_s, 0.0, self.infinity)
+        for pool, column in zip(self.burstable, self.paid, strict=True):
+            limits[column] = float(pool.number * min(end_s, pool.most_s))
         self.solver.changeColsBounds(len(ends), np.arange(len(ends), dtype=np.int32), np.zeros(len(ends)), limits)
 
     def _raise_value(self, end_s: int, level: float = math.inf) -> None:
@@ -384,14 +483,30 @@ class CorePatternProgramme:
         prices = np.floor(np.minimum(duals[:n_classes] * scale, _MOST_PRICE)).astype(np.int64)
         of_cores = duals[n_classes : n_classes + n_cores] * scale
         of_market = np.ceil(duals[n_classes + n_cores :][: len(self.caps)] * scale).astype(np.int64)
-        total = sum(price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True))
+        lost_a_second = []
+        of_start = 0
+        for pool in self.burstable:
+            rows = duals[pool.first_row : pool.first_row + 2 + len(pool.weights)] / max(self.last, 1)
+            worth_a_second = rows @ np.r_[pool.cores, pool.sustained, np.ones(len(pool.weights))]
+            lost_a_second.append(math.ceil(max(float(worth_a_second) - pool.price, 0.0) * scale) + 1)
+            of_start += math.ceil(rows[1] * pool.at_start_s * scale) + 1
+            costs = np.floor((rows[0] + rows[1] + rows[2:] @ pool.weights) * pool.work_s * scale) - 1
+            prices = np.where(pool.able, np.minimum(prices, np.maximum(costs, 0).astype(np.int64)), prices)
+        total = -of_start + sum(
+            price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True)
+        )
         total -= sum(price * cap for price, (_, cap) in zip(of_market.tolist(), self.caps, strict=True))
+        if abs(total) > _LARGEST:
+            return 0, False
         # Makespans that are too late for any plan of interest need no better value.
         low = np.flatnonzero(self.values < self.ceiling)
         n_values = max(int(low[-1]) if len(low) else 0, end_s - self.first) + 1
         moments = np.arange(self.first, self.first + n_values)
         values = total + self.of_time[:n_values]
         size, added = float(abs(total)), False
+        for pool, lost in zip(self.burstable, lost_a_second, strict=True):
+            size += float(lost) * pool.number * float(moments[-1])
+            values -= lost * pool.number * np.minimum(moments, pool.most_s)
         for k, (entry, first) in enumerate(zip(self.cores, self.first_weighting, strict=True)):
             checkpoint()
             vcpus = entry.offer.vcpus
@@ -400,8 +515,8 @@ class CorePatternProgramme:
             rate = math.floor((entry.price / vcpus - share) * scale) - 1
             able = entry.seconds <= entry.most_s
             seconds = np.where(able, entry.seconds, 0)
-            lost = np.floor(of_weights @ entry.weights * seconds * scale).astype(np.int64) - 1
-            worth = np.where(able, prices - np.maximum(lost, 0) - max(rate, 0) * seconds, -1)
+            held = np.floor(of_weights @ entry.weights * seconds * scale).astype(np.int64) - 1
+            worth = np.where(able, prices - np.maximum(held, 0) - max(rate, 0) * seconds, -1)
             most_s = min(entry.most_s, int(moments[-1]))
             gains = entry.gains(worth, most_s) + max(-rate, 0) * np.arange(most_s + 1)
             of_vm = int(of_market[entry.market_row]) // vcpus if entry.market_row >= 0 else 0

@@ -95,7 +95,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         elif few and not limited:
             short = _MOVES_BEFORE_PATTERNS
         configurations: ConfigurationBound | None = None
-        if not memory_free:
+        if not memory_free or (assigned and not few and instance.n_tasks <= _MIDDLING):
 
             def configure(part: Run) -> Outcome:
                 nonlocal configurations
