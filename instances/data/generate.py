@@ -119,6 +119,43 @@ def distinct_instances() -> Iterator[Instance]:
         )
 
 
+def everyday_instances() -> Iterator[Instance]:
+    """Bags of 60 to 1,000 tasks of minutes, where memory binds or VMs burst, in both markets."""
+    sizes = (60, 200, 1000)
+    heavy, light = "uniform:800:3500", "uniform:50:500"
+    cases = [
+        *((f"memory-bound/{n_tasks}", n_tasks, None, "memory", heavy) for n_tasks in sizes),
+        *((f"memory-bound/{n_tasks}-of-8", n_tasks, 8, "memory", heavy) for n_tasks in sizes),
+        ("bursting/60", 60, None, "burstable", light),
+        ("bursting/200", 200, None, "burstable", light),
+        ("bursting/200-heavy", 200, None, "burstable", heavy),
+    ]
+    for name, n_tasks, classes, catalogue, memory in cases:
+        limit = -(-n_tasks // 25)
+        kinds = "distinct tasks" if classes is None else f"tasks in {classes} classes"
+        yield generate_instance(
+            n_tasks,
+            name=name,
+            classes=classes,
+            runtime_s="uniform:60:900",
+            memory_mb=memory,
+            catalogue=catalogue,
+            limit=limit,
+            max_on_demand=None,
+            tightness=0.35,
+            d_spot_fraction=0.9,
+            goal="balanced",
+            seed=7,
+            provenance=Provenance(
+                source="spotbag",
+                notes=f"Generated: {n_tasks} {kinds} of 60 to 900 s on VMs like m5.large, c5.xlarge and "
+                f"{'r5.large' if catalogue == 'memory' else 't2.large'}, at most {limit} of each type and market.",
+                generator=GENERATOR,
+                seed=7,
+            ),
+        )
+
+
 USD_PER_HOUR_OF_A_MILLI_USD_PER_S = 3.6
 """3.6 $/h is 0.001 $/s: prices that can be multiplied by hand."""
 
@@ -360,6 +397,7 @@ def library() -> Iterator[Instance]:
     yield from paper_instances()
     yield from memory_instances()
     yield from distinct_instances()
+    yield from everyday_instances()
     yield from tiny_instances()
 
 
