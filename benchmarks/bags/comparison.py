@@ -245,8 +245,8 @@ def run_case(
     """
     warm_up([case.method])  # it is no part of the time of a run
     stop_point()
-    try:
-        with watched_time() as clock:
+    with watched_time() as clock:
+        try:
             result = solve(
                 case.instance,
                 case.method,
@@ -256,10 +256,9 @@ def run_case(
                 target_gap=target_gap,
                 threads=threads,
             )
-    except ModelRefusal as refusal:
-        return Row(case.label, case.method, case.seed, "refused", reason=str(refusal))
-    except SpotbagError as error:
-        return Row(case.label, case.method, case.seed, "error", reason=str(error))
+        except SpotbagError as error:  # a refusal may name what a heuristic has come to in time
+            status = "refused" if isinstance(error, ModelRefusal) else "error"
+            return Row(case.label, case.method, case.seed, status, reason=str(error), ended_by_time=clock.ended_work)
     if on_result is not None:
         on_result(result)
     plan = result.schedule

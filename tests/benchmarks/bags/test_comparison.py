@@ -29,7 +29,8 @@ from spotbag.benchmarks.bags.comparison import (
 from spotbag.benchmarks.bags.experiments.cells import Source
 from spotbag.benchmarks.bags.experiments.run import run_experiment
 from spotbag.benchmarks.bags.experiments.specification import Specification
-from spotbag.core.errors import InputError
+from spotbag.core.errors import InputError, ModelRefusal
+from spotbag.core.limits import current_limit
 from spotbag.instances.bags.best_known import BestKnown, best_known
 from spotbag.instances.library import library_instance
 
@@ -234,3 +235,15 @@ def test_files_hold_every_run_and_nothing_infinite() -> None:
     document = json.loads(format_rows_json(rows, time_limit_s=5))
     assert document["time_limit_s"] == 5
     assert [entry["objective"] for entry in document["rows"]] == [10.0, None]
+
+
+def test_a_refusal_says_whether_time_has_ended_the_work_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*given: Any, **named: Any) -> None:
+        if named["time_limit_s"] == 1.0:
+            current_limit().ended_by_time()
+        raise ModelRefusal("would need 19 starts from the plan of a search")
+
+    monkeypatch.setattr("spotbag.benchmarks.bags.comparison.solve", refuses)
+    for time_limit_s in (1.0, 2.0):
+        found = run_case(Case(TWO_CORES, "x", "greedy", 0, {}), time_limit_s)
+        assert (found.status, found.ended_by_time) == ("refused", time_limit_s == 1.0)
