@@ -257,8 +257,14 @@ def run_case(
                 threads=threads,
             )
         except SpotbagError as error:  # a refusal may name what a heuristic has come to in time
-            status = "refused" if isinstance(error, ModelRefusal) else "error"
-            return Row(case.label, case.method, case.seed, status, reason=str(error), ended_by_time=clock.ended_work)
+            return Row(
+                case.label,
+                case.method,
+                case.seed,
+                "refused" if isinstance(error, ModelRefusal) else "error",
+                reason=str(error),
+                ended_by_time=clock.ended_work,
+            )
     if on_result is not None:
         on_result(result)
     plan = result.schedule
