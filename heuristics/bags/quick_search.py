@@ -37,8 +37,11 @@ _GONE, _NEW = -2, -1
 _FEW_LOST = 0.3
 _FEW_TASKS = 400
 _HOT_MANY, _COLD = 0.1, 0.003
-_RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
-"""First temperatures of the runs for few tasks, over and over; each from the best plan so far."""
+_RUNS = (0.3, 2.0, 20.0, 0.5, 100.0, 5.0)
+"""First temperatures of the runs for few tasks, over and over; each from the best plan so far.
+
+The first is the only one if there is no time for more: hotter, it would lose the plan that is carried on.
+"""
 _RUN_S, _RUN_S_A_TASK, _MOST_RUNS = 0.002, 0.0004, 15
 _TIE = 1e-4
 """What a second of makespan is worth where the cost alone counts, in mean prices of a VM, and the reverse."""
@@ -235,7 +238,8 @@ def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     unit = time_weight + float(vm_price.mean())
     state.plan.random[0] = seed * 7919 % 2147483646 + 1
     best = state.best(np.inf)
-    for cooling in _coolings(unit * _RUNS[1], unit * _COLD, until):
+    hottest = _RUNS[0] if len(instance.open_tasks) <= _FEW_TASKS else _HOT_MANY
+    for cooling in _coolings(unit * hottest, unit * _COLD, until):
         anneal_assignments(state.fleet, objective, state.credit_price, state.plan, state.alike, cooling, 0.0, best)
     found = state.schedule(best.tasks, best.number, best.slow) if best.value[0] < np.inf else None
     return plan if found is None or found.objective > plan.objective else found
