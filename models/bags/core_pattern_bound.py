@@ -165,7 +165,7 @@ def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, a
         return configurations.objective
     programme: CorePatternProgramme | None = None
     with suppress(LimitReached):  # then what was proved until then
-        programme = CorePatternProgramme(instance, configurations)
+        programme = CorePatternProgramme(instance, configurations, at_most)
         programme.run(at_most)
     return configurations.objective if programme is None else max(programme.bound, configurations.objective)
 
@@ -227,6 +227,8 @@ class CorePatternProgramme:
         With D_spot set, without machines.
     configurations : ConfigurationBound
         Its weightings are used.
+    at_most : float
+        Objective that need not be exceeded, such as that of a plan: later makespans than it allows are left out.
 
     Attributes
     ----------
@@ -236,18 +238,15 @@ class CorePatternProgramme:
         Of each makespan, what is proved so far, in whole numbers.
     """
 
-    def __init__(self, instance: Instance, configurations: ConfigurationBound) -> None:
+    def __init__(
+        self, instance: Instance, configurations: ConfigurationBound, at_most: float = math.inf
+    ) -> None:
         offers = usable_offers(instance)
         if instance.machines:
             raise ModelRefusal("the bound by core patterns knows no machines")
         self.classes = classes = task_classes(instance)
         self.ready = instance.boot_overhead_s
         cost_weight, self.time_weight = objective_weights(instance)
-        last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
-        if len(classes) * len(offers) * last > MOST_CELLS:
-            raise ModelRefusal(
-                "the bag has too many classes of tasks, or too many seconds, for the bound by core patterns"
-            )
         self.size = classes.size
         self.caps = binding_market_limits(instance, offers)
         rows = {market: row for row, (market, _) in enumerate(self.caps)}
@@ -281,24 +280,49 @@ class CorePatternProgramme:
                 )
             )
         self.first = configurations.makespan_s - self.ready
-        self.last = last
+        self.last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
         worst = worst_objective(instance)
         self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(worst)))
         self.unit = _UNIT / worst
-        moments = np.arange(self.first, self.last + 1)
         rate = math.floor(self.time_weight * self.scale)
-        self.of_time = rate * (moments + self.ready)
+        self.of_time = rate * (np.arange(self.first, self.last + 1) + self.ready)
         self.ceiling = math.inf  # that no value of all exceeds
-        self.values = self.of_time.copy()  # of each makespan, in whole numbers
+        self.at_most = at_most
+        values = self.of_time + self._least_cost()
+        low = np.flatnonzero(values < at_most * self.scale)
+        self.values = values[: low[-1] + 1 if len(low) else 0]  # of each makespan, in whole numbers
+        self.cut = len(self.values) < len(values)
+        self.of_time = self.of_time[: len(self.values)]
+        self.last = self.first + len(self.values) - 1
+        if len(classes) * len(offers) * self.last > MOST_CELLS:
+            raise ModelRefusal(
+                "the bag has too many classes of tasks, or too many seconds, for the bound by core patterns"
+            )
+        for entry in self.cores:
+            entry.most_s = min(entry.most_s, self.last)
         if len(self.values):
             self._build()
             self.centre = self._divisible_duals(instance, classes.group)
             self._price(self.centre, self.last)
 
+    def _least_cost(self) -> int:
+        """Return what all tasks cost at least, each where it is cheapest, in whole numbers."""
+        costs = [
+            np.where(entry.seconds <= entry.most_s, entry.price / entry.offer.vcpus * entry.seconds, np.inf)
+            for entry in self.cores
+        ]
+        costs += [np.where(pool.able, pool.price / pool.cores * pool.work_s, np.inf) for pool in self.burstable]
+        cheapest = np.min(costs, axis=0)
+        if not np.isfinite(cheapest).all():
+            return 0  # no makespan is long enough, which the values will say
+        each = np.maximum(np.floor(cheapest * self.scale).astype(np.int64) - 1, 0)
+        return sum(cost * number for cost, number in zip(each.tolist(), self.size.tolist(), strict=True))
+
     @property
     def bound(self) -> float:
         """The least over all makespans; infinite if none is both long enough and within the limits."""
-        return float(self.values.min()) / self.scale if len(self.values) else math.inf
+        least = float(self.values.min()) / self.scale if len(self.values) else math.inf
+        return min(least, self.at_most) if self.cut else least
 
     def _build(self) -> None:
         import highspy

@@ -62,6 +62,7 @@ class Family(Record):
     tasks_per_vm: float | list[float] | None = None
     max_on_demand: int | list[int] | None = None
     tightness: float | list[float] | None = None
+    deadline_s: int | list[int] | None = None
     d_spot_fraction: float | list[float] | None = None
     goal: str | list[str] | None = None
     cost_weight: float | list[float] | None = None
