@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,9 +29,12 @@ _SPARE_VMS = 2
 
 # Runs of the annealing, in turn: the first temperature in units of the state, and the share of the price of a VM that
 # is charged for the mean end of its cores and not for the last.
-_RUNS = ((10.0, 0.0), (2.0, 0.3), (30.0, 0.0), (1.0, 0.3))
+_RUNS = ((1.0, 0.3), (0.3, 0.0), (1.0, 0.3), (0.3, 0.0))
+_COLDEST = 0.005
 _RUNS_FROM_PATTERNS = ((1.0, 0.3), (3.0, 0.0), (0.3, 0.3), (10.0, 0.0), (1.0, 0.3))
-_COLDEST = 0.02
+_COLDEST_FROM_PATTERNS = 0.02
+_MANY_TASKS, _COOLER = 400, 0.4
+"""More tasks than these are annealed so much cooler: a single one matters less."""
 
 _MOVES_A_TASK, _MOST_MOVES = 20_000, 1_000_000
 _MOST_MOVES_BY_TIME = 6_000_000
@@ -87,7 +90,9 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
             assert found.best is not None
             state = assignments_of(found.best, _SPARE_VMS)
         state.plan.random[0] = (found.run.seed * 7919 + number) % 2147483646 + 1
-        value = _run(state, hottest, mean_share, until, _moves(instance, moves, until), found)
+        cooler = _COOLER if len(instance.open_tasks) > _MANY_TASKS else 1.0
+        heat = _Heat(hottest * cooler, _COLDEST * cooler, mean_share)
+        value = _run(state, heat, until, _moves(instance, moves, until), found)
         if of_plan and fleet is not None and value <= found.objective:
             vms = _vms_of(fleet, found.best)
         if np.isinf(value) and np.isinf(best_value) and fleet is not None and best_vms is not None and not of_plan:
@@ -121,7 +126,8 @@ def _search_from_patterns(
             starts.keep(which, np.inf)
             continue
         state.plan.random[0] = (found.run.seed * 7919 + number) % 2147483646 + 1
-        value = _run(state, hottest, mean_share, until, _moves(instance, moves, until), found)
+        heat = _Heat(hottest, _COLDEST_FROM_PATTERNS, mean_share)
+        value = _run(state, heat, until, _moves(instance, moves, until), found)
         if not again:
             starts.keep(which, value)
         if found.objective < before:
@@ -157,11 +163,19 @@ def _moves(instance: Instance, moves: int | None, until: float | None) -> int:
     return min(_MOVES_A_TASK * instance.n_tasks, _MOST_MOVES if until is None else _MOST_MOVES_BY_TIME)
 
 
-def _run(state: Assignments, hottest: float, mean_share: float, until: float | None, moves: int, found: Found) -> float:
+class _Heat(NamedTuple):
+    """First and last temperature of a run, in units of the state; share of the price charged for the mean end."""
+
+    hottest: float
+    coldest: float
+    mean_share: float
+
+
+def _run(state: Assignments, heat: _Heat, until: float | None, moves: int, found: Found) -> float:
     """Anneal a state once, keep the best plan met if it is better than all others, and return its objective."""
     from .assignment_kernel import anneal_assignments
 
-    hot, cold = state.unit * hottest, state.unit * _COLDEST
+    hot, cold = state.unit * heat.hottest, state.unit * heat.coldest
     best = state.best(np.inf)
     before = found.trace[-1].iteration if found.trace else 0
     found.step(before + 1, before + len(_RUNS), found.objective, found.objective)
@@ -169,7 +183,14 @@ def _run(state: Assignments, hottest: float, mean_share: float, until: float | N
         for cooling in _by_moves(hot, cold, moves) if until is None else _by_time(hot, cold, moves, until):
             checkpoint()
             anneal_assignments(
-                state.fleet, state.objective, state.credit_price, state.plan, state.alike, cooling, mean_share, best
+                state.fleet,
+                state.objective,
+                state.credit_price,
+                state.plan,
+                state.alike,
+                cooling,
+                heat.mean_share,
+                best,
             )
     finally:
         objective = float(best.value[0]) + state.offset

@@ -238,9 +238,7 @@ class CorePatternProgramme:
         Of each makespan, what is proved so far, in whole numbers.
     """
 
-    def __init__(
-        self, instance: Instance, configurations: ConfigurationBound, at_most: float = math.inf
-    ) -> None:
+    def __init__(self, instance: Instance, configurations: ConfigurationBound, at_most: float = math.inf) -> None:
         offers = usable_offers(instance)
         if instance.machines:
             raise ModelRefusal("the bound by core patterns knows no machines")
