@@ -48,6 +48,7 @@ _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the
 # (of makespan and of all VMs' mean price).
 _FEW_TASKS_PLAN = ((False, 2.0), (True, 2.0), (False, 20.0), (True, 20.0), (True, 100.0), (True, 5.0), (True, 0.5))
 _MANY_TASKS_PLAN = ((False, 0.15),)
+_THOUSANDS_PLAN = ((False, 0.02),)  # few moves a task: hotter, there are too few to cool down
 _HOTTEST_WITH_ROOM = 1.0
 """First temperature of the run from a start that leaves room, where cores are wanted to the last second."""
 
@@ -157,7 +158,8 @@ def bursting_pays(instance: Instance) -> bool:
 def _search_core_loads(instance: Instance, bound: DivisibleBound, options: SearchOptions, found: Found) -> None:
     """Anneal core loads from the prices of the bound and from the best plans so far, in turn."""
     few = instance.n_tasks <= _FEW_TASKS
-    plan = _FEW_TASKS_PLAN if few else _MANY_TASKS_PLAN
+    many = _MANY_TASKS_PLAN if instance.n_tasks <= _FEW_THOUSAND_TASKS else _THOUSANDS_PLAN
+    plan = _FEW_TASKS_PLAN if few else many
     spare = 1 if instance.n_tasks < 20_000 else 0
     if not few:
         more = options.moves is None and instance.n_tasks <= _MOST_TASKS_WITH_ROOM
