@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.limits import LimitReached, checkpoint, seconds_left, share_of_time, within
+from ...core.limits import LimitReached, checkpoint, current_limit, seconds_left, share_of_time, within
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import full_speed_possible
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
@@ -49,6 +49,10 @@ _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the
 _FEW_TASKS_PLAN = ((False, 2.0), (True, 2.0), (False, 20.0), (True, 20.0), (True, 100.0), (True, 5.0), (True, 0.5))
 _MANY_TASKS_PLAN = ((False, 0.15),)
 _THOUSANDS_PLAN = ((False, 0.02),)  # few moves a task: hotter, there are too few to cool down
+_AGAIN = ((True, 0.05), (False, 0.15), (True, 0.15))
+"""Runs for many tasks that follow the first under a time limit, over and over."""
+_IDLE_RUNS_A_TASK = 2
+"""Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
 _HOTTEST_WITH_ROOM = 1.0
 """First temperature of the run from a start that leaves room, where cores are wanted to the last second."""
 
@@ -72,7 +76,13 @@ class SearchOptions:
 
 
 def search(
-    instance: Instance, options: SearchOptions, run: Run, of_greedy: Outcome | None = None, *, bursts: bool = True
+    instance: Instance,
+    options: SearchOptions,
+    run: Run,
+    of_greedy: Outcome | None = None,
+    *,
+    bursts: bool = True,
+    goes_on: bool = True,
 ) -> Outcome:
     """Plan by simulated annealing, and bound the optimum from below.
 
@@ -89,6 +99,8 @@ def search(
     bursts : bool
         Whether full speed of burstable VMs is planned where memory never binds; else they run at the baseline, which
         takes no longer than the moves do.
+    goes_on : bool
+        Whether a time limit is used to its end where nothing of that is planned; else each run is made once.
 
     Returns
     -------
@@ -120,8 +132,9 @@ def search(
                 found.take(identical_tasks_plan(instance))
             elif found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
                 found.take(listed_plan(instance))
-            _search_core_loads(instance, bound, options, found)
-            if bursts and from_start and bursting_pays(instance) and not run.answered(found.objective, bound.objective):
+            then_bursts = bursts and from_start and bursting_pays(instance)
+            _search_core_loads(instance, bound, options, found, goes_on and not then_bursts)
+            if then_bursts and not run.answered(found.objective, bound.objective):
                 search_assignments(instance, options.moves, found)
         else:
             if not from_start and found.best is None:
@@ -155,27 +168,43 @@ def bursting_pays(instance: Instance) -> bool:
     )
 
 
-def _search_core_loads(instance: Instance, bound: DivisibleBound, options: SearchOptions, found: Found) -> None:
-    """Anneal core loads from the prices of the bound and from the best plans so far, in turn."""
+def _search_core_loads(
+    instance: Instance, bound: DivisibleBound, options: SearchOptions, found: Found, goes_on: bool
+) -> None:
+    """Anneal core loads from the prices of the bound and from the best plans so far, in turn.
+
+    If it ``goes_on``, that is done again and again until the time limit.
+    """
     few = instance.n_tasks <= _FEW_TASKS
     many = _MANY_TASKS_PLAN if instance.n_tasks <= _FEW_THOUSAND_TASKS else _THOUSANDS_PLAN
     plan = _FEW_TASKS_PLAN if few else many
     spare = 1 if instance.n_tasks < 20_000 else 0
+    first: CoreLoads | None = None
+    goes_on = goes_on and options.moves is None and seconds_left() is not None
     if not few:
         more = options.moves is None and instance.n_tasks <= _MOST_TASKS_WITH_ROOM
         moves = _MOVES_WITH_ROOM if more else options.moves or _default_moves(instance.n_tasks)
-        roomy = _roomy_start(instance, bound, spare, moves)
-        if roomy is not None:
-            _anneal(roomy, SearchOptions(moves), found, 0, 1, _HOTTEST_WITH_ROOM)
+        first = _roomy_start(instance, bound, spare, moves)
+        if first is not None:
+            plan, options = ((False, _HOTTEST_WITH_ROOM),), SearchOptions(moves)
+    turns: Iterable[tuple[bool, float]] = plan
+    if goes_on:
+        current_limit().ended_by_time()  # more time would bring more
+        turns = itertools.chain(plan, itertools.cycle(_FEW_TASKS_PLAN if few else _AGAIN))
+    last_better, best = 0, np.inf
+    for number, (from_best, hottest) in enumerate(turns):
+        if found.objective < best:
+            last_better, best = number, found.objective
+        if number >= len(plan) and number - last_better > _IDLE_RUNS_A_TASK * instance.n_tasks:
             return
-    for number, (from_best, hottest) in enumerate(plan):
-        state: CoreLoads | None
-        if from_best and found.best is not None:
+        state = first
+        if state is None and from_best and found.best is not None:
             state = start_from_schedule(instance, found.best, bound.offers, spare)
-        else:
+        elif state is None:
             state = priced_start(instance, bound, spare)
-        if state is None:
+        if state is None or found.run.answered(found.objective, found.bound):
             return
+        first = None
         _anneal(state, options, found, number, len(plan), hottest)
 
 

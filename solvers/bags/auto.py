@@ -123,7 +123,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         else:
             share = 0.3 if hurried else 1.0
         route.take(
-            lambda part: search(instance, SearchOptions(short), part, of_greedy, bursts=not few),
+            lambda part: search(instance, SearchOptions(short), part, of_greedy, bursts=not few, goes_on=assigned),
             share,
             patient=not hurried,
         )
@@ -148,7 +148,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)
         if more:
             route.take(lambda part: interval(instance, IntervalOptions(), part), share=0.6 if again else 1.0)
-        if short is not None or (limited and assigned):
+        if short is not None or limited:
             route.take(lambda part: search(instance, SearchOptions(), part, of_greedy), patient=True)
     return route.outcome()
 
