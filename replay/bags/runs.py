@@ -40,8 +40,8 @@ _DAYS_A_BATCH = 8
 _LOADS_FOR = 20_000
 """Tasks of all replays for which compiled loops are loaded, about as long as the other engine takes."""
 
-_Row: TypeAlias = tuple[list[DayOutcome], float | None]
-"""What a day came to under each policy, and its bound."""
+_Row: TypeAlias = tuple[list[DayOutcome], float | None, float | None]
+"""What a day came to under each policy, its bound, and the least cost found for it."""
 
 
 def replay_day(
@@ -121,6 +121,10 @@ class Days(Runs[DayOutcome]):
     bounds_usd : tuple of float or None
         Lower bound of the cost of each day, for all policies that meet the deadline; None where none can, or where no
         bounds were asked for.
+    hindsight_usd : tuple of float or None
+        The least cost found with which each day can be gone through in time by who knows it: of the policies here but
+        the on-demand baseline, and of plans made for that day and replayed on it. At least the bound; what of a regret
+        is below it may be the bound's. None where nothing was found, or where it was not asked for.
     on_demand_usd : float or None
         Cost of the plan on on-demand VMs, paid for when they are idle as by the published schedulers; see `OnDemand`.
         None if it has no such price.
@@ -130,12 +134,13 @@ class Days(Runs[DayOutcome]):
 
     cloud: Cloud
     bounds_usd: tuple[float | None, ...]
+    hindsight_usd: tuple[float | None, ...]
     on_demand_usd: float | None
     on_demand_last_task_usd: float | None
 
     @property
     def n_runs(self) -> int:
-        """Number of days, also where only their bounds were asked for."""
+        """Number of days, also where no policies were asked for."""
         return len(self.bounds_usd)
 
     def summaries(self) -> list[PolicySummary]:
@@ -164,6 +169,7 @@ def replay_days(
     workers: Workers = 1,
     cloud: Cloud | str | None = None,
     bounds: bool = True,
+    hindsight: bool = False,
     on_day: Callable[[int], None] | None = None,
     stop: Stop | None = None,
 ) -> Days:
@@ -175,7 +181,7 @@ def replay_days(
         The plan.
     policies : sequence of str, Policy or callable
         What answers to events, each as for `replay_day`; each day has a policy of its own. There may be none if bounds
-        are asked for.
+        or hindsight are asked for.
     scenario : Scenario
         Where the days come from; day k of a seed is the same however many there are.
     runs : int
@@ -191,6 +197,8 @@ def replay_days(
         instance's, or that of both papers.
     bounds : bool
         Whether to work out the lower bound of each day.
+    hindsight : bool
+        Whether to look for the least cost of each day for who knows it, in some hundredths of a second a day.
     on_day : callable, optional
         Called with the number of days that have just been done. An exception in it ends the replay, and is raised here.
     stop : Stop, optional
@@ -213,20 +221,22 @@ def replay_days(
     if first_day < 0:
         raise InputError("replay", [Issue("", "must be 0 or more", "first_day", first_day)])
     numbers = range(first_day, first_day + runs)
-    ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds)]
+    ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds or hindsight)]
     chosen = chosen_cloud(cloud, schedule.instance, scenario)
     compiled = _by_compiled_loops(ready, runs)
-    work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds, compiled)
+    known = replay_plan(schedule) if hindsight else None
+    work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds, known, compiled)
     with interruptible(stop):
         on_demand_usd = on_demand_price_usd(schedule, chosen)
         on_demand_last_task_usd = on_demand_price_usd(schedule, chosen, idle_limit_s=0)
         done, interrupted = replay_batches(work, numbers, workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
-        outcomes=tuple(tuple(outcomes[index] for outcomes, _ in done) for index in range(len(ready))),
+        outcomes=tuple(tuple(outcomes[index] for outcomes, _, _ in done) for index in range(len(ready))),
         interrupted=interrupted,
         cloud=chosen,
-        bounds_usd=tuple(bound for _, bound in done),
+        bounds_usd=tuple(bound for _, bound, _ in done),
+        hindsight_usd=tuple(found for _, _, found in done),
         on_demand_usd=on_demand_usd,
         on_demand_last_task_usd=on_demand_last_task_usd,
     )
@@ -256,9 +266,8 @@ def outcomes_of(
     """
     ready = _Ready(schedule, make)
     compiled = _by_compiled_loops([ready], planned)
-    return (
-        outcomes[0] for outcomes, _ in _batch(schedule.instance, [ready], scenario, seed, cloud, False, compiled, days)
-    )
+    rows = _batch(schedule.instance, [ready], scenario, seed, cloud, False, None, compiled, days)
+    return (outcomes[0] for outcomes, _, _ in rows)
 
 
 def is_baseline(name: str) -> bool:
@@ -336,10 +345,11 @@ def _batch(
     seed: int,
     cloud: Cloud,
     bounds: bool,
+    known: ReplayPlan | None,
     compiled: bool,
     days: range,
 ) -> Iterator[_Row]:
-    """Replay some days under all policies; with the bound of each day."""
+    """Replay some days under all policies; with the bound of each day, and of a ``known`` plan, with hindsight."""
     loops: list[CompiledReplays | None] = [None] * len(ready)
     if compiled:
         from .compiled_engine import CompiledReplays
@@ -352,12 +362,21 @@ def _batch(
         from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
 
         prepared = ClairvoyantBounds(instance, cloud.billing)
+    hindsight = None
+    if known is not None:
+        from .hindsight import Hindsight
+
+        hindsight = Hindsight(known, cloud)
     for number in days:
         timeline = scenario.day(instance, seed, number).resolved(cloud)
         law = getattr(scenario, "law", None)
         outcomes = [_run(*entry, number, timeline, cloud, law) for entry in zip(ready, loops, strict=True)]
         bound = None if prepared is None else prepared.bound(timeline)
-        yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None
+        found = None
+        if hindsight is not None:
+            within_limits = [day for day, entry in zip(outcomes, ready, strict=True) if not entry.on_demand]
+            found = hindsight.cheapest_usd(timeline, within_limits)
+        yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None, found
 
 
 METRICS: dict[str, Callable[[DayOutcome], float]] = {

@@ -464,6 +464,7 @@ class ReplayedDay(_Output):
 
     day: int
     bound_usd: float | None
+    hindsight_usd: float | None
     policies: dict[str, dict[str, Any]]
 
 

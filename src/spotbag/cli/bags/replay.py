@@ -30,7 +30,7 @@ from ..run_options import DaskOption, WorkersOption, policies_option, policy_nam
 from ..run_report import warn_of_missing
 from ..scenario_options import ScenarioOptions, notes_of
 from .planning import plan_by
-from .replay_report import CLAIRVOYANT, days_object, print_summary
+from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, days_object, print_summary
 
 if TYPE_CHECKING:
     from ...core.workers import Workers
@@ -113,6 +113,8 @@ def replay_command(
       greedy-spot  one long job, on spot VMs while the deadline allows
       on-demand    the same plan on on-demand VMs: what is to be beaten
       clairvoyant  no policy but a bound: what none can beat, knowing the day
+      hindsight    no policy but the least cost found by who knows the day:
+                   what of a regret is below it may be due to the bound
 
     \b
     Other rules are added to them: hads+spare-time-spot+trigger-once
@@ -130,7 +132,8 @@ def replay_command(
     from ...core.errors import SpotbagError
 
     names = _full_names(policy or _DEFAULT_POLICIES)
-    replayed = [name for name in names if name != CLAIRVOYANT]
+    replayed = [name for name in names if name not in REFERENCES]
+    references = [name for name in REFERENCES if name in names]
     options = _DayOptions(
         scenario=scenario,
         scenarios=scenarios,
@@ -143,7 +146,7 @@ def replay_command(
     files = _Files(trace, gantt)
     one_day = day is not None or files.wanted
     if one_day and not replayed:
-        raise SpotbagError(f"{CLAIRVOYANT} is a bound and has no day to look at; name a policy as well")
+        raise SpotbagError(f"{references[0]} is no policy and has no day to look at; name a policy as well")
     refuse_two_from_standard_input(instance, plan, planning.initial, scenario)
     files.check(instance, plan, planning.initial, scenario)
     _check_planning(plan, planning)
@@ -167,11 +170,11 @@ def replay_command(
         if day is not None:
             _print_day(traces, as_json)
             return
-    days = _replay(schedule, replayed, wanted, bounds=CLAIRVOYANT in names)
+    days = _replay(schedule, replayed, wanted, references)
     if as_json:
         print_json("replay", days_object(schedule, maker, days, days_from.name, seed))
     elif days.n_runs:
-        print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, CLAIRVOYANT in names)
+        print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, references)
 
 
 def _check_planning(plan: str | None, planning: MethodOptions) -> None:
@@ -280,10 +283,10 @@ class _Files:
 
 
 def _full_names(policies: Sequence[str]) -> list[str]:
-    """Names of the policies, and of the bound, each once, whatever the order of its rules; refuse unknown ones."""
+    """Names of policies and of references, each once, whatever the order of its rules; refuse unknown ones."""
     from ...replay.bags.policies import KIND
 
-    return KIND.full_names(policy_names(policies), [CLAIRVOYANT])
+    return KIND.full_names(policy_names(policies), REFERENCES)
 
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:
@@ -298,8 +301,8 @@ def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: b
         print(reason)
 
 
-def _replay(schedule: Schedule, policies: Sequence[str], wanted: _Days, bounds: bool) -> Days:
-    """Replay all days under all policies."""
+def _replay(schedule: Schedule, policies: Sequence[str], wanted: _Days, references: Sequence[str]) -> Days:
+    """Replay all days under all policies, and work out what they are compared with."""
     from ...replay.bags.runs import replay_days
 
     with counting(f"replaying {schedule.instance.name}", wanted.n_days) as count:
@@ -311,7 +314,8 @@ def _replay(schedule: Schedule, policies: Sequence[str], wanted: _Days, bounds: 
             seed=wanted.seed,
             workers=wanted.workers,
             cloud=wanted.cloud,
-            bounds=bounds,
+            bounds=CLAIRVOYANT in references,
+            hindsight=HINDSIGHT in references,
             on_day=lambda done: count("", done),
         )
     warn_of_missing(days, wanted.n_days, "days")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ...replay.bags.runs import Days, PolicySummary
     from ...schedules.schedule import Schedule
 
-CLAIRVOYANT = "clairvoyant"
-"""Name of the bound among the policies."""
+CLAIRVOYANT, HINDSIGHT = REFERENCES = ("clairvoyant", "hindsight")
+"""Names among the policies of what they are compared with on each day: the bound, and the least cost found."""
 
 _ROWS: tuple[tuple[str, str, int], ...] = (
     ("hibernations", "hibernations", 2),
@@ -50,7 +50,9 @@ _IF_ANY: Mapping[str, tuple[InterruptionKind, ...]] = {
 """Rows that stand there only if something of the kind has happened, or if the cloud interrupts VMs so."""
 
 
-def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, seed: int, with_bound: bool) -> None:
+def print_summary(
+    title: str, schedule: Schedule, days: Days, scenario: str, seed: int, references: Sequence[str]
+) -> None:
     """Print the policies side by side, then the differences to the first of them, then what to look at."""
     from ...core.wording import counted
     from ...instances.clouds import interruption_text
@@ -69,18 +71,17 @@ def print_summary(title: str, schedule: Schedule, days: Days, scenario: str, see
         print(f"{days.cloud.name}: spot VMs {what}; VMs are {days.cloud.billing}")
     print()
     summaries = days.summaries()
-    columns = [Column(""), *(Column(summary.policy, True) for summary in summaries)]
-    if with_bound:
-        columns.append(Column(CLAIRVOYANT, True))
-    rows = [*_main_rows(summaries, days, with_bound), []]
+    columns = [Column(""), *(Column(name, True) for name in (*[entry.policy for entry in summaries], *references))]
+    rows = [*_main_rows(summaries, days, references), []]
     for heading, metric, digits in _ROWS:
         usual = metric not in _IF_ANY or days.cloud.interruption in _IF_ANY[metric]
         if not usual and not any(summary.means[metric].mean for summary in summaries):
             continue
-        rows.append([heading, *(mean_cell(summary.means[metric], digits) for summary in summaries), *[""] * with_bound])
+        cells = [mean_cell(summary.means[metric], digits) for summary in summaries]
+        rows.append([heading, *cells, *[""] * len(references)])
     for part in _side_by_side(Table(columns, rows)):
         print_table(part)
-    _print_notes(days, with_bound)
+    _print_notes(days, references)
     if len(summaries) > 1:
         print()
         _print_differences(days)
@@ -105,31 +106,46 @@ def _side_by_side(table: Table) -> Iterator[Table]:
             end -= 1
 
 
-def _main_rows(summaries: Sequence[PolicySummary], days: Days, with_bound: bool) -> list[list[str]]:
+def _main_rows(summaries: Sequence[PolicySummary], days: Days, references: Sequence[str]) -> list[list[str]]:
     from ...core.statistics import estimate
 
-    def row(heading: str, cells: Sequence[str], bound: str = "") -> list[str]:
-        return [heading, *cells, *([bound] if with_bound else [])]
+    by_name = {CLAIRVOYANT: days.bounds_usd, HINDSIGHT: days.hindsight_usd}
+    costs = [[cost for cost in by_name[name] if cost is not None] for name in references]
+    on_demand_usd = days.on_demand_usd
+    saved = [[] if on_demand_usd is None else [100 * (1 - cost / on_demand_usd) for cost in of] for of in costs]
 
-    bounds = [bound for bound in days.bounds_usd if bound is not None]
-    saved = [] if days.on_demand_usd is None else [100 * (1 - bound / days.on_demand_usd) for bound in bounds]
-    impossible = days.n_runs - len(bounds)
-    costs = [mean_cell(entry.cost_usd, 4) for entry in summaries]
-    savings = [mean_cell(entry.saving_percent, 1) for entry in summaries]
-    misses = [_share(entry.misses, days.n_runs) for entry in summaries]
+    def row(heading: str, cells: Sequence[str], of_references: Sequence[str] = ("",) * len(references)) -> list[str]:
+        return [heading, *cells, *of_references]
+
     lines = [
-        row("cost ($)", costs, mean_cell(estimate(bounds), 4)),
-        row("saving against on-demand (%)", savings, mean_cell(estimate(saved), 1)),
+        row(
+            "cost ($)",
+            [mean_cell(entry.cost_usd, 4) for entry in summaries],
+            [mean_cell(estimate(found), 4) for found in costs],
+        ),
+        row(
+            "saving against on-demand (%)",
+            [mean_cell(entry.saving_percent, 1) for entry in summaries],
+            [mean_cell(estimate(found), 1) for found in saved],
+        ),
         row("makespan (s)", [mean_cell(entry.makespan_s, 0) for entry in summaries]),
-        row("days that miss the deadline", misses, _share(impossible, days.n_runs)),
+        row(
+            "days that miss the deadline",
+            [_share(entry.misses, days.n_runs) for entry in summaries],
+            [_share(days.n_runs - len(found), days.n_runs) for found in costs],
+        ),
         row("  with tasks that never end", [_share(entry.unfinished, days.n_runs) for entry in summaries]),
     ]
-    if with_bound:
-        lines.append(row("regret: cost above the bound ($)", [mean_cell(entry.regret_usd, 4) for entry in summaries]))
+    if CLAIRVOYANT in references:
+        pairs = zip(days.hindsight_usd, days.bounds_usd, strict=True)
+        gap = mean_cell(estimate([best - bound for best, bound in pairs if best is not None and bound is not None]), 4)
+        regrets = [mean_cell(entry.regret_usd, 4) for entry in summaries]
+        shown = [gap if name == HINDSIGHT else "" for name in references]
+        lines.append(row("regret: cost above the bound ($)", regrets, shown))
     return lines
 
 
-def _print_notes(days: Days, with_bound: bool) -> None:
+def _print_notes(days: Days, references: Sequence[str]) -> None:
     if any(any(day.migrations.values()) for outcomes in days.outcomes for day in outcomes):
         print("A VM counts as new or idle for the first task that it takes, as busy for those after it.")
     if any(day.makespan_s is None for outcomes in days.outcomes for day in outcomes):
@@ -137,11 +153,14 @@ def _print_notes(days: Days, with_bound: bool) -> None:
     if days.on_demand_usd is not None:
         print(f"on-demand: $ {days.on_demand_usd:.4f} with idle VMs paid for to the ends of their allocation cycles;")
         print(f"$ {days.on_demand_last_task_usd:.4f} if VMs end with their last tasks.")
-    if with_bound:
+    if CLAIRVOYANT in references:
         print(
             "clairvoyant: a lower bound on the cost of any policy that meets the deadline and knows the day beforehand;"
         )
         print("regret is a mean over the days on which a policy met the deadline.")
+    if HINDSIGHT in references:
+        print("hindsight: the least cost found that meets the deadline, by the policies here and by a plan made for the")
+        print("known day and replayed on it; as much regret as it has may be due to the bound.")
 
 
 def _print_differences(days: Days) -> None:
@@ -224,7 +243,12 @@ def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed:
 
 def _day_object(days: Days, number: int) -> dict[str, Any]:
     policies = by_policy(days, number, _outcome_object)
-    return {"day": number, "bound_usd": days.bounds_usd[number], "policies": policies}
+    return {
+        "day": number,
+        "bound_usd": days.bounds_usd[number],
+        "hindsight_usd": days.hindsight_usd[number],
+        "policies": policies,
+    }
 
 
 def _summary_object(summary: PolicySummary) -> dict[str, Any]:

@@ -1,0 +1,145 @@
+"""A plan for a day that is known: each spot VM is given what it can do in the seconds that the day leaves it.
+
+VMs that hibernate lose nothing: what counts is how long each is up by the deadline, and D_spot has no meaning to whoever
+knows what will be interrupted. Tasks go longest first to the cheapest VM with room for them; the annealing on core
+loads (`annealing_kernel`) then lowers the bill, with a latest end for each VM.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...core.limits import checkpoint
+from ...core.quantities import MAX_SECONDS, IntArray
+from ...instances.instance import Instance
+from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...schedules.schedule import Schedule
+from .core_loads import CoreLoads, empty_state, fill
+
+_ROUNDS, _MOVES_A_ROUND = 10, 15_000
+_HOTTEST_S = (5.0, 20.0)
+_COLDEST_S = 0.003
+"""Runs of the annealing, from the same start: 5 s are best for bags of 60 tasks, 20 s for 200 where VMs are scarce;
+with three times as many moves, the plan costs less by half a percent."""
+
+
+def known_day_plan(instance: Instance, up_s: Mapping[int, Sequence[int]]) -> Schedule | None:
+    """Plan for a day of which it is known how long spot VMs are up.
+
+    Parameters
+    ----------
+    instance : Instance
+        With the goal ``cheapest``, and the deadline for D_spot.
+    up_s : dict of int to sequence of int
+        Of each spot offer, for how many seconds the first VM that is requested is up, the second, and so on.
+
+    Returns
+    -------
+    Schedule or None
+        Spot VMs in the order in which they are to be requested, with times as on a quiet day. None if no plan is found,
+        or where memory may bind, for which this has no means.
+    """
+    if not memory_is_free(instance):
+        return None
+    offers = np.array([offer.index for offer in usable_offers(instance)], dtype=np.int64)
+    state = empty_state(instance, offers, np.zeros(len(offers), dtype=np.int64), _most_vms(instance, offers, up_s))
+    if not len(state.vm_end):
+        return None
+    for column, index in enumerate(offers.tolist()):
+        if index in up_s:
+            vms = np.flatnonzero(state.vm_column == column)
+            # The fullest VMs of a column are its first ones: `CoreLoads.regroup`.
+            state.vm_limit[vms] = sorted(up_s[index][: len(vms)], reverse=True)
+    cores = _longest_first(state)
+    if cores is None or not fill(state, instance.open_tasks, cores):
+        return None
+    start, number = state.core_tasks.copy(), state.core_count.copy()
+    best: tuple[float, IntArray, IntArray] | None = None
+    for run, hottest in enumerate(_HOTTEST_S, start=1):
+        state.restore(start, number)
+        found = _annealed(state, hottest, run)
+        if found is not None and (best is None or found[0] < best[0]):
+            best = found
+    if best is None:
+        return None
+    state.restore(*best[1:])
+    state.regroup()
+    return _in_order_of_requests(state.schedule(), up_s)
+
+
+def _most_vms(instance: Instance, offers: IntArray, up_s: Mapping[int, Sequence[int]]) -> int:
+    """Most VMs of an offer that are looked at: twice those that could do all of the work, as cores are not filled."""
+    work_s = instance.sustained_s[:, offers][instance.task_group]
+    work_s = np.where(work_s <= MAX_SECONDS, work_s, 0).sum(axis=0)
+    most = 1
+    for index, seconds in zip(offers.tolist(), work_s.tolist(), strict=True):
+        up = max(up_s.get(index, (instance.deadline_s - instance.boot_overhead_s,)), default=0)
+        if up > 0:
+            most = max(most, -(-2 * seconds // (up * instance.offers[index].vcpus)))
+    return most
+
+
+def _longest_first(state: CoreLoads) -> IntArray | None:
+    """Core of each task: that of the cheapest VM with room for it, or else, where it is late by least."""
+    tasks = state.instance.open_tasks
+    mean_s = state.durations[:, tasks].mean(axis=1)[state.vm_column]
+    price = state.vm_price / np.diff(state.vm_first) * mean_s
+    by_price = np.lexsort((-state.vm_limit, price))
+    cores = np.concatenate([np.arange(state.vm_first[vm], state.vm_first[vm + 1]) for vm in by_price.tolist()])
+    column, left = state.core_column[cores], state.vm_limit[state.core_vm[cores]].copy()
+    result = np.empty(len(tasks), dtype=np.int64)
+    for place in np.argsort(-state.durations[:, tasks].min(axis=0), kind="stable").tolist():
+        checkpoint()
+        seconds = state.durations[column, tasks[place]]
+        room = seconds <= left
+        chosen = int(room.argmax()) if room.any() else int((left - seconds).argmax())
+        if seconds[chosen] > MAX_SECONDS:
+            return None
+        left[chosen] -= seconds[chosen]
+        result[place] = cores[chosen]
+    return result
+
+
+def _annealed(state: CoreLoads, hottest_s: float, seed: int) -> tuple[float, IntArray, IntArray] | None:
+    """Lower the bill; return the best state in time, if there is one: what it costs, the tasks of cores, their number."""
+    from .annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
+
+    unit = state.time_weight + float(state.vm_price.mean())
+    cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
+    objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
+    random_state = np.array([seed], dtype=np.int64)
+    tasks, number = state.core_tasks.copy(), state.core_count.copy()
+    best = np.inf
+    for hot, cold in itertools.pairwise((unit * np.geomspace(hottest_s, _COLDEST_S, _ROUNDS + 1)).tolist()):
+        checkpoint()
+        state.regroup()
+        value = state.value()
+        if state.feasible() and value < best:
+            best, tasks, number = value, state.core_tasks.copy(), state.core_count.copy()
+        balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
+        loads = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state)
+        cooling, snapshot = Cooling(_MOVES_A_ROUND, hot, cold), Snapshot(True, tasks, number)
+        _, best = anneal(cores, objective, balance, loads, cooling, snapshot, value, best)
+    return None if best == np.inf else (best, tasks, number)
+
+
+def _in_order_of_requests(schedule: Schedule, up_s: Mapping[int, Sequence[int]]) -> Schedule:
+    """Let the fullest VM of each spot offer be requested so that it is the one that is up longest, and so on."""
+    end_s = np.zeros(len(schedule.vm_offer), dtype=np.int64)
+    np.maximum.at(end_s, schedule.task_vm, schedule.task_end_s)
+    number = np.arange(len(end_s))
+    for offer, seconds in up_s.items():
+        vms = np.flatnonzero(schedule.vm_offer == offer)
+        longest_up = np.argsort(-np.array(seconds[: len(vms)], dtype=np.int64), kind="stable")
+        number[vms[np.argsort(-end_s[vms], kind="stable")]] = vms[longest_up]
+    return Schedule(
+        schedule.instance,
+        schedule.vm_offer,
+        number[schedule.task_vm],
+        schedule.task_core,
+        schedule.task_start_s,
+        schedule.task_baseline,
+    )

@@ -1,0 +1,125 @@
+"""The best that is found for a known day: what the clairvoyant bound is not above, and perhaps far below.
+
+A bound says what no policy can beat, not what one could reach who knows the day. Here is something that was reached: a
+plan made for the day itself and replayed on it, or what a policy came to, whichever is cheapest of all that met the
+deadline. So the least that a day can cost lies between the bound and this reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...heuristics.bags.known_day import known_day_plan
+from ...instances.bags.timeline import Timeline
+from ...instances.clouds import Cloud
+from ...instances.entries import MARKETS
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from .engine import Replay
+from .outcome import DayOutcome
+from .plan import PlannedVm, ReplayPlan, replay_plan
+from .policies.static import Static
+from .policy import Policy
+from .state import ReplayState
+from .vm import Vm
+
+
+class Hindsight:
+    """What is found for many known days of an instance.
+
+    Parameters
+    ----------
+    plan : ReplayPlan
+        Any plan of the instance. `Instance.markets` restricts it, not what is found here: a policy may start any VM.
+    cloud : Cloud
+        What interruptions are, and how VMs are billed.
+
+    Notes
+    -----
+    What is found for a day depends on nothing but the day and the outcomes: not on days looked at before.
+    """
+
+    def __init__(self, plan: ReplayPlan, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._instance = _without_d_spot(plan.instance)
+        # How long each spot VM is up is found out by a replay of all that may be rented, without tasks.
+        vms = []
+        for offer in self._instance.offers:
+            if offer.market == "spot":
+                limit = min(offer.limit, self._instance.n_tasks)
+                cores = ((),) * offer.vcpus
+                vms += [PlannedVm(f"{offer.index}-{number}", offer, cores) for number in range(limit)]
+        self._empty = ReplayPlan(self._instance, plan.work, tuple(vms), plan.schedule)
+
+    def cheapest_usd(self, timeline: Timeline, outcomes: Iterable[DayOutcome] = ()) -> float | None:
+        """Return the least cost found that meets the deadline; None if nothing is found that does.
+
+        Parameters
+        ----------
+        timeline : Timeline
+            The day.
+        outcomes : iterable of DayOutcome
+            What policies made of it, within the limits of the instance.
+        """
+        replayed = (self._replayed(schedule, timeline) for schedule in self.plans(timeline))
+        return min((day.cost_usd for day in [*outcomes, *replayed] if day.meets_deadline), default=None)
+
+    def plans(self, timeline: Timeline) -> Iterator[Schedule]:
+        """Plan for the day, in each of the ways in which VMs may be counted on; `Static` can carry them out.
+
+        VMs that hibernate can be counted on whenever they are up. Those that are stopped lose what is not saved, and
+        those that are terminated are gone: they are counted on until then, or only until they have notice of it.
+        """
+        tried = []
+        for up_s in self._up_s(timeline):
+            if up_s not in tried:
+                tried.append(up_s)
+                schedule = known_day_plan(self._instance, up_s)
+                if schedule is not None:
+                    yield schedule
+
+    def _up_s(self, timeline: Timeline) -> Iterator[dict[int, Sequence[int]]]:
+        """Seconds for which the VMs of each spot offer are up by the deadline: in all, until gone, until notice."""
+        empty = Replay(self._empty, _Watch(), timeline, self._cloud)
+        empty.run()
+        watch, deadline_s = empty.policy, self._instance.deadline_s
+        assert isinstance(watch, _Watch)
+        spans: list[list[tuple[int, int]]] = []
+        for vm in empty.state.vms:
+            sessions = [(start, end) for start, end, _ in vm.sessions]
+            if vm.session_s is not None:
+                sessions.append((vm.session_s, deadline_s))
+            spans.append([(start, min(end, deadline_s)) for start, end in sessions if start < deadline_s])
+        in_all = [sum(end - start for start, end in sessions) for sessions in spans]
+        first = [sessions[0] if sessions else (0, 0) for sessions in spans]
+        until_gone = [end - start for start, end in first]
+        until_notice = [
+            max(min(end, watch.warned_s.get(number, end)) - start, 0) for number, (start, end) in enumerate(first)
+        ]
+        for seconds in (in_all, until_gone, until_notice):
+            by_offer: dict[int, Sequence[int]] = {}
+            for vm, up_s in zip(empty.state.vms, seconds, strict=True):
+                by_offer[vm.offer.index] = [*by_offer.get(vm.offer.index, ()), up_s]
+            yield by_offer
+
+    def _replayed(self, schedule: Schedule, timeline: Timeline) -> DayOutcome:
+        return Replay(replay_plan(schedule), Static(), timeline, self._cloud).run()
+
+
+class _Watch(Policy):
+    """Does nothing, and takes down when each VM first has notice."""
+
+    name = "watch"
+
+    def __init__(self) -> None:
+        self.warned_s: dict[int, int] = {}
+
+    def noticed(self, replay: ReplayState, vm: Vm) -> None:
+        """Take it down."""
+        self.warned_s.setdefault(vm.index, replay.now_s)
+
+
+def _without_d_spot(instance: Instance) -> Instance:
+    """Return the instance as whoever knows the day sees it: both markets, spot until the deadline, least cost."""
+    both = instance.with_goal("cheapest").replace(markets=MARKETS)
+    return both if both.d_spot_s is None else both.replace(d_spot_s=both.deadline_s)
