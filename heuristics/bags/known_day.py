@@ -1,6 +1,6 @@
 """A plan for a day that is known: each spot VM is given what it can do in the seconds that the day leaves it.
 
-VMs that hibernate lose nothing: what counts is how long each is up by the deadline, and D_spot has no meaning to whoever
+VMs that hibernate lose nothing: what counts is how long each is up by the deadline, and D_spot has no meaning to who
 knows what will be interrupted. Tasks go longest first to the cheapest VM with room for them; the annealing on core
 loads (`annealing_kernel`) then lowers the bill, with a latest end for each VM.
 """
@@ -104,7 +104,7 @@ def _longest_first(state: CoreLoads) -> IntArray | None:
 
 
 def _annealed(state: CoreLoads, hottest_s: float, seed: int) -> tuple[float, IntArray, IntArray] | None:
-    """Lower the bill; return the best state in time, if there is one: what it costs, the tasks of cores, their number."""
+    """Lower the bill; return what the best state in time costs, the tasks of its cores, and their number."""
     from .annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
 
     unit = state.time_weight + float(state.vm_price.mean())

@@ -86,10 +86,7 @@ class Hindsight:
         assert isinstance(watch, _Watch)
         spans: list[list[tuple[int, int]]] = []
         for vm in empty.state.vms:
-            sessions = [(start, end) for start, end, _ in vm.sessions]
-            if vm.session_s is not None:
-                sessions.append((vm.session_s, deadline_s))
-            spans.append([(start, min(end, deadline_s)) for start, end in sessions if start < deadline_s])
+            spans.append([(start, min(end, deadline_s)) for start, end, _ in vm.sessions if start < deadline_s])
         in_all = [sum(end - start for start, end in sessions) for sessions in spans]
         first = [sessions[0] if sessions else (0, 0) for sessions in spans]
         until_gone = [end - start for start, end in first]
@@ -107,12 +104,17 @@ class Hindsight:
 
 
 class _Watch(Policy):
-    """Does nothing, and takes down when each VM first has notice."""
+    """Takes down when each VM first has notice; else it does nothing but keep the replay going until the deadline."""
 
     name = "watch"
 
     def __init__(self) -> None:
         self.warned_s: dict[int, int] = {}
+
+    def woken(self, replay: ReplayState) -> None:
+        """Stay until the deadline."""
+        if replay.now_s < replay.instance.deadline_s:
+            replay.wake_at(replay.instance.deadline_s)
 
     def noticed(self, replay: ReplayState, vm: Vm) -> None:
         """Take it down."""

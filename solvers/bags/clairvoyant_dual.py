@@ -140,7 +140,7 @@ class Dual:
 
     def _maximise(self, enough: float, box: float, last_box: float) -> FloatArray:
         work = self.work
-        per_s = float(work.prices.max())
+        per_s = float(work.prices.max()) or 1.0  # a scale: on a day on which VMs cost nothing any will do
         dear = np.zeros(self.size)
         dear[: self.n_columns] = per_s
         per_usd = _SIZE / self.demand(dear)[0]

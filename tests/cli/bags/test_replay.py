@@ -190,6 +190,26 @@ def test_the_bound_alone(shell: Shell) -> None:
     assert "name a policy as well" in shell.err
 
 
+def test_hindsight_stands_beside_the_bound(shell: Shell) -> None:
+    words = (*FEW, "--policy", "hads,hindsight,clairvoyant")
+    for day in shell.json(*words)["days"]:
+        assert day["bound_usd"] <= day["hindsight_usd"] <= day["policies"]["hads"]["cost_usd"]
+    lines = shell.run(*words).splitlines()
+    assert next(line for line in lines if "clairvoyant" in line).split() == ["hads", "clairvoyant", "hindsight"]
+    regret = next(line for line in lines if line.lstrip().startswith("regret: "))
+    assert regret.count("±") == 2
+    assert any(line.startswith("hindsight: the least cost found") for line in lines)
+
+
+def test_hindsight_alone(shell: Shell) -> None:
+    found = shell.json(*FEW, "--policy", "hindsight")
+    assert [day["bound_usd"] for day in found["days"]] == [None] * 6
+    assert all(day["hindsight_usd"] > 0 for day in found["days"])
+    assert "regret" not in shell.run(*FEW, "--policy", "hindsight").partition("hindsight: ")[0]
+    shell.run(*ANY, "--policy", "hindsight", "--day", "1", code=2)
+    assert "hindsight is no policy" in shell.err
+
+
 def test_without_on_demand_offers_the_default_leaves_the_baseline_out(shell: Shell) -> None:
     out = shell.run("replay", "tiny/two-cores", "--runs", "2")
     assert "has no on-demand offer" in shell.err

@@ -70,6 +70,13 @@ def test_who_knows_a_quiet_day_needs_no_d_spot() -> None:
     assert found_usd(bag([30, 50], SPOT_AND_DEMAND)) == pytest.approx(0.080)
 
 
+def test_spot_vms_are_counted_on_until_the_deadline_however_late_it_is() -> None:
+    """Also beyond the last event, and the allocation cycle of a VM without tasks (900 s)."""
+    instance = bag([2000, 900], SPOT_AND_DEMAND, deadline_s=3000)
+    assert found_usd(instance) == pytest.approx(2.9)
+    assert found_usd(instance, TimelineEvent(2950, "a", "hibernate")) == pytest.approx(2.9)
+
+
 def test_hibernation_takes_from_the_time_and_adds_nothing_to_the_bill() -> None:
     """Of 100 s, 70 are up: 30 + 40 s on spot cost 0.07 $, and 20 s on demand 0.2 $."""
     down, back = TimelineEvent(20, "a", "hibernate"), TimelineEvent(50, "a", "resume")
@@ -83,7 +90,7 @@ def test_what_is_terminated_is_counted_on_until_then() -> None:
 
 
 def test_nothing_starts_after_a_notice() -> None:
-    """It comes at 30 s, and the VM is gone at 40 s: 25 + 6 s can be done until then, of 32 + 6 s only the short task."""
+    """It comes at 30 s, and the VM is gone at 40 s: 25 + 6 s can be done until then, of 32 + 6 s the short task."""
     gone = TimelineEvent(30, "a", "terminate", notice_s=10)
     assert found_usd(bag([25, 6], SPOT_AND_DEMAND), gone) == pytest.approx(0.031)
     assert found_usd(bag([32, 6], SPOT_AND_DEMAND), gone) == pytest.approx(0.006 + 0.32)

@@ -77,6 +77,14 @@ def test_a_quiet_day_costs_the_cheapest_seconds() -> None:
     assert usd(bag([{"a": 30}, {"a": 50}], [SPOT_AND_DEMAND])) == pytest.approx(0.080)
 
 
+def test_a_day_on_which_vms_cost_nothing() -> None:
+    """Whether all can be done is asked all the same."""
+    free = Timeline((TimelineEvent(0, "a", "price", market="spot", usd_per_hour=0.0),))
+    spot = vm_type("a", spot=(1, 0.001))
+    assert usd(bag([{"a": 30}, {"a": 50}], [spot]), free) == 0
+    assert usd(bag([{"a": 60}, {"a": 50}], [spot]), free) == math.inf
+
+
 def test_a_vm_of_two_cores_is_paid_once_for_both() -> None:
     assert usd(bag([{"a": 30}, {"a": 50}], [vm_type("a", 2, spot=(1, 0.001))])) == pytest.approx(0.040)
 

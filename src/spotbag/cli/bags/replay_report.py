@@ -159,7 +159,7 @@ def _print_notes(days: Days, references: Sequence[str]) -> None:
         )
         print("regret is a mean over the days on which a policy met the deadline.")
     if HINDSIGHT in references:
-        print("hindsight: the least cost found that meets the deadline, by the policies here and by a plan made for the")
+        print("hindsight: the least cost found that meets the deadline, of the policies here and of plans made for the")
         print("known day and replayed on it; as much regret as it has may be due to the bound.")
 
 
