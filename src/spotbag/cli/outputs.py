@@ -628,10 +628,12 @@ class TracedDay(_Output):
 
 
 class ReplayDay(_Output):
-    """``spotbag replay --day``."""
+    """``spotbag replay --day``; the costs are those of ``clairvoyant`` and ``hindsight``, if they were asked for."""
 
     format: Literal["spotbag.replay-day/1"]
     days: tuple[TracedDay, ...]
+    bound_usd: float | None
+    hindsight_usd: float | None
 
 
 class NoPlan(_Output):

@@ -201,6 +201,19 @@ def test_hindsight_stands_beside_the_bound(shell: Shell) -> None:
     assert any(line.startswith("hindsight: the least cost found") for line in lines)
 
 
+def test_one_day_is_compared_with_its_references(shell: Shell) -> None:
+    day = shell.json(*FEW, "--policy", "hads,hindsight,clairvoyant")["days"][2]
+    words = (*ANY, "--day", "2", "--policy")
+    alone = shell.json(*words, "hads,hindsight,clairvoyant")
+    assert (alone["bound_usd"], alone["hindsight_usd"]) == (day["bound_usd"], day["hindsight_usd"])
+    alone = shell.json(*words, "hads,clairvoyant")
+    assert (alone["bound_usd"], alone["hindsight_usd"]) == (day["bound_usd"], None)
+    lines = shell.run(*words, "hads,hindsight,clairvoyant").splitlines()
+    assert lines[-2] == f"clairvoyant: at least ${day['bound_usd']:.4f}"
+    assert lines[-1] == f"hindsight: ${day['hindsight_usd']:.4f} was found"
+    assert "hindsight" not in shell.run(*words, "hads")
+
+
 def test_hindsight_alone(shell: Shell) -> None:
     found = shell.json(*FEW, "--policy", "hindsight")
     assert [day["bound_usd"] for day in found["days"]] == [None] * 6

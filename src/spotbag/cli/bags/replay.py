@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -168,7 +168,7 @@ def replay_command(
         traces = _traces(schedule, replayed, wanted, day or 0)
         files.write(traces)
         if day is not None:
-            _print_day(traces, as_json)
+            _print_day(traces, _of_day(schedule, replayed, wanted, day, references), as_json)
             return
     days = _replay(schedule, replayed, wanted, references)
     if as_json:
@@ -386,15 +386,47 @@ def _traces(schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int
     return [trace_day(schedule, name, timeline, cloud=wanted.cloud, day=day, law=law)[1] for name in policies]
 
 
-def _print_day(traces: Sequence[Trace], as_json: bool) -> None:
+def _of_day(
+    schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int, references: Sequence[str]
+) -> dict[str, float | None]:
+    """Bound of a day, and the least cost found for it, those that are asked for."""
+    from ...replay.bags.runs import replay_days
+
+    if not references:
+        return {}
+    bounds, hindsight = (name in references for name in REFERENCES)
+    days = replay_days(
+        schedule,
+        policies if hindsight else [],
+        wanted.scenario,
+        1,
+        first_day=day,
+        seed=wanted.seed,
+        cloud=wanted.cloud,
+        bounds=bounds,
+        hindsight=hindsight,
+    )
+    found = zip(REFERENCES, (*days.bounds_usd, *days.hindsight_usd), strict=True)
+    return {name: cost for name, cost in found if name in references}
+
+
+def _print_day(traces: Sequence[Trace], references: Mapping[str, float | None], as_json: bool) -> None:
     from ...traces.stories import describe_trace
 
     if as_json:
-        print_json(
-            "replay-day", {"days": [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]}
-        )
+        days = [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]
+        costs = {"bound_usd": references.get(CLAIRVOYANT), "hindsight_usd": references.get(HINDSIGHT)}
+        print_json("replay-day", {"days": days, **costs})
         return
     for index, trace in enumerate(traces):
         if index:
             print()
         print_story(describe_trace(trace))
+    if references:
+        print()
+    if CLAIRVOYANT in references:
+        cost = references[CLAIRVOYANT]
+        print("clairvoyant: no policy can meet the deadline" if cost is None else f"clairvoyant: at least ${cost:.4f}")
+    if HINDSIGHT in references:
+        cost = references[HINDSIGHT]
+        print("hindsight: nothing found" if cost is None else f"hindsight: ${cost:.4f} was found")
