@@ -1,8 +1,8 @@
 """The best that is found for a known day: what the clairvoyant bound is not above, and perhaps far below.
 
 A bound says what no policy can beat, not what one could reach who knows the day. Here is something that was reached: a
-plan made for the day itself and replayed on it, or what a policy came to, whichever is cheapest of all that met the
-deadline. So the least that a day can cost lies between the bound and this reference.
+plan made for the day itself and replayed on it, with or without tasks that are cut, or what a policy came to, whichever
+is cheapest of all that met the deadline. So the least that a day can cost lies between the bound and this reference.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ...instances.clouds import Cloud
 from ...instances.entries import MARKETS
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
+from .cut_tasks import with_cut_tasks
 from .engine import Replay
 from .outcome import DayOutcome
 from .plan import PlannedVm, ReplayPlan, replay_plan
@@ -61,25 +62,31 @@ class Hindsight:
         outcomes : iterable of DayOutcome
             What policies made of it, within the limits of the instance.
         """
-        replayed = (self._replayed(schedule, timeline) for schedule in self.plans(timeline))
+        replayed = (self._replayed(schedule, policy, timeline) for schedule, policy in self.plans(timeline))
         return min((day.cost_usd for day in [*outcomes, *replayed] if day.meets_deadline), default=None)
 
-    def plans(self, timeline: Timeline) -> Iterator[Schedule]:
-        """Plan for the day, in each of the ways in which VMs may be counted on; `Static` can carry them out.
+    def plans(self, timeline: Timeline) -> Iterator[tuple[Schedule, Policy]]:
+        """Plan for the day, in each of the ways in which VMs may be counted on; with what carries the plans out.
 
         VMs that hibernate can be counted on whenever they are up. Those that are stopped lose what is not saved, and
         those that are terminated are gone: they are counted on until then, or only until they have notice of it.
         """
         tried = []
-        for up_s in self._up_s(timeline):
-            if up_s not in tried:
-                tried.append(up_s)
-                schedule = known_day_plan(self._instance, up_s)
-                if schedule is not None:
-                    yield schedule
+        for time_of in self._times(timeline):
+            if time_of in tried:
+                continue
+            tried.append(time_of)
+            up_s = {offer: [seconds for seconds, _ in times] for offer, times in time_of.items()}
+            schedule = known_day_plan(self._instance, up_s)
+            if schedule is not None:
+                yield schedule, Static()
+                yield from with_cut_tasks(schedule, time_of, self._empty.work)
 
-    def _up_s(self, timeline: Timeline) -> Iterator[dict[int, Sequence[int]]]:
-        """Seconds for which the VMs of each spot offer are up by the deadline: in all, until gone, until notice."""
+    def _times(self, timeline: Timeline) -> Iterator[dict[int, Sequence[tuple[int, int]]]]:
+        """For how many seconds the VMs of each spot offer are up by the deadline: in all, until gone, until notice.
+
+        Each with the moment until which that is.
+        """
         empty = Replay(self._empty, _Watch(), timeline, self._cloud)
         empty.run()
         watch, deadline_s = empty.policy, self._instance.deadline_s
@@ -87,20 +94,19 @@ class Hindsight:
         spans: list[list[tuple[int, int]]] = []
         for vm in empty.state.vms:
             spans.append([(start, min(end, deadline_s)) for start, end, _ in vm.sessions if start < deadline_s])
-        in_all = [sum(end - start for start, end in sessions) for sessions in spans]
-        first = [sessions[0] if sessions else (0, 0) for sessions in spans]
-        until_gone = [end - start for start, end in first]
-        until_notice = [
-            max(min(end, watch.warned_s.get(number, end)) - start, 0) for number, (start, end) in enumerate(first)
-        ]
-        for seconds in (in_all, until_gone, until_notice):
-            by_offer: dict[int, Sequence[int]] = {}
-            for vm, up_s in zip(empty.state.vms, seconds, strict=True):
-                by_offer[vm.offer.index] = [*by_offer.get(vm.offer.index, ()), up_s]
+        in_all = [(sum(end - start for start, end in of), of[-1][1] if of else 0) for of in spans]
+        first = [of[0] if of else (0, 0) for of in spans]
+        until_gone = [(end - start, end) for start, end in first]
+        warned = [max(min(end, watch.warned_s.get(number, end)), start) for number, (start, end) in enumerate(first)]
+        until_notice = [(end - start, end) for (start, _), end in zip(first, warned, strict=True)]
+        for times in (in_all, until_gone, until_notice):
+            by_offer: dict[int, Sequence[tuple[int, int]]] = {}
+            for vm, time in zip(empty.state.vms, times, strict=True):
+                by_offer[vm.offer.index] = [*by_offer.get(vm.offer.index, ()), time]
             yield by_offer
 
-    def _replayed(self, schedule: Schedule, timeline: Timeline) -> DayOutcome:
-        return Replay(replay_plan(schedule), Static(), timeline, self._cloud).run()
+    def _replayed(self, schedule: Schedule, policy: Policy, timeline: Timeline) -> DayOutcome:
+        return Replay(replay_plan(schedule), policy, timeline, self._cloud).run()
 
 
 class _Watch(Policy):

@@ -198,7 +198,7 @@ def replay_days(
     bounds : bool
         Whether to work out the lower bound of each day.
     hindsight : bool
-        Whether to look for the least cost of each day for who knows it, in some hundredths of a second a day.
+        Whether to look for the least cost of each day for who knows it: a tenth of a second a day for 60 tasks.
     on_day : callable, optional
         Called with the number of days that have just been done. An exception in it ends the replay, and is raised here.
     stop : Stop, optional
