@@ -352,10 +352,11 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     )
 
 
-def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
+def fill(state: CoreLoads, tasks: IntArray, cores: IntArray, *, regroup: bool = True) -> bool:
     """Put tasks on cores, in this order, with room for more; returns whether the memory of a state suffices for that.
 
     Each core has as many places: a core with a million short tasks beside thousands with a long one takes too many.
+    What the cores have is dealt out to the VMs anew by ``regroup``, which a plan that is carried on does not need.
     """
     by_core = np.argsort(cores, kind="stable")
     core, tasks = cores[by_core], tasks[by_core]
@@ -370,7 +371,10 @@ def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
     state.core_tasks[core, np.arange(len(core)) - first[core]] = tasks
     state.load[:] = state.core_start
     np.add.at(state.load, core, state.durations[state.core_column[core], tasks])
-    state.regroup()
+    if regroup:
+        state.regroup()
+    else:
+        state.vm_end = np.maximum.reduceat(state.load, state.vm_first[:-1])
     return True
 
 

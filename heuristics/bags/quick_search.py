@@ -147,7 +147,7 @@ def _carried_over(instance: Instance, columns: IntArray, start: Schedule) -> Cor
         cores[(cores >= 0) & late[cores]] = -1
         load = _loads(state, tasks, cores)
     _place_lost(state, tasks, cores, load)
-    return state if fill(state, tasks, cores) else None
+    return state if fill(state, tasks, cores, regroup=False) else None
 
 
 def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:

@@ -10,6 +10,7 @@ from ...instances.entries import Burstable, Market, RentalOffer
 from ...instances.instance import Instance
 
 _COUNTED_GROUPS = 50
+_EARLIEST_ENDS = "_earliest_ends_s"
 _LET_PASS_CREDITS = 2e-6
 """Credits that a plan may lack: what the checker lets pass, and rounding."""
 
@@ -70,16 +71,31 @@ def _shortest_s(instance: Instance) -> IntArray:
 
 
 def _earliest_ends_s(instance: Instance) -> IntArray:
-    """Earliest end of a task of each group on any offer that may be used, shape (n_groups,)."""
+    """Earliest end of a task of each group on any offer that may be used, shape (n_groups,).
+
+    Of what is left of a bag, from that bag: it is asked again and again.
+    """
+    if instance.taken_from is None:
+        return _ends_on_s(instance, [offer.index for offer in instance.offers if offer.limit])
+    whole, groups = instance.taken_from
+    usable = [offer.index for offer in instance.offers if offer.limit]
+    known: dict[tuple[int, ...], IntArray] = whole.__dict__.setdefault(_EARLIEST_ENDS, {})
+    ends = known.get(tuple(usable))
+    if ends is None:
+        ends = known[tuple(usable)] = _ends_on_s(whole, usable)
+    return ends[groups]
+
+
+def _ends_on_s(instance: Instance, usable: list[int]) -> IntArray:
+    """Earliest end of a task of each group on some offers, shape (n_groups,)."""
     ends = np.full(len(instance.tasks), NEVER, dtype=np.int64)
-    for offer in instance.offers:
-        if offer.limit:
-            full = instance.duration_s[:, offer.index, FULL_SPEED]
-            if offer.vm_type.burstable is not None:
-                earned = np.ceil(np.minimum(_credits_earned_s(offer.vm_type.burstable, full), NEVER))
-                full = np.maximum(full, earned.astype(np.int64))
-                full = np.minimum(full, instance.duration_s[:, offer.index, BASELINE])
-            np.minimum(ends, full, out=ends)
+    for index in usable:
+        full, burstable = instance.duration_s[:, index, FULL_SPEED], instance.offers[index].vm_type.burstable
+        if burstable is not None:
+            earned = np.ceil(np.minimum(_credits_earned_s(burstable, full), NEVER))
+            full = np.maximum(full, earned.astype(np.int64))
+            full = np.minimum(full, instance.duration_s[:, index, BASELINE])
+        np.minimum(ends, full, out=ends)
     return ends
 
 
