@@ -77,7 +77,7 @@ class OnTime(Policy):
         self.covered = False
         self._table: Table | None = None
         self._scene: Scene | None = None
-        self._measured: tuple[Scene, Plan] | None = None
+        self._followed: Plan | None = None
         self._answered: tuple[int, int, int] | None = None
         self._wake_s = -1
         self._out: dict[str, int] = {}
@@ -95,7 +95,7 @@ class OnTime(Policy):
         """Look for work for a VM, and end it if there is none."""
         self._answer_once(replay)
         if vm.idle:
-            self._scene = None
+            self._look_anew(replay)
             self._end_idle(replay, [vm])
             self._secure(replay)
 
@@ -150,8 +150,7 @@ class OnTime(Policy):
 
     def _answer(self, replay: ReplayState) -> None:
         """Decide."""
-        self._scene = None
-        scene = self._look(replay)
+        scene = self._look_anew(replay)
         self._renew(replay, scene)
         again_s = [replay.instance.deadline_s]
         if scene.any_lost:
@@ -171,10 +170,15 @@ class OnTime(Policy):
             self._table = Table(replay)
         return self._table
 
-    def _look(self, replay: ReplayState) -> Scene:
-        """Return how things stand, which only decisions change until the next question."""
-        if self._scene is None:
-            self._scene = Scene(replay, self._known(replay))
+    def _look_anew(self, replay: ReplayState) -> Scene:
+        """See how things stand; decisions that follow are followed."""
+        before = {} if self._scene is None else self._scene.by_task
+        self._scene = Scene(replay, self._known(replay), before)
+        self._followed = None
+        return self._scene
+
+    def _look(self) -> Scene:
+        assert self._scene is not None
         return self._scene
 
     def _wake(self, replay: ReplayState, again_s: int) -> None:
@@ -203,29 +207,27 @@ class OnTime(Policy):
     def _partial(self, replay: ReplayState, scene: Scene) -> Packing:
         """Rescue of what is lost and of any one type, or else of what is lost: there is none for all."""
         table = self._known(replay)
-        types = {entry.vm.offer.vm_type.name for entry in scene.tasks if entry.kind != LOST}
+        types = {entry.vm.offer.vm_type.name for entry in scene.ordered if entry.kind != LOST}
         best: Packing | None = None
         for name in sorted(types):
             of_type = [entry for entry in scene.ordered if entry.kind == LOST or entry.vm.offer.vm_type.name == name]
             found = pack(replay, table, of_type, scene.places)
             if not found.left_out and (best is None or found.latest_s < best.latest_s):
                 best = found
-        return best or pack(replay, table, [entry for entry in scene.ordered if entry.kind == LOST], scene.places)
+        return best or pack(replay, table, scene.lost(), scene.places)
 
     def _drop(self, replay: ReplayState, scene: Scene) -> None:
         """Forget tasks that are finished, or on on-demand VMs; work out anew when the rescue must begin."""
-        measured = self._measured
-        if measured is None or measured[0] is not scene or measured[1] is not self.plan:
-            self.plan.keep(scene.by_task)
-            self.plan.measure(replay, self._known(replay), scene.by_task)
+        if self._followed is not self.plan:
+            self.plan.follow(replay, self._known(replay), scene.by_task)
             self.plan.match(replay, self._known(replay), scene.by_task)
-            self._measured = scene, self.plan
+            self._followed = self.plan
 
     def _secure(self, replay: ReplayState) -> None:
         """Do what of the rescue cannot wait any more."""
         while True:
-            scene = self._look(replay)
-            if not scene.tasks:
+            scene = self._look()
+            if not scene.ordered:
                 self.plan = Plan(latest_s=replay.instance.deadline_s)
                 self.covered = self.covered or _in_time(replay)
                 return
@@ -263,7 +265,7 @@ class OnTime(Policy):
     def _best_effort(self, replay: ReplayState, scene: Scene) -> None:
         """Move what is lost and has no place in any rescue to where it ends first."""
         places = Places(replay)
-        for entry in scene.tasks:
+        for entry in list(scene.by_task.values()):
             if entry.task not in self.plan.left_out or not entry.vm.gives_tasks or entry.vm.draining:
                 continue
             best = places.best(entry.task, entry.saved)
@@ -277,25 +279,30 @@ class OnTime(Policy):
 
     def _start(self, replay: ReplayState, offer: RentalOffer) -> Vm:
         """Request a VM."""
-        if offer.market == "on-demand":
-            self._scene = None
-        return replay.start_vm(offer)
+        vm = replay.start_vm(offer)
+        self._vms_changed(vm)
+        return vm
 
     def _end(self, replay: ReplayState, vm: Vm) -> None:
         """Terminate a VM without tasks."""
-        if not vm.spot:
-            self._scene = None
         replay.terminate(vm)
+        self._vms_changed(vm)
+
+    def _vms_changed(self, vm: Vm) -> None:
+        if not vm.spot:
+            self._look().vms_changed()
+            self._followed = None
 
     def _move(self, replay: ReplayState, entry: Task, target: Vm, late: bool = False) -> None:
         """Move an unfinished task, whatever it does, with what is saved of it."""
-        self._scene = None
         if entry.vm.gives_tasks:
             replay.migrate(entry.task, entry.vm, target, late=late)
-            return
-        if entry.vm.run_of(entry.task) is not None:
-            replay.preempt(entry.task, entry.vm)
-        replay.steal(entry.task, entry.vm, target)
+        else:
+            if entry.vm.run_of(entry.task) is not None:
+                replay.preempt(entry.task, entry.vm)
+            replay.steal(entry.task, entry.vm, target)
+        self._look().moved(entry, target)
+        self._followed = None
 
     # ---------------------------------------------------------------- what is cheap
 
@@ -319,8 +326,8 @@ class OnTime(Policy):
         waits = left_s > patience_s
         if waits:
             again_s = self.plan.latest_s - math.floor(patience_s)
-        for entry in scene.ordered:
-            if entry.kind == LOST and not (waits and entry.vm.halted):
+        for entry in scene.lost():
+            if not (waits and entry.vm.halted):
                 _, target = self._best_spot(replay, entry, interrupted)
                 if target is not None:
                     vm = self._start(replay, target) if isinstance(target, RentalOffer) else target
@@ -390,26 +397,31 @@ class OnTime(Policy):
                             last = found
         if last is None:
             return False
-        end_s, number, task = last
+        end_s, _, task = last
         sooner_s = replay.end_if_placed_s(thief, task, None, replay.saved.get(task, 0.0))
         if sooner_s is None or sooner_s > end_s - _GAIN_S:
             return False
-        self._scene = None
-        replay.steal(task, replay.vms[number], thief)
+        self._move(replay, self._look().by_task[task], thief)
         return True
 
     def _relieve(self, replay: ReplayState) -> None:
         """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued."""
         interrupted, _ = self._rates(replay)
+        last: Packing | None = None
         regular = [
             vm for vm in replay.vms if not vm.spot and vm.burstable is None and vm.memory_kb is None and vm.alive
         ]
         for vm in sorted(regular, key=lambda vm: (-vm.offer.price_usd_per_s / vm.offer.vcpus, vm.index)):
-            while vm.n_left and self._relieve_one(replay, vm, interrupted):
-                pass
+            while vm.n_left:
+                found = self._relieve_one(replay, vm, interrupted)
+                if found is None:
+                    break
+                last = found
+        if last is not None:
+            self.plan = last.plan(self._known(replay))
 
-    def _relieve_one(self, replay: ReplayState, vm: Vm, interrupted: float) -> bool:
-        """Move the last task of an on-demand VM to a spot VM, if that is cheaper."""
+    def _relieve_one(self, replay: ReplayState, vm: Vm, interrupted: float) -> Packing | None:
+        """Move the last task of an on-demand VM to a spot VM, if that is cheaper; return the rescue from then on."""
         table = self._known(replay)
         uptime_s = vm.uptime_s(replay.now_s)
         last: tuple[int, Run] | None = None
@@ -418,14 +430,14 @@ class OnTime(Policy):
             if run is not None and (queue or run.start_s >= uptime_s) and (last is None or run.end_s > last[0]):
                 last = run.end_s, run
         if last is None:
-            return False
+            return None
         _, run = last
         saved = replay.saved.get(run.task, 0.0)
         entry = Task(run.task, vm, WAITS, saved, table.row(replay, run.task, saved))
         usd, target = self._best_spot(replay, entry, interrupted, with_others=True)
         if target is None or usd >= (run.end_s - run.start_s) * replay.price_usd_per_s(vm.offer) / vm.offer.vcpus:
-            return False
-        scene = self._look(replay)
+            return None
+        scene = self._look()
         places = [
             place_without(replay, place, vm, run.task) if place.number == vm.index else place for place in scene.places
         ]
@@ -433,10 +445,9 @@ class OnTime(Policy):
         insort(tasks, entry, key=longest_first)
         found = pack(replay, table, tasks, places)
         if found.left_out or found.latest_s < replay.now_s + _ROOM * (replay.instance.deadline_s - replay.now_s):
-            return False
+            return None
         self._move(replay, entry, self._start(replay, target) if isinstance(target, RentalOffer) else target)
-        self.plan = found.plan(table)
-        return True
+        return found
 
     def _fill(self, replay: ReplayState) -> None:
         """Let free cores of on-demand VMs that run take what is lost, if the rest can still be rescued."""
@@ -448,13 +459,11 @@ class OnTime(Policy):
 
     def _fill_one(self, replay: ReplayState, vm: Vm) -> bool:
         """Let a core of an on-demand VM that is free take the longest task that is lost, if it can; False if not."""
-        table, scene = self._known(replay), self._look(replay)
+        table, scene = self._known(replay), self._look()
         place = next(place for place in scene.places if place.number == vm.index)
         if min(place.free_s) > replay.now_s:
             return False
-        for entry in scene.ordered:
-            if entry.kind != LOST:
-                continue
+        for entry in scene.lost():
             duration_s = entry.row.durations_s[place.column]
             end_s = replay.end_if_placed_s(vm, entry.task, None, entry.saved)
             if end_s is None or end_s != replay.now_s + duration_s or end_s > replay.instance.deadline_s:
@@ -474,9 +483,9 @@ class OnTime(Policy):
 
     def _replace(self, replay: ReplayState, found: Packing) -> None:
         """Take the rescue that was found for a decision that has just been carried out."""
-        table, scene = self._known(replay), self._look(replay)
+        table, scene = self._known(replay), self._look()
         self.plan = found.plan(table)
-        self.plan.measure(replay, table, scene.by_task)
+        self.plan.follow(replay, table, scene.by_task)
         if any(self.plan.cores.values()):
             again = pack(replay, table, scene.ordered, scene.places)
             if not again.left_out:
@@ -485,19 +494,19 @@ class OnTime(Policy):
     def _early(self, replay: ReplayState) -> int:
         """Start on-demand VMs for what is lost, if that is cheapest now; return when it may be."""
         table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
-        scene = self._look(replay)
-        if not scene.any_lost or not self.covered:
+        scene = self._look()
+        in_turn = [entry for entry in scene.by_task.values() if entry.kind == LOST]
+        if not in_turn or not self.covered:
             return deadline_s
-        out = len({entry.vm.offer.vm_type.name for entry in scene.tasks if entry.kind == LOST})
+        out = len({entry.vm.offer.vm_type.name for entry in in_turn})
         _, back = self._rates(replay)
         left_s = max(self.plan.latest_s - now_s, 0)
         spot_usd = 0.0
-        for entry in scene.tasks:
-            if entry.kind == LOST:
-                offer = entry.vm.offer
-                duration_s = replay.duration_s(entry.task, offer, None, entry.saved)
-                spot_usd += duration_s * replay.price_usd_per_s(offer) / offer.vcpus
-        lost = [entry for entry in scene.ordered if entry.kind == LOST]
+        for entry in in_turn:
+            offer = entry.vm.offer
+            duration_s = replay.duration_s(entry.task, offer, None, entry.saved)
+            spot_usd += duration_s * replay.price_usd_per_s(offer) / offer.vcpus
+        lost = scene.lost()
         moments_s = [now_s + left_s * number // (_MOMENTS - 1) for number in range(_MOMENTS)]
         prices_usd = prices_from(replay, table, lost, moments_s)
         best_s, least = now_s, math.inf
@@ -515,9 +524,9 @@ class OnTime(Policy):
 
     def _start_early(self, replay: ReplayState, lost: list[Task]) -> None:
         """Start new VMs for what is lost, if the rest can still be rescued."""
-        table, scene, now_s = self._known(replay), self._look(replay), replay.now_s
+        table, scene, now_s = self._known(replay), self._look(), replay.now_s
         wanted = pack(replay, table, lost, [], window=(now_s, now_s)).plan(table)
-        by_task, first_s = scene.by_task, now_s + replay.start_overhead_s
+        by_task, first_s = {entry.task: entry for entry in lost}, now_s + replay.start_overhead_s
         added = []
         for number, new in enumerate(wanted.new):
             column = table.column[new.offer.index]
@@ -565,8 +574,8 @@ class OnTime(Policy):
         """Whether the rescue can do without an idle on-demand VM; if so, it does."""
         if vm.uptime_s(replay.now_s) < vm.first_start_s:
             return False
-        scene = self._look(replay)
-        if not scene.tasks:
+        scene = self._look()
+        if not scene.ordered:
             return True
         if not self.covered:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -115,40 +116,75 @@ class Place(NamedTuple):
 
 
 class Scene:
-    """What a rescue is made of, as things stand: a picture of the replay until the next decision.
+    """What a rescue is made of, as things stand; it is looked at once for each question, and follows decisions.
+
+    Parameters
+    ----------
+    replay, table
+        The replay, and what never changes in it.
+    before : sequence of Task
+        Open tasks of an earlier look, at most one for each task of the bag: most are as they were.
 
     Attributes
     ----------
-    tasks : list of Task
-        All tasks that are unfinished, and not on an on-demand VM.
     by_task : dict of int to Task
-        The same.
+        All tasks that are unfinished, and not on an on-demand VM.
     ordered : list of Task
         The same, longest first.
     any_lost : bool
-        Whether any of them is where it cannot go on.
+        Whether any of them was where it cannot go on when it was looked.
     places : list of Place
         What a rescue may use of on-demand VMs that are there.
     """
 
-    __slots__ = ("any_lost", "by_task", "ordered", "places", "tasks")
+    __slots__ = ("_replay", "_table", "any_lost", "by_task", "ordered", "places")
 
-    def __init__(self, replay: ReplayState, table: Table) -> None:
-        self.tasks = _open_tasks(replay, table)
-        self.by_task = {entry.task: entry for entry in self.tasks}
-        self.ordered = sorted(self.tasks, key=longest_first)
-        self.any_lost = any(entry.kind == LOST for entry in self.tasks)
-        self.places = [place_of(replay, table, vm) for vm in replay.vms if takes_rescues(vm)]
+    def __init__(self, replay: ReplayState, table: Table, before: dict[int, Task]) -> None:
+        self._replay, self._table = replay, table
+        self.by_task = _open_tasks(replay, table, before)
+        self.ordered = sorted(self.by_task.values(), key=longest_first)
+        self.any_lost = any([entry.kind == LOST for entry in self.ordered])  # noqa: C419 - as fast as can be
+        self.places = self._all_places()
+
+    def lost(self) -> list[Task]:
+        """What is where it cannot go on, longest first."""
+        return [entry for entry in self.ordered if entry.kind == LOST]
 
     def others(self, task: int) -> list[Task]:
         """All but one task, longest first."""
         return [entry for entry in self.ordered if entry.task != task]
 
+    def moved(self, entry: Task, target: Vm) -> None:
+        """Follow a task that has been moved."""
+        source, task = entry.vm, entry.task
+        at = bisect_left(self.ordered, longest_first(entry), key=longest_first)
+        known = self.by_task.pop(task, None) is not None
+        if target.spot:
+            kind = WAITS if target.run_of(task) is None else RUNS
+            there = self.by_task[task] = entry._replace(vm=target, kind=kind)
+            self.ordered[at : at + known] = [there]
+        elif known:
+            del self.ordered[at]
+        for vm in (source, target):
+            if not vm.spot:
+                self.places = [
+                    place if place.number != vm.index else place_of(self._replay, self._table, vm)
+                    for place in self.places
+                ]
 
-def _open_tasks(replay: ReplayState, table: Table) -> list[Task]:
-    """All tasks that are unfinished, and not on an on-demand VM."""
-    found = []
-    saved_of, row_of = replay.saved, table.row
+    def vms_changed(self) -> None:
+        """Follow a VM that has been started or terminated."""
+        self.places = self._all_places()
+
+    def _all_places(self) -> list[Place]:
+        replay, table = self._replay, self._table
+        return [place_of(replay, table, vm) for vm in replay.vms if takes_rescues(vm)]
+
+
+def _open_tasks(replay: ReplayState, table: Table, before: dict[int, Task]) -> dict[int, Task]:
+    """All tasks that are unfinished, and not on an on-demand VM, by VM; those that are as before are the same."""
+    found = {}
+    saved_of, row_of, get = replay.saved, table.row, before.get
     for vm in replay.vms:
         if not vm.spot or not vm.n_left:
             continue
@@ -156,13 +192,19 @@ def _open_tasks(replay: ReplayState, table: Table) -> list[Task]:
         kind = LOST if stuck and not vm.draining else RUNS
         for run in vm.running:
             if run is not None:
-                saved = replay.saved_if_moved(vm, run.task)
-                found.append(Task(run.task, vm, kind, saved, row_of(replay, run.task, saved)))
+                task = run.task
+                saved, entry = replay.saved_if_moved(vm, task), get(task)
+                if entry is None or entry.vm is not vm or entry.kind != kind or entry.saved != saved:
+                    entry = Task(task, vm, kind, saved, row_of(replay, task, saved))
+                found[task] = entry
         kind = LOST if stuck else WAITS
         for queue in vm.waiting:
             for run in queue:
-                saved = saved_of.get(run.task, 0.0)
-                found.append(Task(run.task, vm, kind, saved, row_of(replay, run.task, saved)))
+                task = run.task
+                saved, entry = saved_of.get(task, 0.0), get(task)
+                if entry is None or entry.vm is not vm or entry.kind != kind or entry.saved != saved:
+                    entry = Task(task, vm, kind, saved, row_of(replay, task, saved))
+                found[task] = entry
     return found
 
 
@@ -216,15 +258,26 @@ class Plan:
     latest_s: int = -1
     left_out: frozenset[int] = frozenset()
 
-    def keep(self, by_task: dict[int, Task]) -> None:
-        """Forget tasks that are finished, or on on-demand VMs."""
-        for entries in self.cores.values():
+    def follow(self, replay: ReplayState, table: Table, by_task: dict[int, Task]) -> None:
+        """Forget tasks that are finished, or on on-demand VMs; set when it must begin at the latest."""
+        deadline_s = latest_s = replay.instance.deadline_s
+        vms, columns = replay.vms, table.column
+        for (number, _), entries in self.cores.items():
             if entries:
-                entries[:] = [task for task in entries if task in by_task]
+                work = _keep(entries, by_task, columns[vms[number].offer_index])
+                if entries and deadline_s - work < latest_s:
+                    latest_s = deadline_s - work
         for new in self.new:
+            column, longest_s = columns[new.offer.index], -1
             for entries in new.cores:
-                entries[:] = [task for task in entries if task in by_task]
+                if entries:
+                    work = _keep(entries, by_task, column)
+                    if entries and work > longest_s:
+                        longest_s = work
+            if longest_s >= 0:
+                latest_s = min(latest_s, deadline_s - longest_s - replay.start_overhead_s)
         self.new = [new for new in self.new if any(new.cores)]
+        self.latest_s = latest_s
 
     def forget(self, task: int) -> None:
         """Forget a task."""
@@ -242,17 +295,6 @@ class Plan:
         here, there = lists.get((vm, core), []), lists.get((vm, other), [])
         lists[vm, core], lists[vm, other] = there, here
 
-    def measure(self, replay: ReplayState, table: Table, by_task: dict[int, Task]) -> None:
-        """Set when it must begin at the latest."""
-        latest_s = replay.instance.deadline_s
-        for (number, _), entries in self.cores.items():
-            if entries:
-                column = table.column[replay.vms[number].offer_index]
-                latest_s = min(latest_s, core_latest_s(replay, by_task, entries, column))
-        for new in self.new:
-            latest_s = min(latest_s, new_latest_s(replay, table, by_task, new))
-        self.latest_s = latest_s
-
     def match(self, replay: ReplayState, table: Table, by_task: dict[int, Task]) -> None:
         """Give the most work of each VM to the core that is free first: what waits there may have moved up."""
         for number in {number for (number, _), entries in self.cores.items() if entries}:
@@ -264,6 +306,20 @@ class Plan:
                 lists.sort(key=lambda entries: -work_s(by_task, entries, column))
                 for core, entries in zip(sorted(range(vm.offer.vcpus), key=free_s.__getitem__), lists, strict=True):
                     self.cores[number, core] = entries
+
+
+def _keep(entries: list[int], by_task: dict[int, Task], column: int) -> int:
+    """Leave those tasks only that are open; return their work on an on-demand type."""
+    work, gone = 0, False
+    for task in entries:
+        entry = by_task.get(task)
+        if entry is None:
+            gone = True
+        else:
+            work += entry.row.durations_s[column]
+    if gone:
+        entries[:] = [task for task in entries if task in by_task]
+    return work
 
 
 def work_s(by_task: dict[int, Task], tasks: Iterable[int], column: int) -> int:
