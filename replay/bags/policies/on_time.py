@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....core.quantities import SECONDS_PER_HOUR
-from ....instances.durations import NEVER
+from ....instances.durations import FULL_SPEED, NEVER
 from ....instances.entries import RentalOffer
 from ...vms import RUNNING
 from ..plan import Run
@@ -342,39 +342,51 @@ class OnTime(Policy):
         ``with_others`` says that others follow, which share the rent of a new VM.
         """
         table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
+        task, saved, work = entry.task, entry.saved, replay.work
+        memory_kb = entry.row.memory_kb
+        most_lost_s = math.inf if table.interval_s is None else table.interval_s[work.group_of[task]]
+        work_usd_per_s = table.new[0].price_usd_per_s / table.new[0].vcpus if table.new else 0.0
         best: Vm | RentalOffer | None = None
         least = math.inf
-        work_usd_per_s = table.new[0].price_usd_per_s / table.new[0].vcpus if table.new else 0.0
 
         def risk(end_s: int, duration_s: int) -> float:
-            lost_s = duration_s
-            if table.interval_s is not None:
-                lost_s = min(duration_s, table.interval_s[replay.work.group_of[entry.task]])
-            return (1 - math.exp(-interrupted * (end_s - now_s))) * lost_s * work_usd_per_s
+            return (1 - math.exp(-interrupted * (end_s - now_s))) * min(duration_s, most_lost_s) * work_usd_per_s
 
+        terms: dict[int, tuple[int, float]] = {}
         for vm in replay.vms:
-            if not vm.spot or not vm.alive or vm.burstable is not None:
+            if not vm.spot or vm.burstable is not None or not vm.alive:
                 continue
-            end_s = replay.end_if_placed_s(vm, entry.task, None, entry.saved)
-            if end_s is None or end_s > deadline_s:
+            known = terms.get(vm.offer_index)
+            if known is None:
+                duration_s = work.duration_s(task, vm.offer_index, FULL_SPEED, saved)
+                known = terms[vm.offer_index] = duration_s, replay.price_usd_per_s(vm.offer)
+            duration_s, usd_per_s = known
+            timeline = replay.timeline(vm)
+            start_s = None if duration_s >= NEVER else timeline.earliest_start_s(memory_kb, duration_s)
+            if start_s is None:
                 continue
-            longer_s = max(end_s - max(vm.zero_s + replay.timeline(vm).end_s, now_s), 0)
-            duration_s = replay.duration_s(entry.task, vm.offer, None, entry.saved)
-            usd = longer_s * replay.price_usd_per_s(vm.offer) + risk(end_s, duration_s)
+            end_s = vm.zero_s + start_s + duration_s
+            if end_s > deadline_s:
+                continue
+            usd = max(end_s - max(vm.zero_s + timeline.end_s, now_s), 0) * usd_per_s
             if usd < least:
-                best, least = vm, usd
+                usd += risk(end_s, duration_s)
+                if usd < least:
+                    best, least = vm, usd
         for offer in table.spot:
             if not replay.can_start(offer):
                 continue
-            duration_s = replay.duration_s(entry.task, offer, None, entry.saved)
+            duration_s = work.duration_s(task, offer.index, FULL_SPEED, saved)
             end_s = now_s + replay.start_overhead_s + duration_s
             if duration_s >= NEVER or end_s > deadline_s:
                 continue
             session_s = end_s - now_s - replay.instance.boot_overhead_s
             rent = replay.billing.billed_s(session_s) * replay.price_usd_per_s(offer)
-            usd = (rent / offer.vcpus if with_others else rent) + risk(end_s, duration_s)
+            usd = rent / offer.vcpus if with_others else rent
             if usd < least:
-                best, least = offer, usd
+                usd += risk(end_s, duration_s)
+                if usd < least:
+                    best, least = offer, usd
         return least, best
 
     def _balance(self, replay: ReplayState) -> None:

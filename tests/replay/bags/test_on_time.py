@@ -16,7 +16,7 @@ from spotbag.instances.library import library_instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
-from spotbag.replay.bags.policies.on_time import OnTime, _open_tasks
+from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.state import ReplayState
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
@@ -45,7 +45,7 @@ def demand_rescue(state: ReplayState, policy: OnTime) -> None:
 
     memory_kb: Counter[int] = Counter()
     plan = policy.plan
-    policy._drop(state, _open_tasks(state, policy._known(state)))  # what waits on a VM may have moved up
+    policy._drop(state, policy._look_anew(state))  # what waits on a VM may have moved up
     for (number, core), entries in plan.cores.items():
         tasks, vm = [task for task in entries if task in left], state.vms[number]
         if tasks:
