@@ -420,10 +420,8 @@ class OnTime(Policy):
         """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued."""
         interrupted, _ = self._rates(replay)
         last: Packing | None = None
-        regular = [
-            vm for vm in replay.vms if not vm.spot and vm.burstable is None and vm.memory_kb is None and vm.alive
-        ]
-        for vm in sorted(regular, key=lambda vm: (-vm.offer.price_usd_per_s / vm.offer.vcpus, vm.index)):
+        there = [vm for vm in replay.vms if not vm.spot and vm.memory_kb is None and vm.alive]
+        for vm in sorted(there, key=lambda vm: (-vm.offer.price_usd_per_s / vm.offer.vcpus, vm.index)):
             while vm.n_left:
                 found = self._relieve_one(replay, vm, interrupted)
                 if found is None:
@@ -435,15 +433,9 @@ class OnTime(Policy):
     def _relieve_one(self, replay: ReplayState, vm: Vm, interrupted: float) -> Packing | None:
         """Move the last task of an on-demand VM to a spot VM, if that is cheaper; return the rescue from then on."""
         table = self._known(replay)
-        uptime_s = vm.uptime_s(replay.now_s)
-        last: tuple[int, Run] | None = None
-        for core, queue in enumerate(vm.waiting):
-            run = queue[-1] if queue else vm.running[core]
-            if run is not None and (queue or run.start_s >= uptime_s) and (last is None or run.end_s > last[0]):
-                last = run.end_s, run
-        if last is None:
+        run = _last_run(replay, vm)
+        if run is None:
             return None
-        _, run = last
         saved = replay.saved.get(run.task, 0.0)
         entry = Task(run.task, vm, WAITS, saved, table.row(replay, run.task, saved))
         usd, target = self._best_spot(replay, entry, interrupted, with_others=True)
@@ -618,6 +610,21 @@ def _kept_for_nothing(replay: ReplayState, vm: Vm) -> bool:
     """Whether a VM that is hibernated or stopped costs nothing until it comes back."""
     billing = replay.billing
     return not (billing.hibernated_usd_per_gb_hour if vm.hibernated else billing.stopped_usd_per_gb_hour)
+
+
+def _last_run(replay: ReplayState, vm: Vm) -> Run | None:
+    """What a VM ends last of what waits or has just started; of a burstable one what starts last.
+
+    So nothing moves up there: it might be at full speed, before there are credits for it.
+    """
+    uptime_s, last = vm.uptime_s(replay.now_s), None
+    for core, queue in enumerate(vm.waiting):
+        run = queue[-1] if queue else vm.running[core]
+        if run is not None and (queue or run.start_s >= uptime_s):
+            at_s = run.end_s if vm.burstable is None else run.start_s
+            if last is None or at_s > last[0]:
+                last = at_s, run
+    return None if last is None else last[1]
 
 
 def _in_time(replay: ReplayState) -> bool:
