@@ -36,12 +36,10 @@ from .on_time_rescue import (
     takes_rescues,
     work_s,
 )
+from .on_time_spread import GAIN_S, best_spread
 
 _WAITS_IF_BACK = 0.8
 """Chance that a VM is back before the rescue must begin, from which on its tasks wait for it."""
-
-_GAIN_S = 20
-"""How much earlier a task must end on another spot VM for it to move there."""
 
 _ROOM = 0.1
 """Part of the time that is left for which a rescue must be able to wait, for work to leave on-demand VMs."""
@@ -161,6 +159,7 @@ class OnTime(Policy):
             again_s.append(self._early(replay))
         elif self.covered:
             self._relieve(replay)
+        self._spread(replay)
         again_s.append(self._end_idle(replay, replay.vms))
         self._secure(replay)
         self._wake(replay, min(again_s))
@@ -411,10 +410,24 @@ class OnTime(Policy):
             return False
         end_s, _, task = last
         sooner_s = replay.end_if_placed_s(thief, task, None, replay.saved.get(task, 0.0))
-        if sooner_s is None or sooner_s > end_s - _GAIN_S:
+        if sooner_s is None or sooner_s > end_s - GAIN_S:
             return False
         self._move(replay, self._look().by_task[task], thief)
         return True
+
+    def _spread(self, replay: ReplayState) -> None:
+        """Start spot VMs for what would end last, while they are worth their rent."""
+        interrupted, _ = self._rates(replay)
+        while (spread := best_spread(replay, self._known(replay), interrupted)) is not None:
+            vm = self._start(replay, spread.offer)
+            for end_s, task in spread.tasks:
+                entry = self._look().by_task[task]
+                sooner_s = replay.end_if_placed_s(vm, task, None, entry.saved)
+                if sooner_s is None or sooner_s > end_s - GAIN_S:
+                    break
+                self._move(replay, entry, vm)
+            if not vm.n_left:
+                break
 
     def _relieve(self, replay: ReplayState) -> None:
         """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued."""

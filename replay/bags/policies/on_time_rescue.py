@@ -74,6 +74,7 @@ class Table:
         self.new_array: IntArray = np.array(new, np.int64).reshape(-1, 3)
         spot = [offer for offer in replay.instance.offers if offer.market == "spot"]
         self.spot = [offer for offer in spot if not offer.burstable]
+        self.binds_spot = {offer.index: not replay.instance.memory_never_binds[offer.type_index] for offer in spot}
         self.interval_s = replay.instance.checkpoint_interval_s.tolist() if work.takes_checkpoints else None
 
     @staticmethod
