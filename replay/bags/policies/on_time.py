@@ -338,7 +338,7 @@ class OnTime(Policy):
     ) -> tuple[float, Vm | RentalOffer | None]:
         """The spot VM, or offer of a new one, where a task is cheapest, with what its next loss may cost.
 
-        ``with_others`` says that others follow, which share the rent of a new VM.
+        ``with_others`` says that others follow, which share the rent of a VM.
         """
         table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
         task, saved, work = entry.task, entry.saved, replay.work
@@ -367,7 +367,10 @@ class OnTime(Policy):
             end_s = vm.zero_s + start_s + duration_s
             if end_s > deadline_s:
                 continue
-            usd = max(end_s - max(vm.zero_s + timeline.end_s, now_s), 0) * usd_per_s
+            if with_others:
+                usd = duration_s * usd_per_s / vm.offer.vcpus
+            else:
+                usd = max(end_s - max(vm.zero_s + timeline.end_s, now_s), 0) * usd_per_s
             if usd < least:
                 usd += risk(end_s, duration_s)
                 if usd < least:
