@@ -154,11 +154,11 @@ class OnTime(Policy):
         if scene.any_lost:
             again_s.append(self._to_spot(replay, scene))
         self._balance(replay)
+        if self.covered:
+            self._relieve(replay)
         if scene.any_lost:
             self._fill(replay)
             again_s.append(self._early(replay))
-        elif self.covered:
-            self._relieve(replay)
         self._spread(replay)
         again_s.append(self._end_idle(replay, replay.vms))
         self._secure(replay)
@@ -318,7 +318,7 @@ class OnTime(Policy):
 
     def _to_spot(self, replay: ReplayState, scene: Scene) -> int:
         """Move what is lost to spot VMs, unless it is likely to go on in time; return when that is less likely."""
-        interrupted, back = self._rates(replay)
+        _, back = self._rates(replay)
         patience_s = -math.log(1 - _WAITS_IF_BACK) / back if back else math.inf
         left_s = self.plan.latest_s - replay.now_s
         again_s = replay.instance.deadline_s
@@ -327,20 +327,21 @@ class OnTime(Policy):
             again_s = self.plan.latest_s - math.floor(patience_s)
         for entry in scene.lost():
             if not (waits and entry.vm.halted):
-                _, target = self._best_spot(replay, entry, interrupted)
+                _, target = self._best_spot(replay, entry, self.plan.latest_s)
                 if target is not None:
                     vm = self._start(replay, target) if isinstance(target, RentalOffer) else target
                     self._move(replay, entry, vm)
         return again_s
 
     def _best_spot(
-        self, replay: ReplayState, entry: Task, interrupted: float, with_others: bool = False
+        self, replay: ReplayState, entry: Task, latest_s: int, with_others: bool = False
     ) -> tuple[float, Vm | RentalOffer | None]:
         """The spot VM, or offer of a new one, where a task is cheapest, with what its next loss may cost.
 
         ``with_others`` says that others follow, which share the rent of a VM.
         """
         table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
+        interrupted, back = self._rates(replay)
         task, saved, work = entry.task, entry.saved, replay.work
         memory_kb = entry.row.memory_kb
         most_lost_s = math.inf if table.interval_s is None else table.interval_s[work.group_of[task]]
@@ -349,7 +350,8 @@ class OnTime(Policy):
         least = math.inf
 
         def risk(end_s: int, duration_s: int) -> float:
-            return (1 - math.exp(-interrupted * (end_s - now_s))) * min(duration_s, most_lost_s) * work_usd_per_s
+            chance = (1 - math.exp(-interrupted * (end_s - now_s))) * math.exp(-back * max(latest_s - end_s, 0))
+            return chance * min(duration_s, most_lost_s) * work_usd_per_s
 
         terms: dict[int, tuple[int, float]] = {}
         for vm in replay.vms:
@@ -434,19 +436,18 @@ class OnTime(Policy):
 
     def _relieve(self, replay: ReplayState) -> None:
         """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued."""
-        interrupted, _ = self._rates(replay)
         last: Packing | None = None
         there = [vm for vm in replay.vms if not vm.spot and vm.memory_kb is None and vm.alive]
         for vm in sorted(there, key=lambda vm: (-vm.offer.price_usd_per_s / vm.offer.vcpus, vm.index)):
             while vm.n_left:
-                found = self._relieve_one(replay, vm, interrupted)
+                found = self._relieve_one(replay, vm, self.plan.latest_s if last is None else last.due_s)
                 if found is None:
                     break
                 last = found
         if last is not None:
             self.plan = last.plan(self._known(replay))
 
-    def _relieve_one(self, replay: ReplayState, vm: Vm, interrupted: float) -> Packing | None:
+    def _relieve_one(self, replay: ReplayState, vm: Vm, latest_s: int) -> Packing | None:
         """Move the last task of an on-demand VM to a spot VM, if that is cheaper; return the rescue from then on."""
         table = self._known(replay)
         run = _last_run(replay, vm)
@@ -454,7 +455,7 @@ class OnTime(Policy):
             return None
         saved = replay.saved.get(run.task, 0.0)
         entry = Task(run.task, vm, WAITS, saved, table.row(replay, run.task, saved))
-        usd, target = self._best_spot(replay, entry, interrupted, with_others=True)
+        usd, target = self._best_spot(replay, entry, latest_s, with_others=True)
         if target is None or usd >= (run.end_s - run.start_s) * replay.price_usd_per_s(vm.offer) / vm.offer.vcpus:
             return None
         scene = self._look()
