@@ -340,7 +340,8 @@ class OnTime(Policy):
 
         ``with_others`` says that others follow, which share the rent of a VM.
         """
-        table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
+        table, now_s = self._known(replay), replay.now_s
+        until_s = latest_s if with_others else replay.instance.deadline_s
         interrupted, back = self._rates(replay)
         task, saved, work = entry.task, entry.saved, replay.work
         memory_kb = entry.row.memory_kb
@@ -367,7 +368,7 @@ class OnTime(Policy):
             if start_s is None:
                 continue
             end_s = vm.zero_s + start_s + duration_s
-            if end_s > deadline_s:
+            if end_s > until_s:
                 continue
             if with_others:
                 usd = duration_s * usd_per_s / vm.offer.vcpus
@@ -382,7 +383,7 @@ class OnTime(Policy):
                 continue
             duration_s = work.duration_s(task, offer.index, FULL_SPEED, saved)
             end_s = now_s + replay.start_overhead_s + duration_s
-            if duration_s >= NEVER or end_s > deadline_s:
+            if duration_s >= NEVER or end_s > until_s:
                 continue
             session_s = end_s - now_s - replay.instance.boot_overhead_s
             rent = replay.billing.billed_s(session_s) * replay.price_usd_per_s(offer)
