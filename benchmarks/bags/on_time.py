@@ -1,8 +1,12 @@
 """What `on-time` brings: ``python -m spotbag.benchmarks.bags.on_time``.
 
 Prints the mean regret of policies over the clairvoyant bound, in percent of the mean bound, with 95 % intervals of
-paired days, and how many days are late. ``--runs 200``, ``--seed 2``, ``--methods auto,greedy,ils``, ``--scenarios``
-and ``--bags`` choose others. Days on which VMs are interrupted one by one are those of a cloud that terminates them.
+paired days, and how many days are late; then, by who planned, what the regret of `on-time` is as a part of that of the
+better published policy of each row, as a mean over the rows. ``--runs 200``, ``--seed 2``, ``--methods
+auto,greedy,ils``, ``--scenarios`` and ``--bags`` choose others. Days on which VMs are interrupted one by one are those
+of a cloud that terminates them.
+
+``--ablation`` prints the mean regret of `on-time` with each of its ingredients left out, by scenario.
 """
 
 from __future__ import annotations
@@ -10,18 +14,48 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from ...core.workers import each
 from ...instances.bags.scenarios import find_scenario
 from ...instances.library import library_instance
+from ...replay.bags.policies.on_time import OnTime
 from ...replay.bags.runs import replay_days
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
 from ..paper_tables import print_table
 
-_POLICIES = ("hads", "burst-hads", "rescue", "on-time")
+_PUBLISHED = ("hads", "burst-hads")
+_POLICIES = (*_PUBLISHED, "rescue", "on-time")
+_VARIANTS = ("on-time", *(f"on-time+{rule}" for rule in OnTime.rules))
 _BAGS = ",".join(f"{paper}/{job}" for paper in ("hads", "burst-hads") for job in ("J60", "J80", "J100", "ED200"))
+_FEW_BAGS = "hads/J60,burst-hads/J80,hads/ED200"
 _SCENARIOS = ",".join([f"hads/sc{number}" for number in range(1, 6)] + ["vms/stormy", "vms/shocks"])
+
+
+class Cell(NamedTuple):
+    """A plan, the days that it meets, and the policies that answer."""
+
+    bag: str
+    method: str
+    scenario: str
+    runs: int
+    seed: int
+    policies: Sequence[str]
+
+
+class Regret(NamedTuple):
+    """Mean regret of a policy in percent of the mean bound, its half-width, and late days; None if all are late."""
+
+    percent: float | None
+    half_width: float | None
+    late: int
+
+    def __str__(self) -> str:
+        """Show it as it stands in a table."""
+        if self.percent is None:
+            return ""
+        return f"{self.percent:.0f}" + ("" if self.half_width is None else f" ± {self.half_width:.0f}")
 
 
 @cache
@@ -32,31 +66,69 @@ def planned(name: str, method: str) -> Schedule:
     return plan
 
 
-def row(cell: tuple[str, str, str, int, int]) -> Sequence[str]:
-    """Replay the days of one bag, method and scenario."""
-    name, method, where, runs, seed = cell
-    cloud = "aws-terminate" if where.startswith("vms/") else None
-    days = replay_days(planned(name, method), _POLICIES, find_scenario(where), runs, seed=seed, cloud=cloud)
+def regrets(cell: Cell) -> list[Regret]:
+    """Replay the days of a cell."""
+    cloud = "aws-terminate" if cell.scenario.startswith("vms/") else None
+    plan, scenario = planned(cell.bag, cell.method), find_scenario(cell.scenario)
+    days = replay_days(plan, cell.policies, scenario, cell.runs, seed=cell.seed, cloud=cloud)
     bounds = [bound for bound in days.bounds_usd if bound is not None]
-    mean = sum(bounds) / len(bounds)
-    summaries = days.summaries()
-    shown = []
-    for summary in summaries:
-        regret = summary.regret_usd
-        if regret.mean is None:  # late every day
-            shown.append("")
-            continue
-        width = "" if regret.half_width is None else f" ± {100 * regret.half_width / mean:.0f}"
-        shown.append(f"{100 * regret.mean / mean:.0f}{width}")
-    return name, method, where, *shown, " ".join(str(summary.misses) for summary in summaries)
+    percent = 100 / (sum(bounds) / len(bounds))
+    found = []
+    for summary in days.summaries():
+        mean, half_width = summary.regret_usd.mean, summary.regret_usd.half_width
+        found.append(
+            Regret(
+                None if mean is None else mean * percent,
+                None if half_width is None else half_width * percent,
+                summary.misses,
+            )
+        )
+    return found
 
 
-def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str, str, int, int]]:
+def cells(arguments: argparse.Namespace, policies: Sequence[str]) -> Iterator[Cell]:
     """What is replayed."""
     for name in arguments.bags.split(","):
         for method in arguments.methods.split(","):
             for where in arguments.scenarios.split(","):
-                yield name, method, where, arguments.runs, arguments.seed
+                yield Cell(name, method, where, arguments.runs, arguments.seed, policies)
+
+
+def print_comparison(arguments: argparse.Namespace) -> None:
+    """Print the table of all policies, and how `on-time` does against the published ones."""
+    replayed = list(cells(arguments, _POLICIES))
+    found = list(each(regrets, replayed, arguments.workers))
+    rows = [
+        (cell.bag, cell.method, cell.scenario, *map(str, row), " ".join(str(entry.late) for entry in row))
+        for cell, row in zip(replayed, found, strict=True)
+    ]
+    headings = ("bag", "plan by", "days", *(f"{policy} %" for policy in _POLICIES), "late")
+    print_table("regret over the clairvoyant bound", headings, rows, words=3)
+    shares: dict[tuple[str, str], list[float]] = {}
+    for cell, row in zip(replayed, found, strict=True):
+        published = [entry.percent for entry in row[: len(_PUBLISHED)] if entry.percent is not None]
+        ours = row[-1].percent
+        if published and ours is not None:
+            shares.setdefault((cell.method, cell.scenario.partition("/")[0]), []).append(ours / min(published))
+    summary = [(*key, str(len(ratios)), f"{sum(ratios) / len(ratios):.2f}") for key, ratios in shares.items()]
+    print_table("of the better published policy's regret", ("plan by", "days of", "rows", "on-time"), summary, words=2)
+
+
+def print_ablation(arguments: argparse.Namespace) -> None:
+    """Print the mean regret with each ingredient left out."""
+    replayed = list(cells(arguments, _VARIANTS))
+    found = list(each(regrets, replayed, arguments.workers))
+    scenarios = list(dict.fromkeys(cell.scenario for cell in replayed))
+    rows = []
+    for number, variant in enumerate(_VARIANTS):
+        shown = []
+        for where in scenarios:
+            of_days = [row[number].percent for cell, row in zip(replayed, found, strict=True) if cell.scenario == where]
+            known = [percent for percent in of_days if percent is not None]
+            shown.append(f"{sum(known) / len(known):.0f}" if known else "")
+        rows.append((variant, *shown, str(sum(row[number].late for row in found))))
+    headings = ("policy", *(f"{where} %" for where in scenarios), "late")
+    print_table("mean regret over the clairvoyant bound", headings, rows, words=1)
 
 
 def main() -> None:
@@ -65,14 +137,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--seed", type=int, default=2)
-    parser.add_argument("--bags", default=_BAGS)
+    parser.add_argument("--bags")
     parser.add_argument("--methods", default="auto,greedy,ils")
     parser.add_argument("--scenarios", default=_SCENARIOS)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--ablation", action="store_true")
     arguments = parser.parse_args()
-    found = list(each(row, list(cells(arguments)), arguments.workers))
-    headings = ("bag", "plan by", "days", *(f"{policy} %" for policy in _POLICIES), "late")
-    print_table("regret over the clairvoyant bound", headings, found, words=3)
+    arguments.bags = arguments.bags or (_FEW_BAGS if arguments.ablation else _BAGS)
+    if arguments.ablation:
+        print_ablation(arguments)
+    else:
+        print_comparison(arguments)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import ClassVar
 from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.durations import FULL_SPEED, NEVER
 from ....instances.entries import RentalOffer
+from ...policy_names import Rule, Rules
 from ...vms import RUNNING
 from ..plan import Run
 from ..policy import Policy
@@ -62,15 +63,51 @@ class OnTime(Policy):
     had; where there is none, tasks that were lost come first. Until then, work is done where it is cheapest: what is
     lost goes to other spot VMs, or waits if its VM is likely to be back in time; free cores take what would end
     last; idle VMs end when the time that is paid for does.
+
+    Parameters
+    ----------
+    waits : bool
+        Whether what is lost stays where it is while its VM is likely to be back in time.
+    balances : bool
+        Whether free cores of spot VMs take what would end last on others.
+    spreads : bool
+        Whether new spot VMs take what would end last, where that is worth their rent.
+    relieves : bool
+        Whether work leaves on-demand VMs, also planned work, for cheaper spot VMs.
+    starts_early : bool
+        Whether on-demand VMs start before they must, where that is expected to be cheaper.
+    ends_idle : bool
+        Whether idle VMs end when the time that is paid for does; at the end of their allocation cycle if not.
+
+    Notes
+    -----
+    Without any of them no day is later: all are about cost. They are options so that each can be left out, to see what
+    it brings (``python -m spotbag.benchmarks.bags.on_time --ablation``).
     """
 
     name = "on-time"
     summary = "keeps a rescue on demand ready for all that is left, and does of it what cannot wait"
     source = "HADS's migration trigger and Uniform Progress's safety net, for many tasks on many VMs"
     asks_for_law: ClassVar[bool] = True
+    rules: ClassVar[Rules] = {
+        "always-move": Rule({"waits": False}, "what is lost never waits for its VM"),
+        "no-balance": Rule({"balances": False}, "free cores of spot VMs take nothing from others"),
+        "no-spread": Rule({"spreads": False}, "no new spot VMs for what would end last"),
+        "no-relief": Rule({"relieves": False}, "work stays on on-demand VMs"),
+        "no-early": Rule({"starts_early": False}, "on-demand VMs start no earlier than they must"),
+        "keep-idle": Rule({"ends_idle": False}, "idle VMs end at the end of their allocation cycle"),
+    }
+
+    waits: bool = True
+    balances: bool = True
+    spreads: bool = True
+    relieves: bool = True
+    starts_early: bool = True
+    ends_idle: bool = True
 
     def __post_init__(self) -> None:
-        """Begin without a rescue."""
+        """Begin without a rescue; have the name say what is left out."""
+        self.name = self.name_with_options()
         self.plan = Plan()
         self.covered = False
         self._table: Table | None = None
@@ -93,9 +130,12 @@ class OnTime(Policy):
         """Look for work for a VM, and end it if there is none."""
         self._answer_once(replay)
         if vm.idle:
-            self._look_anew(replay)
-            self._end_idle(replay, [vm])
-            self._secure(replay)
+            self._let_go(replay, vm, self.ends_idle)
+
+    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
+        """End an idle VM that has been kept."""
+        if not self.ends_idle:
+            self._let_go(replay, vm, True)
 
     def noticed(self, replay: ReplayState, vm: Vm) -> None:
         """Look after what will be lost."""
@@ -153,16 +193,26 @@ class OnTime(Policy):
         again_s = [replay.instance.deadline_s]
         if scene.any_lost:
             again_s.append(self._to_spot(replay, scene))
-        self._balance(replay)
-        if self.covered:
+        if self.balances:
+            self._balance(replay)
+        if self.relieves and self.covered:
             self._relieve(replay)
         if scene.any_lost:
             self._fill(replay)
-            again_s.append(self._early(replay))
-        self._spread(replay)
-        again_s.append(self._end_idle(replay, replay.vms))
+            if self.starts_early:
+                again_s.append(self._early(replay))
+        if self.spreads:
+            self._spread(replay)
+        again_s.append(self._end_idle(replay, replay.vms, self.ends_idle))
         self._secure(replay)
         self._wake(replay, min(again_s))
+
+    def _let_go(self, replay: ReplayState, vm: Vm, idle: bool) -> None:
+        """End a VM that nothing needs, if the rescue can do without it."""
+        self._look_anew(replay)
+        again_s = self._end_idle(replay, [vm], idle)
+        self._secure(replay)
+        self._wake(replay, again_s)
 
     def _known(self, replay: ReplayState) -> Table:
         if self._table is None:
@@ -322,7 +372,7 @@ class OnTime(Policy):
         patience_s = -math.log(1 - _WAITS_IF_BACK) / back if back else math.inf
         left_s = self.plan.latest_s - replay.now_s
         again_s = replay.instance.deadline_s
-        waits = left_s > patience_s
+        waits = self.waits and left_s > patience_s
         if waits:
             again_s = self.plan.latest_s - math.floor(patience_s)
         for entry in scene.lost():
@@ -574,13 +624,13 @@ class OnTime(Policy):
                 self._move(replay, by_task[task], vm)
         self._replace(replay, found)
 
-    def _end_idle(self, replay: ReplayState, vms: Iterable[Vm]) -> int:
-        """End VMs that nothing needs once what is paid for is over; return when that is."""
+    def _end_idle(self, replay: ReplayState, vms: Iterable[Vm], idle: bool) -> int:
+        """End VMs that nothing needs once what is paid for is over, maybe idle ones, too; return when that is."""
         again_s = replay.instance.deadline_s
         for vm in list(vms):
             if vm.halted and not vm.n_left and not _kept_for_nothing(replay, vm):
                 self._end(replay, vm)
-            if not vm.idle:
+            if not idle or not vm.idle:
                 continue
             paid_s = (
                 vm.session_s + replay.billing.billed_s(replay.now_s - vm.session_s) if vm.session_s is not None else 0
