@@ -329,17 +329,16 @@ class OnTime(Policy):
     def _start(self, replay: ReplayState, offer: RentalOffer) -> Vm:
         """Request a VM."""
         vm = replay.start_vm(offer)
-        self._vms_changed(vm)
+        self._look().started(vm)
+        if not vm.spot:
+            self._followed = None
         return vm
 
     def _end(self, replay: ReplayState, vm: Vm) -> None:
         """Terminate a VM without tasks."""
         replay.terminate(vm)
-        self._vms_changed(vm)
-
-    def _vms_changed(self, vm: Vm) -> None:
+        self._look().ended(vm)
         if not vm.spot:
-            self._look().vms_changed()
             self._followed = None
 
     def _move(self, replay: ReplayState, entry: Task, target: Vm, late: bool = False) -> None:
@@ -405,9 +404,7 @@ class OnTime(Policy):
             return chance * min(duration_s, most_lost_s) * work_usd_per_s
 
         terms: dict[int, tuple[int, float]] = {}
-        for vm in replay.vms:
-            if not vm.spot or vm.burstable is not None or not vm.alive:
-                continue
+        for vm in self._look().spot:
             known = terms.get(vm.offer_index)
             if known is None:
                 duration_s = work.duration_s(task, vm.offer_index, FULL_SPEED, saved)
@@ -446,8 +443,7 @@ class OnTime(Policy):
 
     def _balance(self, replay: ReplayState) -> None:
         """Let free cores of spot VMs take what would end last elsewhere."""
-        free = [vm for vm in replay.vms if vm.spot and vm.alive and vm.state == RUNNING and vm.burstable is None]
-        for vm in free:
+        for vm in [vm for vm in self._look().spot if vm.state == RUNNING]:
             while replay.timeline(vm).earliest_core_s <= vm.uptime_s(replay.now_s):
                 if not self._take_last(replay, vm):
                     break
@@ -455,8 +451,8 @@ class OnTime(Policy):
     def _take_last(self, replay: ReplayState, thief: Vm) -> bool:
         """Let a VM take the task that waits and would end last; False if none ends earlier there."""
         last: tuple[int, int, int] | None = None
-        for vm in replay.vms:
-            if vm is not thief and vm.spot and vm.alive and vm.n_left > 1 and vm.burstable is None:
+        for vm in self._look().spot:
+            if vm is not thief and vm.n_left > 1:
                 for queue in vm.waiting:
                     if queue:
                         found = vm.zero_s + queue[-1].end_s, vm.index, queue[-1].task
@@ -474,7 +470,7 @@ class OnTime(Policy):
     def _spread(self, replay: ReplayState) -> None:
         """Start spot VMs for what would end last, while they are worth their rent."""
         interrupted, _ = self._rates(replay)
-        while (spread := best_spread(replay, self._known(replay), interrupted)) is not None:
+        while (spread := best_spread(replay, self._known(replay), self._look().spot, interrupted)) is not None:
             vm = self._start(replay, spread.offer)
             for end_s, task in spread.tasks:
                 entry = self._look().by_task[task]

@@ -136,9 +136,11 @@ class Scene:
         Whether any of them was where it cannot go on when it was looked.
     places : list of Place
         What a rescue may use of on-demand VMs that are there.
+    spot : list of Vm
+        Spot VMs that take tasks, without burstable ones.
     """
 
-    __slots__ = ("_replay", "_table", "any_lost", "by_task", "ordered", "places")
+    __slots__ = ("_replay", "_table", "any_lost", "by_task", "ordered", "places", "spot")
 
     def __init__(self, replay: ReplayState, table: Table, before: dict[int, Task]) -> None:
         self._replay, self._table = replay, table
@@ -146,6 +148,7 @@ class Scene:
         self.ordered = sorted(self.by_task.values(), key=longest_first)
         self.any_lost = any([entry.kind == LOST for entry in self.ordered])  # noqa: C419 - as fast as can be
         self.places = self._all_places()
+        self.spot = [vm for vm in replay.vms if vm.spot and vm.burstable is None and vm.alive]
 
     def lost(self) -> list[Task]:
         """What is where it cannot go on, longest first."""
@@ -173,9 +176,19 @@ class Scene:
                     for place in self.places
                 ]
 
-    def vms_changed(self) -> None:
-        """Follow a VM that has been started or terminated."""
-        self.places = self._all_places()
+    def started(self, vm: Vm) -> None:
+        """Follow a VM that has been requested."""
+        if not vm.spot:
+            self.places = self._all_places()
+        elif vm.burstable is None:
+            self.spot.append(vm)
+
+    def ended(self, vm: Vm) -> None:
+        """Follow a VM that has been terminated."""
+        if not vm.spot:
+            self.places = self._all_places()
+        elif vm in self.spot:
+            self.spot.remove(vm)
 
     def _all_places(self) -> list[Place]:
         replay, table = self._replay, self._table

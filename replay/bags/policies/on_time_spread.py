@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....instances.durations import FULL_SPEED, NEVER
 from ....instances.entries import RentalOffer
 from ..state import ReplayState
+from ..vm import Vm
 from .on_time_rescue import Table
 
 GAIN_S = 20
@@ -21,33 +23,33 @@ class Spread(NamedTuple):
     tasks: list[tuple[int, int]]
 
 
-def best_spread(replay: ReplayState, table: Table, interrupted: float) -> Spread | None:
+def best_spread(replay: ReplayState, table: Table, spot: Sequence[Vm], interrupted: float) -> Spread | None:
     """Find the new spot VM that is worth most to what would end last on other spot VMs; None if none is worth its rent.
 
     Work whose VM is interrupted before it ends is done on demand, in the end. The new VM is paid for while
     nothing runs on it yet.
     """
     now_s, work = replay.now_s, replay.work
+    first_s = now_s + replay.start_overhead_s
+    busy = [vm for vm in spot if vm.n_left > 1]
+    last_s = max([vm.zero_s + queue[-1].end_s for vm in busy for queue in vm.waiting if queue], default=0)
+    if last_s <= first_s + GAIN_S or not table.new:
+        return None
+    offers = [offer for offer in table.spot if replay.can_start(offer)]
+    if not offers:
+        return None
     waiting = []
-    for vm in replay.vms:
-        if vm.spot and vm.alive and vm.n_left > 1 and vm.burstable is None:
-            zero_s, core_usd = vm.zero_s, replay.price_usd_per_s(vm.offer) / vm.offer.vcpus
-            for queue in vm.waiting:
-                for run in queue:
-                    waiting.append((zero_s + run.end_s, run.task, (run.end_s - run.start_s) * core_usd))
-    if not waiting or not table.new:
-        return None
+    for vm in busy:
+        zero_s, core_usd = vm.zero_s, replay.price_usd_per_s(vm.offer) / vm.offer.vcpus
+        for queue in vm.waiting:
+            for run in queue:
+                waiting.append((zero_s + run.end_s, run.task, (run.end_s - run.start_s) * core_usd))
     waiting.sort(reverse=True)
-    if waiting[0][0] <= now_s + replay.start_overhead_s + GAIN_S:
-        return None
     work_usd_per_s = table.new[0].price_usd_per_s / table.new[0].vcpus
     column = table.column[table.new[0].index]
-    first_s = now_s + replay.start_overhead_s
     best: Spread | None = None
     most = 0.0
-    for offer in table.spot:
-        if not replay.can_start(offer):
-            continue
+    for offer in offers:
         free_s = [first_s] * offer.vcpus
         taken = []
         usd = 0.0
