@@ -390,7 +390,7 @@ class OnTime(Policy):
         ``with_others`` says that others follow, which share the rent of a VM.
         """
         table, now_s = self._known(replay), replay.now_s
-        until_s = latest_s if with_others else replay.instance.deadline_s
+        until_s = latest_s if self.covered else replay.instance.deadline_s
         interrupted, back = self._rates(replay)
         task, saved, work = entry.task, entry.saved, replay.work
         memory_kb = entry.row.memory_kb
