@@ -79,9 +79,11 @@ def demand_rescue(state: ReplayState, policy: OnTime) -> None:
             assert vm.zero_s + state.timeline(vm).end_s <= deadline_s
 
 
-def demand_on_time(plan: ReplayPlan, day: Timeline, cloud: Cloud = PAPERS, law: object = None) -> bool:
+def demand_on_time(
+    plan: ReplayPlan, day: Timeline, cloud: Cloud = PAPERS, law: object = None, policy: OnTime | None = None
+) -> bool:
     """Replay a day, and look at the rescue after every moment; return whether there was one from the start."""
-    policy = OnTime()
+    policy = OnTime() if policy is None else policy
     run = Replay(plan, policy, day, cloud, record=True, law=law)
     covered: bool | None = None
     while run.step():
@@ -100,9 +102,12 @@ def demand_on_time(plan: ReplayPlan, day: Timeline, cloud: Cloud = PAPERS, law: 
 def random_replay(seed: int) -> bool:
     rng = np.random.default_rng([21, seed])
     schedule = random_plan(seed)
+    left_out = rng.choice(sorted(OnTime.rules), int(rng.integers(3))) if seed % 3 == 0 else []
+    policy = OnTime(**{option: False for rule in left_out for option in OnTime.rules[rule].options})
     if seed % 2:
-        return demand_on_time(replay_plan(schedule), random_day(schedule.instance, rng))
-    return demand_on_time(replay_plan(schedule), random_cloud_day(schedule.instance, rng), random_cloud(rng))
+        return demand_on_time(replay_plan(schedule), random_day(schedule.instance, rng), policy=policy)
+    day = random_cloud_day(schedule.instance, rng)
+    return demand_on_time(replay_plan(schedule), day, random_cloud(rng), policy=policy)
 
 
 def test_a_rescue_is_there_after_every_moment_of_a_few_days() -> None:
@@ -155,3 +160,34 @@ def test_a_vm_that_is_back_before_the_rescue_must_begin_goes_on() -> None:
     day = Timeline((TimelineEvent(10, "one", "hibernate"), TimelineEvent(39, "one", "resume")))
     run = Replay(replay_plan(plan), OnTime(), day, law=RETURNS)
     assert (run.run().makespan_s, run.outcome().cost_usd) == (79, pytest.approx(0.05))
+
+
+def test_planned_work_of_on_demand_vms_goes_to_spot_vms_where_that_is_cheaper() -> None:
+    # A task of 100 s is on an on-demand VM; a spot VM begins it 10 s later, for a third of the price.
+    types = [vm_type("one", spot=1, on_demand=1)]
+    instance = bag({"a": {"one": 100}}, types, deadline_s=300, d_spot_s=300)
+    on_demand = next(offer.index for offer in instance.offers if offer.market == "on-demand")
+    plan = Schedule(instance, [on_demand], [0], [0], [0], [False])  # type: ignore[arg-type]
+    run = Replay(replay_plan(plan), OnTime(), Timeline(()), record=True)
+    outcome = run.run()
+    assert outcome.makespan_s == 110
+    assert Replay(replay_plan(plan), OnTime(relieves=False), Timeline(())).run().makespan_s == 100
+
+
+def test_a_new_spot_vm_takes_what_would_end_last_if_interruptions_are_likely() -> None:
+    # Two tasks of 300 s, one after the other: the second would end at 310 s on a VM that is paid for 10 s in vain.
+    types = [vm_type("one", spot=2, on_demand=2)]
+    instance = bag({"a": {"one": 300}, "b": {"one": 300}}, types, deadline_s=1000, d_spot_s=1000)
+    plan = Schedule(instance, [0], [0, 0], [0, 0], [0, 300], [False, False])  # type: ignore[arg-type]
+    makespans_s = [
+        Replay(
+            replay_plan(plan),
+            OnTime(),
+            Timeline(()),
+            law={"type_interruptions_per_deadline": rate, "type_resumes_per_deadline": 0.0},
+        )
+        .run()
+        .makespan_s
+        for rate in (0.0, 1.0)
+    ]
+    assert makespans_s == [600, 310]
