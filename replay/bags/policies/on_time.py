@@ -401,7 +401,7 @@ class OnTime(Policy):
 
         def risk(end_s: int, duration_s: int) -> float:
             chance = (1 - math.exp(-interrupted * (end_s - now_s))) * math.exp(-back * max(latest_s - end_s, 0))
-            return chance * min(duration_s, most_lost_s) * work_usd_per_s
+            return chance * (min(duration_s, most_lost_s) + replay.start_overhead_s) * work_usd_per_s
 
         terms: dict[int, tuple[int, float]] = {}
         for vm in self._look().spot:
