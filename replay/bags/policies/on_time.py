@@ -405,6 +405,8 @@ class OnTime(Policy):
 
         terms: dict[int, tuple[int, float]] = {}
         for vm in self._look().spot:
+            if vm.disordered:  # what waits there moves up before more is appended
+                continue
             known = terms.get(vm.offer_index)
             if known is None:
                 duration_s = work.duration_s(task, vm.offer_index, FULL_SPEED, saved)
@@ -520,7 +522,13 @@ class OnTime(Policy):
     def _fill(self, replay: ReplayState) -> None:
         """Let free cores of on-demand VMs that run take what is lost, if the rest can still be rescued."""
         for vm in replay.vms:
-            if not takes_rescues(vm) or vm.state != RUNNING or vm.burstable is not None or vm.n_left == 0:
+            if (
+                not takes_rescues(vm)
+                or vm.state != RUNNING
+                or vm.burstable is not None
+                or vm.n_left == 0
+                or vm.disordered
+            ):
                 continue
             while self._fill_one(replay, vm):
                 pass
