@@ -126,6 +126,12 @@ def replay_command(
       +last-task        (on-demand) VMs end with their last tasks
       +tick-60          (uniform-progress, greedy-spot) decides every minute,
                         not every ten
+      +always-move      (on-time) what is lost never waits for its VM
+      +no-balance       (on-time) free cores of spot VMs take nothing from others
+      +no-spread        (on-time) no new spot VMs for what would end last
+      +no-relief        (on-time) work stays on on-demand VMs
+      +no-early         (on-time) on-demand VMs start no earlier than they must
+      +keep-idle        (on-time) idle VMs end after their allocation cycle
 
     Exit code 0: done; 1: no feasible plan; 2: bad input; 130: interrupted, after showing the days so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
