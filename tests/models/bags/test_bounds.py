@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from library_cases import library_cases
 from random_instances import random_instances
 from second_by_second import brute_force_objective
 from soaks import soak_of
@@ -101,7 +102,7 @@ def test_what_even_divisible_tasks_cannot_meet_is_infeasible() -> None:
     assert solve(spot_only, "search").status in ("infeasible", "no-plan")
 
 
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", library_cases())
 def test_the_bound_is_below_every_plan(name: str) -> None:
     _compare_with_plans(name, {"ils": {"max_iteration": 20, "max_attempt": 5}, "search": {"moves": 4000}})
 

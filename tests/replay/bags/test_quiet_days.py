@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from library_cases import library_cases
 
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -67,7 +68,7 @@ def test_best_known_plans(name: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "lpt"])
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", library_cases())
 def test_fast_methods(name: str, method: str) -> None:
     demand_plan_of(name, method, None)
 
