@@ -242,6 +242,8 @@ class CorePatternProgramme:
         offers = usable_offers(instance)
         if instance.machines:
             raise ModelRefusal("the bound by core patterns knows no machines")
+        if not offers:
+            raise ModelRefusal("the bound by core patterns asks for VMs that may be rented")
         self.classes = classes = task_classes(instance)
         self.ready = instance.boot_overhead_s
         cost_weight, self.time_weight = objective_weights(instance)
@@ -283,19 +285,19 @@ class CorePatternProgramme:
         self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(worst)))
         self.unit = _UNIT / worst
         rate = math.floor(self.time_weight * self.scale)
-        self.of_time = rate * (np.arange(self.first, self.last + 1) + self.ready)
         self.ceiling = math.inf  # that no value of all exceeds
         self.at_most = at_most
-        values = self.of_time + self._least_cost()
-        low = np.flatnonzero(values < at_most * self.scale)
-        self.values = values[: low[-1] + 1 if len(low) else 0]  # of each makespan, in whole numbers
-        self.cut = len(self.values) < len(values)
-        self.of_time = self.of_time[: len(self.values)]
-        self.last = self.first + len(self.values) - 1
+        least, end = self._least_cost(), self.last
+        if math.isfinite(at_most):
+            room = math.ceil(at_most * self.scale) - least - 1
+            self.last = min(end, (room // rate - self.ready) if rate else end) if room >= 0 else self.first - 1
+        self.cut = self.last < end
         if len(classes) * len(offers) * self.last > MOST_CELLS:
             raise ModelRefusal(
                 "the bag has too many classes of tasks, or too many seconds, for the bound by core patterns"
             )
+        self.of_time = rate * (np.arange(self.first, self.last + 1) + self.ready)
+        self.values = self.of_time + least  # of each makespan, in whole numbers
         for entry in self.cores:
             entry.most_s = min(entry.most_s, self.last)
         if len(self.values):

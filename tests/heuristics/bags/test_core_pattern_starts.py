@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiny_instances import tiny_instance
 
@@ -33,6 +33,7 @@ def look_at(instance: Instance, queues: list[Queue]) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["cheapest", "fastest", "balanced"]))
+@example(8623, "cheapest").via("no VM may be rented")
 def test_starts_of_tiny_bags_keep_all_limits(seed: int, goal: str) -> None:
     instance = with_d_spot(tiny_instance(seed, memory=True).with_goal(goal))
     starts = core_pattern_starts(instance)
