@@ -123,7 +123,7 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         else:
             share = 0.3 if hurried else 1.0
         route.take(
-            lambda part: search(instance, SearchOptions(short), part, of_greedy, bursts=not few, goes_on=assigned),
+            lambda part: search(instance, SearchOptions(short), part, of_greedy, bursts=not few, goes_on=False),
             share,
             patient=not hurried,
         )
