@@ -48,7 +48,9 @@ _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the
 # (of makespan and of all VMs' mean price).
 _FEW_TASKS_PLAN = ((False, 2.0), (True, 2.0), (False, 20.0), (True, 20.0), (True, 100.0), (True, 5.0), (True, 0.5))
 _MANY_TASKS_PLAN = ((False, 0.15),)
-_THOUSANDS_PLAN = ((False, 0.02),)  # few moves a task: hotter, there are too few to cool down
+_HOTTEST_OF_THOUSANDS, _HEAT_OF_THOUSANDS = (0.005, 0.02), 100.0
+"""Range of the first temperature for thousands of tasks, and what it is times the number of tasks: with few moves for
+each, what is hotter does not cool down."""
 _AGAIN = ((True, 0.05), (False, 0.15), (True, 0.15))
 """Runs for many tasks that follow the first under a time limit, over and over."""
 _IDLE_RUNS_A_TASK = 2
@@ -176,8 +178,10 @@ def _search_core_loads(
     If it ``goes_on``, that is done again and again until the time limit.
     """
     few = instance.n_tasks <= _FEW_TASKS
-    many = _MANY_TASKS_PLAN if instance.n_tasks <= _FEW_THOUSAND_TASKS else _THOUSANDS_PLAN
-    plan = _FEW_TASKS_PLAN if few else many
+    plan: tuple[tuple[bool, float], ...] = _FEW_TASKS_PLAN if few else _MANY_TASKS_PLAN
+    if instance.n_tasks > _FEW_THOUSAND_TASKS:
+        least, most = _HOTTEST_OF_THOUSANDS
+        plan = ((False, min(max(_HEAT_OF_THOUSANDS / instance.n_tasks, least), most)),)
     spare = 1 if instance.n_tasks < 20_000 else 0
     first: CoreLoads | None = None
     goes_on = goes_on and options.moves is None and seconds_left() is not None
@@ -312,4 +316,6 @@ def _rounds(moves: int, most_moves: int) -> tuple[int, int]:
 
 def _default_moves(n_tasks: int) -> int:
     """Moves that take well under a second up to 10,000 tasks."""
-    return 6_000_000 if n_tasks <= _FEW_TASKS else 8_000_000 if n_tasks <= _FEW_THOUSAND_TASKS else 1_300_000
+    if n_tasks <= _FEW_THOUSAND_TASKS:
+        return 6_000_000 if n_tasks <= _FEW_TASKS else 8_000_000
+    return min(max(8_000_000_000 // n_tasks, 800_000), 1_300_000)

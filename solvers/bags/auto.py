@@ -47,6 +47,9 @@ _MOST_FROM_STATE = 60
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
 _SHARE_OF_CORE_PATTERNS = 0.4
+_WIDE_GAP = 0.015
+_SHARE_OF_COLUMNS = 0.3, 0.9
+"""Of columns between two long searches; the second where the gap is wide, which is the bound's doing as a rule."""
 
 _Step = Callable[[Run], Outcome]
 
@@ -142,7 +145,10 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         if classed:
             route.take(lambda part: patterns(instance, PatternOptions(), part), share=1.0 if few else 0.4)
         if len(classes) <= MOST_CLASSES_OF_COLUMNS:
-            share = 0.3 if again else 0.7 if more else 1.0
+            share = 0.7 if more else 1.0
+            if again:
+                wide = memory_free and not closes_gap(route.known.objective, route.known.bound, _WIDE_GAP)
+                share = _SHARE_OF_COLUMNS[wide]
             route.take(lambda part: columns(instance, ColumnOptions(), part), share)
         if small and memory_free and not burstable and not counts_first:
             route.take(lambda part: core_counts(instance, CoreCountOptions(), part), share=0.5)

@@ -16,7 +16,7 @@ from ..backend import SolverLimits
 from ..program_solver import SolverName, solve_program
 from .exact_method import ModelTrace, begin_in_window, exact_outcome
 
-_FIRST_LOOK_S = 30.0
+_FIRST_LOOK_S = 10.0
 _SHARE_OF_FIRST_LOOK = 0.5
 
 
