@@ -7,6 +7,7 @@ it ends first.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from .annealing_kernel import Cooling
 
 _SPARE_VMS = 1
-_STEPS = 24
-_FIRST_MOVES = 400
+_STEPS, _STEP_S, _BETWEEN_S = 24, 2e-3, 1.5e-4
+"""Most steps of a run, the least seconds of one, and what grouping the cores anew between two of them takes about."""
+_FIRST_MOVES = 1_000
 _MOST_MOVES = 200_000
 _SNAPSHOT_TASKS = 200
 _SHORT_S = 1e-4
@@ -37,11 +39,12 @@ _GONE, _NEW = -2, -1
 _FEW_LOST = 0.3
 _FEW_TASKS = 400
 _HOT_MANY, _COLD = 0.1, 0.003
-_RUNS = (0.3, 2.0, 20.0, 0.5, 100.0, 5.0)
-"""First temperatures of the runs for few tasks, over and over; each from the best plan so far.
-
-The first is the only one if there is no time for more: hotter, it would lose the plan that is carried on.
-"""
+_HOT_QUEUES = 0.3
+_HOT_FEW, _COLD_FEW = (0.3, 3.0), (0.003, 0.1)
+_HEAT, _COLDEST_HEAT = 100.0, 3.0
+"""First and last temperature of the first run for few tasks, times their number: the fewer, the rougher is the way."""
+_RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
+"""First temperatures of the runs for few tasks that follow, over and over; each from the best plan so far."""
 _RUN_S, _RUN_S_A_TASK, _MOST_RUNS = 0.002, 0.0004, 15
 _TIE = 1e-4
 """What a second of makespan is worth where the cost alone counts, in mean prices of a VM, and the reverse."""
@@ -160,25 +163,20 @@ def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:
 
 def _place_lost(state: CoreLoads, tasks: IntArray, cores: IntArray, load: IntArray) -> None:
     """Put tasks that have lost their place, the longest first, where they add least to the objective."""
+    from .annealing_kernel import Objective
+    from .start_kernel import place_where_cheapest
+
     lost = np.flatnonzero(cores < 0)
     if not len(lost):
         return
-    core_vm = state.core_vm
+    lost = lost[np.argsort(-state.durations[:, tasks[lost]].min(axis=0), kind="stable")]
     vm_end = np.maximum.reduceat(load, state.vm_first[:-1])
-    makespan = int(vm_end.max())
-    shortest = state.durations[:, tasks[lost]].min(axis=0)
-    for at in lost[np.argsort(-shortest, kind="stable")].tolist():
-        ends = load + state.durations[state.core_column, tasks[at]]
-        paid = np.maximum(vm_end, state.vm_free)[core_vm]
-        value = state.vm_price[core_vm] * np.maximum(ends - paid, 0) + state.time_weight * np.maximum(
-            ends - makespan, 0
-        )
-        value += state.penalty * np.maximum(ends - state.vm_limit[core_vm], 0) + 1e-9 * state.penalty * ends
-        core = int(value.argmin())
-        cores[at] = core
-        load[core] = ends[core]
-        vm_end[core_vm[core]] = max(int(vm_end[core_vm[core]]), int(ends[core]))
-        makespan = max(makespan, int(ends[core]))
+    objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
+    chosen = np.empty(len(lost), dtype=np.int64)
+    place_where_cheapest(
+        tasks[lost], state.durations, state.core_column, state.core_vm, load, vm_end, objective, chosen
+    )
+    cores[lost] = chosen
 
 
 def _offers_of(instance: Instance, start: Schedule) -> IntArray:
@@ -207,11 +205,12 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
     best = value if state.feasible() else np.inf
     if best < np.inf and time.perf_counter() >= until:
         return state.schedule()
-    for hottest, end in _runs(len(state.instance.open_tasks), until):
+    n_open = len(state.instance.open_tasks)
+    for hottest, end in _runs(n_open, until):
         if best < np.inf:
             state.restore(best_tasks, best_count)
             value = value_now()
-        for cooling in _coolings(unit * hottest, unit * _COLD, end):
+        for cooling in _coolings(unit * hottest, unit * _coldest(n_open), end):
             balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
             plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state)
             snapshot = Snapshot(few and best < np.inf, best_tasks, best_count)
@@ -238,7 +237,7 @@ def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     unit = time_weight + float(vm_price.mean())
     state.plan.random[0] = seed * 7919 % 2147483646 + 1
     best = state.best(np.inf)
-    hottest = _RUNS[0] if len(instance.open_tasks) <= _FEW_TASKS else _HOT_MANY
+    hottest = _HOT_QUEUES if len(instance.open_tasks) <= _FEW_TASKS else _HOT_MANY
     for cooling in _coolings(unit * hottest, unit * _COLD, until):
         anneal_assignments(state.fleet, objective, state.credit_price, state.plan, state.alike, cooling, 0.0, best)
     found = state.schedule(best.tasks, best.number, best.slow) if best.value[0] < np.inf else None
@@ -252,8 +251,16 @@ def _runs(n_open: int, until: float) -> Iterator[tuple[float, float]]:
         return
     begin = time.perf_counter()
     runs = min(max(int((until - begin) / (_RUN_S + _RUN_S_A_TASK * n_open)), 1), _MOST_RUNS)
-    for number in range(runs):
-        yield _RUNS[number % len(_RUNS)], begin + (until - begin) * (number + 1) / runs
+    least, most = _HOT_FEW
+    first = min(max(_HEAT / n_open, least), most)
+    for number, hottest in zip(range(runs), itertools.chain([first], itertools.cycle(_RUNS)), strict=False):
+        yield hottest, begin + (until - begin) * (number + 1) / runs
+
+
+def _coldest(n_open: int) -> float:
+    """Last temperature of all runs."""
+    least, most = _COLD_FEW
+    return _COLD if n_open > _FEW_TASKS else min(max(_COLDEST_HEAT / n_open, least), most)
 
 
 def _coolings(hot: float, cold: float, until: float) -> Iterator[Cooling]:
@@ -261,19 +268,22 @@ def _coolings(hot: float, cold: float, until: float) -> Iterator[Cooling]:
     from .annealing_kernel import Cooling
 
     begin = before = time.perf_counter()
-    moves, moves_a_s = _FIRST_MOVES, 0.0
+    steps = min(max((until - begin) / _STEP_S, 1.0), _STEPS)
+    done, moves_a_s = 0, 0.0
     while not stopped():
         now = time.perf_counter()
-        if now > before:
-            moves_a_s = max(moves / (now - before), 1.0)
+        if done:
+            took = now - before
+            moves_a_s = max(done / max(took - _BETWEEN_S, took / 4), 1.0)
         left = until - now
-        moves = int(moves_a_s * min((until - begin) / _STEPS, _SAFE * left)) if moves_a_s else _FIRST_MOVES
+        part_s = min((until - begin) / steps, _SAFE * (left - _BETWEEN_S))
+        moves = int(moves_a_s * part_s) if done else _FIRST_MOVES
         if left < _SHORT_S or moves < 1:
             return
         moves = min(moves, _MOST_MOVES)
         share = min((now - begin) / (until - begin), 1.0)
-        after = min(share + moves / max(moves_a_s, 1.0) / (until - begin), 1.0) if moves_a_s else share
-        before = time.perf_counter()
+        after = min(share + moves / moves_a_s / (until - begin), 1.0) if done else share
+        done, before = moves, time.perf_counter()
         yield Cooling(moves, *(hot * (cold / hot) ** part for part in (share, after)))
 
 

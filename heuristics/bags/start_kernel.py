@@ -1,4 +1,4 @@
-"""The start of the search, task by task: compiled by numba for large bags, plain Python on lists for all others."""
+"""The start of the search, task by task: compiled by numba; the first two are plain Python on lists for small bags."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import heapq
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...core.compiled import compiled
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
+    from .annealing_kernel import Objective
 
 
 @compiled
@@ -81,3 +84,47 @@ def least_loaded_core(
         load, core = heap[0]
         heapq.heapreplace(heap, (load + task_s, core))
         chosen[position] = core
+
+
+@compiled
+def place_where_cheapest(
+    tasks: IntArray,
+    durations: IntArray,
+    columns: IntArray,
+    vms: IntArray,
+    load: IntArray,
+    vm_end: IntArray,
+    objective: Objective,
+    chosen: IntArray,
+) -> None:
+    """Put tasks one by one on the core where they add least to the objective, the one that ends first at a tie.
+
+    Parameters
+    ----------
+    tasks : array of int, shape (n_tasks,)
+        In the order in which they are put.
+    durations : array of int, shape (n_columns, n_tasks of the bag)
+        Seconds of each task on each kind of VM.
+    columns, vms, load : arrays of int, shape (n_cores,)
+        Kind and VM of each core, and when it is free; changed.
+    vm_end : array of int, shape (n_vms,)
+        When each VM ends; changed.
+    objective : Objective
+        What a state costs.
+    chosen : array of int, shape (n_tasks,)
+        Receives the cores.
+    """
+    vm_price, vm_free, vm_limit, time_weight, penalty = objective
+    makespan = vm_end.max()
+    for position, task in enumerate(tasks):
+        best, least = 0, np.inf
+        for core, vm in enumerate(vms):
+            end = load[core] + durations[columns[core], task]
+            value = vm_price[vm] * max(end - max(vm_end[vm], vm_free[vm]), 0) + time_weight * max(end - makespan, 0)
+            value += penalty * (max(end - vm_limit[vm], 0) + 1e-9 * end)
+            if value < least:
+                best, least = core, value
+        load[best] += durations[columns[best], task]
+        vm_end[vms[best]] = max(vm_end[vms[best]], load[best])
+        makespan = max(makespan, load[best])
+        chosen[position] = best

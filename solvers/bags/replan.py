@@ -34,7 +34,8 @@ LONG_S = 0.3
 _QUICK_S = 0.05
 _RESERVE_S, _RESERVE_S_A_TASK = 0.003, 1.6e-6
 _RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
-"""What making and checking the plan takes."""
+"""What making and checking the plan takes; of a bag that has been planned again before, it is known."""
+_NEW_SHARE, _DEVIATIONS, _LEAST_SLACK_S = 0.125, 3.0, 8e-4
 _CUTS, _MORE_CUTS = 3, 40
 _CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
 _FIRST_CUT_S, _FIRST_CUT_S_A_TASK = 2e-3, 0.6e-6
@@ -43,7 +44,7 @@ _SHARE_OF_FIRST = 0.4
 _STEPS = 6
 """Plans with an earlier D_spot that are tried where the first does not survive."""
 _LOOK_S = 0.02
-_PRICES = "_prices_of_replans"
+_PRICES, _ENDINGS = "_prices_of_replans", "_endings_of_replans"
 
 
 def replan(
@@ -180,6 +181,21 @@ class _Terms(NamedTuple):
     level: SurvivalLevel | None
 
 
+class _Ending(NamedTuple):
+    """How long it takes to make and check a plan, and its deviation, as shares of what is usual: means that forget."""
+
+    mean: float
+    deviation: float
+
+    def reserve(self) -> float:
+        return self.mean + _DEVIATIONS * self.deviation
+
+    def after(self, took: float) -> _Ending:
+        """With what it took the last time."""
+        off = took - self.mean
+        return _Ending(self.mean + _NEW_SHARE * off, self.deviation + 2 * _NEW_SHARE * (abs(off) - self.deviation))
+
+
 def _at(remaining: Instance, d_spot_s: int) -> Instance:
     """Return what is left with another D_spot; all arrays are shared."""
     twin = copy.copy(remaining)
@@ -239,11 +255,14 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
     time_limit_s, begin, seed, level = terms
     with within(time_limit_s, begin=begin):
         bound = _bound(remaining, given, _SHARE_OF_BOUND * time_limit_s)
-    # What is left to do takes as much longer than usual as what is done has taken.
     usual_s = _RESERVE_S + _RESERVE_S_A_TASK * remaining.n_tasks
-    slow_s = min(_RESERVE_OF_BEGIN * (time.perf_counter() - begin), 2 * usual_s)
-    reserve_s = min(max(usual_s, slow_s), _MOST_RESERVE * time_limit_s)
-    until = begin + time_limit_s - reserve_s
+    ending: _Ending | None = given.__dict__.get(_ENDINGS) if level is None else None
+    if ending is not None:
+        reserve_s = min(ending.reserve(), 2.0) * usual_s + _LEAST_SLACK_S
+    else:  # what is left to do takes as much longer than usual as what is done has taken
+        reserve_s = max(usual_s, min(_RESERVE_OF_BEGIN * (time.perf_counter() - begin), 2 * usual_s))
+    until = begin + time_limit_s - min(reserve_s, _MOST_RESERVE * time_limit_s)
+    searched_from = time.perf_counter()
     infeasible = math.isinf(bound.objective)
     schedule = None
     survival = None
@@ -276,7 +295,7 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
             + ("" if budget is None else f", for at most $ {budget:g}")
         )
     optimal = schedule is not None and remaining.goal == "balanced" and closes_gap(schedule.objective, value)
-    return Result(
+    result = Result(
         status="infeasible" if infeasible else "no-plan" if schedule is None else "optimal" if optimal else "feasible",
         instance=remaining if schedule is None else schedule.instance,
         method="search",
@@ -290,6 +309,10 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
         seed=seed,
         interrupted=interrupted,
     )
+    if level is None and schedule is not None and not interrupted:
+        took = (time.perf_counter() - max(until, searched_from)) / usual_s
+        given.__dict__[_ENDINGS] = _Ending(min(took, 1.0), 0.2) if ending is None else ending.after(took)
+    return result
 
 
 def _certificate(schedule: Schedule, level: SurvivalLevel, survives: bool, until: float) -> Survival:
