@@ -41,8 +41,11 @@ _FEW_TASKS = 400
 _HOT_MANY, _COLD = 0.1, 0.003
 _HOT_QUEUES = 0.3
 _HOT_FEW, _COLD_FEW = (0.3, 3.0), (0.003, 0.1)
-_HEAT, _COLDEST_HEAT = 100.0, 3.0
+_COLDEST_FIRST = 0.05
+_HEAT, _COLDEST_HEAT = 80.0, 3.0
 """First and last temperature of the first run for few tasks, times their number: the fewer, the rougher is the way."""
+_ENOUGH_S_A_TASK = 3e-5
+"""With less time, the first run begins cooler: hot, it would lose the plan that is carried on, and find no other."""
 _RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
 """First temperatures of the runs for few tasks that follow, over and over; each from the best plan so far."""
 _RUN_S, _RUN_S_A_TASK, _MOST_RUNS = 0.002, 0.0004, 15
@@ -210,7 +213,7 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
         if best < np.inf:
             state.restore(best_tasks, best_count)
             value = value_now()
-        for cooling in _coolings(unit * hottest, unit * _coldest(n_open), end):
+        for cooling in _coolings(unit * hottest, unit * min(_coldest(n_open), hottest / 2), end):
             balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
             plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state)
             snapshot = Snapshot(few and best < np.inf, best_tasks, best_count)
@@ -252,7 +255,8 @@ def _runs(n_open: int, until: float) -> Iterator[tuple[float, float]]:
     begin = time.perf_counter()
     runs = min(max(int((until - begin) / (_RUN_S + _RUN_S_A_TASK * n_open)), 1), _MOST_RUNS)
     least, most = _HOT_FEW
-    first = min(max(_HEAT / n_open, least), most)
+    begins = min((until - begin) / n_open / _ENOUGH_S_A_TASK, 1.0)
+    first = max(min(max(_HEAT / n_open, least), most) * begins, _COLDEST_FIRST)
     for number, hottest in zip(range(runs), itertools.chain([first], itertools.cycle(_RUNS)), strict=False):
         yield hottest, begin + (until - begin) * (number + 1) / runs
 
