@@ -38,6 +38,8 @@ _RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
 """What making and checking the plan takes; of a bag that has been planned again before, it is known."""
 _KNOWN_ENDINGS, _ONE_OF, _LITTLE_LATER = 200, 100, 0.1
 _MOST_OF, _SLACK_S = 0.9, 3e-4
+"""How many of these times are known; with the time that is left, one call of so many may be later than this share of
+the limit, and this share of all calls ends as long before it."""
 _CUTS, _MORE_CUTS = 3, 40
 _CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
 _FIRST_CUT_S, _FIRST_CUT_S_A_TASK = 2e-3, 0.6e-6

@@ -36,7 +36,7 @@ def look_at(seed: int, goal: str, burstable: bool) -> None:
     if best is None:
         return
     assert configurations <= bound <= best * (1 + 1e-12)
-    for share in (0.9, 1.0, 1.2):  # later makespans than such a plan allows are left out
+    for share in (0.5, 0.9, 1.0, 1.2, 2.0):  # later makespans than such a plan allows are left out
         assert bounds(instance, at_most=share * best)[1] <= best * (1 + 1e-12)
 
 
