@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, compiled_part
 from ...core.quantities import MAX_SECONDS
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
 
 _SCANNED = 48
+_DEALT = 64
+"""Most tasks of two VMs that are dealt anew at once."""
+_DEAL_HEAT = 0.1
+"""Temperature of deals, of that of moves: hot, they lead to where all is balanced, and not to where it is cheap."""
 
 
 class Objective(NamedTuple):
@@ -43,11 +47,12 @@ class Objective(NamedTuple):
 
 
 class Cooling(NamedTuple):
-    """Moves, and the temperatures between which they are tried."""
+    """Moves, and the temperatures between which they are tried; one in so many deals two VMs anew, none if 0."""
 
     moves: int
     hot: float
     cold: float
+    deals: int = 0
 
 
 class Snapshot(NamedTuple):
@@ -143,8 +148,35 @@ def anneal(
     for vm in range(n_vms):
         if vm_end[vm] > vm_end[longest]:
             longest = vm
+    dealt = np.empty((4, _DEALT if cooling.deals else 0), np.int64)
+    until_deal = cooling.deals
     for _ in range(cooling.moves):
         temperature *= factor
+        if cooling.deals:
+            until_deal -= 1
+            if until_deal == 0:
+                until_deal = cooling.deals
+                state = (state * 48271) % 2147483647
+                vm = longest if state & 1 else state % n_vms
+                state = (state * 48271) % 2147483647
+                other = state % n_vms
+                if vm == other:
+                    continue
+                colder = _DEAL_HEAT * temperature
+                state, change = _deal(cores, objective, balance, plan, vm, other, colder, state, dealt)
+                if change != 0.0:
+                    value += change
+                    longest = 0
+                    for vm in range(n_vms):
+                        if vm_end[vm] > vm_end[longest]:
+                            longest = vm
+                    if snapshot.wanted and value < best - 1e-12:
+                        best = value
+                        for core in range(n_cores):
+                            snapshot.number[core] = core_count[core]
+                            for position in range(core_count[core]):
+                                snapshot.tasks[core, position] = core_tasks[core, position]
+                continue
         # A core to relieve: of the VM that ends last, of any VM the most loaded one, or just any.
         state = (state * 48271) % 2147483647
         kind = state & 3
@@ -278,3 +310,114 @@ def anneal(
                     snapshot.tasks[core, position] = core_tasks[core, position]
     random_state[0] = state
     return value, best
+
+
+@compiled_part
+def _deal(
+    cores: Cores,
+    objective: Objective,
+    balance: float,
+    plan: CoreState,
+    va: int,
+    vb: int,
+    temperature: float,
+    state: int,
+    dealt: IntArray,
+) -> tuple[int, float]:
+    """Deal the tasks of two VMs anew, if that is accepted: one of them gets what ends by a random moment there.
+
+    A VM ends with its most loaded core: to end earlier, all of its cores must be relieved, and what a move of one
+    task brings is nothing. The longest tasks choose first; each goes to the least loaded core.
+
+    Returns
+    -------
+    state : int
+        State of the random numbers.
+    change : float
+        Of the objective; 0 if nothing was dealt.
+    """
+    durations, core_offer, _, vm_first = cores
+    vm_price, vm_free, vm_limit, time_weight, penalty = objective
+    core_tasks, core_count, load, vm_end, _ = plan
+    capacity = core_tasks.shape[1]
+    first_a, last_a, first_b, last_b = vm_first[va], vm_first[va + 1], vm_first[vb], vm_first[vb + 1]
+    cores_a, n_cores = last_a - first_a, last_a - first_a + last_b - first_b
+    ka, kb = core_offer[first_a], core_offer[first_b]
+    tasks, core_of, loads, counts = dealt[0], dealt[1], dealt[2], dealt[3]
+    if n_cores > _DEALT:
+        return state, 0.0
+    n = 0
+    before = 0.0
+    for c in range(n_cores):
+        core = first_a + c if c < cores_a else first_b + c - cores_a
+        k = ka if c < cores_a else kb
+        loads[c] = load[core]
+        counts[c] = 0
+        before += float(load[core]) * load[core]
+        for position in range(core_count[core]):
+            task = core_tasks[core, position]
+            loads[c] -= durations[k, task]
+            if n == _DEALT:
+                return state, 0.0
+            at = n
+            while at > 0 and durations[kb, tasks[at - 1]] < durations[kb, task]:
+                tasks[at] = tasks[at - 1]
+                at -= 1
+            tasks[at] = task
+            n += 1
+    if n < 2:
+        return state, 0.0
+    others = 0
+    for vm in range(len(vm_end)):
+        if vm not in (va, vb) and vm_end[vm] > others:
+            others = vm_end[vm]
+    old_end = max(others, vm_end[va], vm_end[vb])
+    state = (state * 48271) % 2147483647
+    until = state % (old_end + 1)
+    for index in range(n):
+        task = tasks[index]
+        place = -1
+        if durations[ka, task] <= MAX_SECONDS:
+            for c in range(cores_a):
+                if counts[c] < capacity and (place < 0 or loads[c] < loads[place]):
+                    place = c
+            if place >= 0 and loads[place] + durations[ka, task] > until:
+                place = -1
+        if place < 0 and durations[kb, task] <= MAX_SECONDS:
+            for c in range(cores_a, n_cores):
+                if counts[c] < capacity and (place < 0 or loads[c] < loads[place]):
+                    place = c
+        if place < 0:
+            return state, 0.0
+        loads[place] += durations[ka if place < cores_a else kb, task]
+        counts[place] += 1
+        core_of[index] = place
+    end_a = end_b = 0
+    after = 0.0
+    for c in range(n_cores):
+        after += float(loads[c]) * loads[c]
+        if c < cores_a:
+            end_a = max(end_a, loads[c])
+        else:
+            end_b = max(end_b, loads[c])
+    change = vm_price[va] * (max(end_a, vm_free[va]) - max(vm_end[va], vm_free[va]))
+    change += vm_price[vb] * (max(end_b, vm_free[vb]) - max(vm_end[vb], vm_free[vb]))
+    change += time_weight * (max(others, end_a, end_b) - old_end)
+    change += penalty * (max(0, end_a - vm_limit[va]) - max(0, vm_end[va] - vm_limit[va]))
+    change += penalty * (max(0, end_b - vm_limit[vb]) - max(0, vm_end[vb] - vm_limit[vb]))
+    gain = change + balance * (after - before)
+    if gain > 0.0:
+        state = (state * 48271) % 2147483647
+        if gain > 40.0 * temperature or state / 2147483647.0 >= np.exp(-gain / temperature):
+            return state, 0.0
+    for c in range(n_cores):
+        core = first_a + c if c < cores_a else first_b + c - cores_a
+        core_count[core] = 0
+        load[core] = loads[c]
+    for index in range(n):
+        c = core_of[index]
+        core = first_a + c if c < cores_a else first_b + c - cores_a
+        core_tasks[core, core_count[core]] = tasks[index]
+        core_count[core] += 1
+    vm_end[va], vm_end[vb] = end_a, end_b
+    return state, change

@@ -87,42 +87,31 @@ class CoreLoads:
     def regroup(self) -> None:
         """Deal the contents of the cores of each column out to its VMs anew, by load: no grouping is better.
 
-        Of machines, whose cores are free at different moments, it is a good one, and kept if it is better.
+        Of machines, whose cores are free at different moments, it is a good one, and kept if it is better: those that
+        are free first get the largest contents, and of a machine the core that is free first.
         """
-        order = np.arange(len(self.load))
-        for column in np.unique(self.vm_column).tolist():
-            cores = np.flatnonzero(self.core_column == column)
-            if self.vm_machine[self.core_vm[cores[0]]] < 0:
-                order[cores] = cores[np.argsort(-self.load[cores], kind="stable")]
-            else:
-                order[cores] = self._regrouped(cores)
-        load = self.core_start + (self.load - self.core_start)[order]
+        column, start, content = self.core_column, self.core_start, self.load - self.core_start
+        order = by_content = np.lexsort((-content, column))
+        if len(self.instance.machines):
+            free_s = np.bincount(self.core_vm, weights=start)[self.core_vm]
+            receivers = np.lexsort((start, self.core_vm, free_s, column))
+            ends, dealt = np.empty_like(content), np.empty_like(order)
+            ends[receivers], dealt[receivers] = start[receivers] + content[by_content], by_content
+            new, old = (
+                np.maximum(np.maximum.reduceat(end, self.vm_first[:-1]), self.vm_free) for end in (ends, self.load)
+            )
+            first = np.flatnonzero(np.diff(self.vm_column, prepend=-1))  # VM of each column
+            change = self.vm_price[first] * (np.add.reduceat(new, first) - np.add.reduceat(old, first))
+            change += self.time_weight * (np.maximum.reduceat(new, first) - np.maximum.reduceat(old, first))
+            better = np.zeros(len(self.offers), dtype=bool)
+            better[self.vm_column[first]] = change < 0
+            kept = np.where(better[column], dealt, np.arange(len(order)))
+            order = np.where(self.vm_machine[self.core_vm] < 0, by_content, kept)
+        load = start + content[order]
         self.core_tasks = np.ascontiguousarray(self.core_tasks[order])
         self.core_count = self.core_count[order]
         self.load = load
         self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
-
-    def _regrouped(self, cores: IntArray) -> IntArray:
-        """Cores of machines of a column in the order of the cores that are to get what they have.
-
-        The machines that are free first get the largest contents, and of a machine the core that is free first.
-        """
-        start, vms = self.core_start[cores], self.core_vm[cores]
-        content = self.load[cores] - start
-        first, vcpus = int(vms[0]), len(cores) // (int(vms[-1]) - int(vms[0]) + 1)
-        mean = np.bincount(vms - first, weights=start)
-        receivers = np.lexsort((start, vms, mean[vms - first]))
-        givers = np.argsort(-content, kind="stable")
-        ends = np.empty(len(cores), dtype=np.int64)
-        ends[receivers] = start[receivers] + content[givers]
-        free = self.vm_free[first : first + len(mean)]
-        new, old = (np.maximum(loads.reshape(-1, vcpus).max(axis=1), free) for loads in (ends, self.load[cores]))
-        price = float(self.vm_price[first])
-        if price * float(new.sum() - old.sum()) + self.time_weight * float(new.max() - old.max()) >= 0:
-            return cores
-        order = np.empty_like(cores)
-        order[receivers] = cores[givers]
-        return order
 
     def restore(self, core_tasks: IntArray, core_count: IntArray) -> None:
         """Take another state of the same VMs."""

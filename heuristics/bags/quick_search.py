@@ -28,23 +28,26 @@ if TYPE_CHECKING:
     from .annealing_kernel import Cooling
 
 _SPARE_VMS = 1
-_STEPS, _STEP_S, _BETWEEN_S = 24, 2e-3, 1.5e-4
-"""Most steps of a run, the least seconds of one, and what grouping the cores anew between two of them takes about."""
-_FIRST_MOVES = 1_000
+_DEALS, _DEALING_TASKS = 16, 100
+"""One move in so many deals two VMs anew, where there are no more tasks than so many."""
+_STEPS, _STEP_S, _BETWEEN_S = 24, 4e-3, 1.5e-4
+"""Most steps of a run, the least seconds of one, and what grouping the cores anew between two of them may take."""
+_LOADS_A_S, _ASSIGNMENTS_A_S = 2.5e6, 2e5
+"""Moves a second of either kernel on a slow machine, which the first step counts on."""
 _MOST_MOVES = 200_000
 _SNAPSHOT_TASKS = 200
 _SHORT_S = 1e-4
-_SAFE = 0.85
+_SAFE = 0.9
 _GONE, _NEW = -2, -1
 _FEW_LOST = 0.3
 _FEW_TASKS = 400
 _HOT_MANY, _COLD = 0.1, 0.003
 _HOT_QUEUES = 0.3
-_HOT_FEW, _COLD_FEW = (0.3, 3.0), (0.003, 0.1)
+_HOT_FEW, _COLD_FEW = (0.3, 40.0), (0.003, 0.1)
 _COLDEST_FIRST = 0.05
-_HEAT, _COLDEST_HEAT = 80.0, 3.0
+_HEAT, _COLDEST_HEAT = 150.0, 3.0
 """First and last temperature of the first run for few tasks, times their number: the fewer, the rougher is the way."""
-_ENOUGH_S_A_TASK = 3e-5
+_ENOUGH_S_A_TASK = 1.5e-5
 """With less time, the first run begins cooler: hot, it would lose the plan that is carried on, and find no other."""
 _RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
 """First temperatures of the runs for few tasks that follow, over and over; each from the best plan so far."""
@@ -209,15 +212,18 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
     if best < np.inf and time.perf_counter() >= until:
         return state.schedule()
     n_open = len(state.instance.open_tasks)
+    deals = _DEALS if n_open <= _DEALING_TASKS else 0
     for hottest, end in _runs(n_open, until):
         if best < np.inf:
             state.restore(best_tasks, best_count)
             value = value_now()
-        for cooling in _coolings(unit * hottest, unit * min(_coldest(n_open), hottest / 2), end):
+        coolings = _Coolings(unit * hottest, unit * min(_coldest(n_open), hottest / 2), end, _LOADS_A_S, deals)
+        for cooling in coolings:
             balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
             plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state)
             snapshot = Snapshot(few and best < np.inf, best_tasks, best_count)
             _, best = anneal(cores, objective, balance, plan, cooling, snapshot, value, best)
+            coolings.moved()
             state.regroup()
             value = value_now()
             if value < best - 1e-12 and state.feasible():
@@ -241,8 +247,10 @@ def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     state.plan.random[0] = seed * 7919 % 2147483646 + 1
     best = state.best(np.inf)
     hottest = _HOT_QUEUES if len(instance.open_tasks) <= _FEW_TASKS else _HOT_MANY
-    for cooling in _coolings(unit * hottest, unit * _COLD, until):
+    coolings = _Coolings(unit * hottest, unit * _COLD, until, _ASSIGNMENTS_A_S)
+    for cooling in coolings:
         anneal_assignments(state.fleet, objective, state.credit_price, state.plan, state.alike, cooling, 0.0, best)
+        coolings.moved()
     found = state.schedule(best.tasks, best.number, best.slow) if best.value[0] < np.inf else None
     return plan if found is None or found.objective > plan.objective else found
 
@@ -267,28 +275,42 @@ def _coldest(n_open: int) -> float:
     return _COLD if n_open > _FEW_TASKS else min(max(_COLDEST_HEAT / n_open, least), most)
 
 
-def _coolings(hot: float, cold: float, until: float) -> Iterator[Cooling]:
-    """Moves and temperatures of the steps until a moment; each takes as long as those before it let expect."""
-    from .annealing_kernel import Cooling
+class _Coolings:
+    """Moves and temperatures of the steps until a moment; each takes as long as those before it let expect.
 
-    begin = before = time.perf_counter()
-    steps = min(max((until - begin) / _STEP_S, 1.0), _STEPS)
-    done, moves_a_s = 0, 0.0
-    while not stopped():
-        now = time.perf_counter()
-        if done:
-            took = now - before
-            moves_a_s = max(done / max(took - _BETWEEN_S, took / 4), 1.0)
-        left = until - now
-        part_s = min((until - begin) / steps, _SAFE * (left - _BETWEEN_S))
-        moves = int(moves_a_s * part_s) if done else _FIRST_MOVES
-        if left < _SHORT_S or moves < 1:
-            return
-        moves = min(moves, _MOST_MOVES)
-        share = min((now - begin) / (until - begin), 1.0)
-        after = min(share + moves / moves_a_s / (until - begin), 1.0) if done else share
-        done, before = moves, time.perf_counter()
-        yield Cooling(moves, *(hot * (cold / hot) ** part for part in (share, after)))
+    Who carries a step out says when its moves have ended: what follows them is not theirs.
+    """
+
+    def __init__(self, hot: float, cold: float, until: float, moves_a_s: float, deals: int = 0) -> None:
+        self._hot, self._cold, self._until = hot, cold, until
+        self._moves_a_s, self._deals = moves_a_s, deals
+        self._moved = time.perf_counter()
+
+    def moved(self) -> None:
+        """The moves of the step have ended."""
+        self._moved = time.perf_counter()
+
+    def __iter__(self) -> Iterator[Cooling]:
+        """Go through the steps."""
+        from .annealing_kernel import Cooling
+
+        begin, until = time.perf_counter(), self._until
+        steps = min(max((until - begin) / _STEP_S, 1.0), _STEPS)
+        moves_a_s, between_s, after = self._moves_a_s, _BETWEEN_S, -1.0
+        while not stopped():
+            now = time.perf_counter()
+            left, total = until - now - between_s, until - begin
+            moves = min(int(moves_a_s * min(total / steps - between_s, left)), _MOST_MOVES)
+            if left < _SHORT_S or moves < 1:
+                return
+            share = max((now - begin) / total, after)
+            # How fast the machine is will be known after the first step.
+            after = share if after < 0 else min(share + moves / moves_a_s / total, 1.0)
+            from_s = time.perf_counter()
+            hot, cold = (self._hot * (self._cold / self._hot) ** part for part in (share, after))
+            yield Cooling(moves, hot, cold, self._deals)
+            moves_a_s = _SAFE * moves / max(self._moved - from_s, 1e-9)
+            between_s = max(time.perf_counter() - self._moved, between_s / 2)
 
 
 def _with_ties(

@@ -15,18 +15,35 @@ from spotbag.heuristics.bags.start_kernel import place_where_cheapest
 
 def test_the_first_step_is_short_whatever_the_clock_says() -> None:
     """It was as long as the microseconds before it let expect of the machine, which was the whole time and more."""
-    steps = quick_search._coolings(1.0, 0.01, time.perf_counter() + 60)
+    steps = iter(quick_search._Coolings(1.0, 0.01, time.perf_counter() + 0.01, 1e6))
     time.sleep(0.001)
-    assert next(steps).moves == quick_search._FIRST_MOVES
+    assert next(steps).moves <= 1e6 * quick_search._STEP_S
+
+
+def test_what_follows_the_moves_of_a_step_does_not_make_the_next_one_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(quick_search.time, "perf_counter", lambda: now)
+    coolings = quick_search._Coolings(1.0, 0.01, 0.1, 1e6)
+    moves = []
+    for cooling in coolings:
+        moves.append(cooling.moves)
+        now += cooling.moves * 1e-7
+        coolings.moved()
+        now += 1e-3
+    assert len(moves) > 10
+    assert moves[5] == pytest.approx(0.9e7 * (0.1 / quick_search._STEPS - 1e-3), rel=0.01)
+    assert now <= 0.1
 
 
 def test_temperatures_fall_from_the_first_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(quick_search.time, "perf_counter", lambda: now)
     temperatures = []
-    for cooling in quick_search._coolings(8.0, 0.5, 0.05):
+    coolings = quick_search._Coolings(8.0, 0.5, 0.05, 2.5e6)
+    for cooling in coolings:
         temperatures += [cooling.hot, cooling.cold]
         now += cooling.moves * 1e-7
+        coolings.moved()
     assert temperatures == sorted(temperatures, reverse=True)
     assert temperatures[0] == pytest.approx(8.0)
     assert temperatures[-1] == pytest.approx(0.5, rel=0.3)

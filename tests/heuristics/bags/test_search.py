@@ -102,11 +102,11 @@ def test_the_plain_path_gives_the_same_as_the_compiled_one() -> None:
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "deals"), [(0, 0), (1, 0), (2, 3), (3, 1), (4, 1)])
+def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: int, deals: int) -> None:
     instance = with_d_spot(generate_instance(50, seed=seed, tightness=0.9, d_spot_fraction=0.9, goal="balanced"))
     state = priced_start(instance, divisible_bound(instance), 1)
-    value = annealed(state, seed + 1, Cooling(20_000, 1e-2, 1e-5), anneal)
+    value = annealed(state, seed + 1, Cooling(20_000, 1e-2, 1e-5, deals), anneal)
     assert value == pytest.approx(state.value(), rel=1e-9)
     loads = [
         state.durations[state.core_column[core], state.core_tasks[core, : state.core_count[core]]].sum()
