@@ -31,9 +31,9 @@ from ..paper_tables import print_table
 _PUBLISHED = ("hads", "burst-hads")
 _POLICIES = (*_PUBLISHED, "rescue", "on-time")
 _VARIANTS = ("on-time", *(f"on-time+{rule}" for rule in OnTime.rules))
-_BAGS = ",".join(f"{paper}/{job}" for paper in ("hads", "burst-hads") for job in ("J60", "J80", "J100", "ED200"))
+BAGS = ",".join(f"{paper}/{job}" for paper in ("hads", "burst-hads") for job in ("J60", "J80", "J100", "ED200"))
 _FEW_BAGS = "hads/J60,burst-hads/J80,hads/ED200"
-_SCENARIOS = ",".join([f"hads/sc{number}" for number in range(1, 6)] + ["vms/stormy", "vms/shocks"])
+SCENARIOS = ",".join([f"hads/sc{number}" for number in range(1, 6)] + ["vms/stormy", "vms/shocks"])
 
 _AWS = find_cloud("aws-terminate")
 _TERMINATES = replace(_AWS, billing=replace(_AWS.billing, first_hour_free=False))
@@ -145,11 +145,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--bags")
     parser.add_argument("--methods", default="auto,greedy,ils")
-    parser.add_argument("--scenarios", default=_SCENARIOS)
+    parser.add_argument("--scenarios", default=SCENARIOS)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--ablation", action="store_true")
     arguments = parser.parse_args()
-    arguments.bags = arguments.bags or (_FEW_BAGS if arguments.ablation else _BAGS)
+    arguments.bags = arguments.bags or (_FEW_BAGS if arguments.ablation else BAGS)
     if arguments.ablation:
         print_ablation(arguments)
     else:

@@ -1,0 +1,207 @@
+"""Whether `on-time` is ever late: ``python -m spotbag.benchmarks.bags.on_time_days --days 600 --workers 2``.
+
+Replays days of many bags, plans and scenarios, has the auditor judge each, and says on how many there was a rescue of
+all tasks when the bag began, how many of those are late, and how many of the others. Then days that are made to be as
+bad as can be: types go down at the worst second that the survival certificate of the plan names, or at the one at which
+the rescue of `on-time` itself must begin, a second before or after, and again where that leads to; some of them are
+back for a while. ``--seed``, ``--bags``, ``--methods`` and ``--scenarios`` choose others.
+
+Also how many decisions a second are taken: calls of the policy, with what it is told in them, on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ...audits.auditor import audit
+from ...core.workers import each
+from ...heuristics.bags.rescue import Certificate, certify
+from ...instances.bags.scenarios import find_scenario
+from ...instances.bags.timeline import Timeline, TimelineEvent
+from ...instances.clouds import PAPERS, Cloud, find_cloud
+from ...replay.bags.engine import Replay
+from ...replay.bags.outcome import trace_of
+from ...replay.bags.plan import ReplayPlan, replay_plan
+from ...replay.bags.policies.on_time import OnTime
+from ...replay.bags.state import ReplayState
+from ..paper_tables import print_table
+from .on_time import BAGS, SCENARIOS, planned
+
+ADVERSARY = "adversary"
+_BLOCK = 25
+"""Days of a case: what is handed to a process at once."""
+_MOST_BLOWS = 5
+
+
+class _Timed(OnTime):
+    """The policy, and what its decisions take."""
+
+    decisions = 0
+    seconds = 0.0
+
+    def _answer(self, replay: ReplayState) -> None:
+        begin = time.perf_counter()
+        super()._answer(replay)
+        self.seconds += time.perf_counter() - begin
+        self.decisions += 1
+
+
+@dataclass
+class Case:
+    """A plan, and days that it meets."""
+
+    bag: str
+    method: str
+    scenario: str
+    seed: int
+    first: int
+    days: int
+
+
+@dataclass
+class Tally:
+    """What has become of days."""
+
+    days: int = 0
+    covered: int = 0
+    late_covered: int = 0
+    late_others: int = 0
+    faulted: int = 0
+    decisions: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: Tally) -> None:
+        """Count others, too."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+
+
+def judged(plan: ReplayPlan, day: Timeline, cloud: Cloud, law: object) -> tuple[Tally, list[int]]:
+    """Replay a day, and have it audited; also the seconds at which the rescue would have had to begin."""
+    policy = _Timed()
+    replay = Replay(plan, policy, day, cloud, record=True, law=law)
+    covered: bool | None = None
+    latest_s = set()
+    while replay.step():
+        if covered is None:
+            covered = policy.covered
+        if replay.state.unfinished:
+            latest_s.add(policy.plan.latest_s)
+    outcome = replay.outcome()
+    correct = audit(trace_of(replay.state, replay.day, cloud, outcome, 0)).correct
+    late = not outcome.meets_deadline
+    found = Tally(
+        1, bool(covered), late and bool(covered), late and not covered, not correct, policy.decisions, policy.seconds
+    )
+    return found, sorted(latest_s)
+
+
+def adverse_days(plan: ReplayPlan, certificates: Sequence[Certificate], rng: np.random.Generator) -> Iterator[Tally]:
+    """Replay a day again and again; each time, something more goes down when that is worst, or is back."""
+    instance = plan.schedule.instance
+    names = [vm_type.name for vm_type in instance.vm_types if "spot" in vm_type.offers]
+    events: list[TimelineEvent] = []
+    out: set[str] = set()
+    for number in range(int(rng.integers(1, _MOST_BLOWS + 1))):
+        found, latest_s = judged(plan, Timeline(tuple(events)), PAPERS, None)
+        yield found
+        last_s = events[-1].time_s if events else -1
+        moments = [second for second in latest_s if last_s < second - 1 and second < instance.deadline_s]
+        named = [found for found in certificates if found.worst_at_s is not None] if not number else []
+        if named and rng.random() < 1 / 2:
+            worst = named[int(rng.integers(len(named)))]
+            at_s, down = int(worst.worst_at_s or 0), sorted(worst.worst_types)
+        elif moments:
+            at_s = int(rng.choice(moments))
+            down = [name for name in names if name not in out and rng.random() < 2 / 3]
+        else:
+            return
+        at_s = max(at_s + int(rng.integers(-1, 2)), 0)
+        back = [name for name in sorted(out) if rng.random() < 1 / 2]
+        events += [TimelineEvent(at_s, name, "resume") for name in back]
+        events += [TimelineEvent(at_s, name, "hibernate") for name in down]
+        out = (out - set(back)) | set(down)
+    yield judged(plan, Timeline(tuple(events)), PAPERS, None)[0]
+
+
+def tally(case: Case) -> Tally:
+    """Replay the days of a case."""
+    schedule, total = planned(case.bag, case.method), Tally()
+    plan = replay_plan(schedule)
+    if case.scenario == ADVERSARY:
+        certificates = [certify(schedule, "one-type"), certify(schedule, "blackout")]
+        number = 0
+        while total.days < case.days:
+            rng = np.random.default_rng([case.seed, case.first, number])
+            number += 1
+            for found in adverse_days(plan, certificates, rng):
+                total.add(found)
+        return total
+    drawn = find_scenario(case.scenario)
+    cloud, law = find_cloud(getattr(drawn, "cloud", None) or PAPERS.name), getattr(drawn, "law", None)
+    for day in range(case.first, case.first + case.days):
+        total.add(judged(plan, drawn.day(schedule.instance, case.seed, day), cloud, law)[0])
+    return total
+
+
+def cases(arguments: argparse.Namespace) -> Iterator[Case]:
+    """What is replayed."""
+    for bag in arguments.bags.split(","):
+        for method in arguments.methods.split(","):
+            for scenario in arguments.scenarios.split(","):
+                for first in range(0, arguments.days, _BLOCK):
+                    days = min(_BLOCK, arguments.days - first)
+                    yield Case(bag, method, scenario, arguments.seed, first, days)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--days", type=int, default=50, help="of each bag, method and scenario")
+    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--bags", default=BAGS)
+    parser.add_argument("--methods", default="auto,greedy,ils")
+    parser.add_argument("--scenarios", default=f"{SCENARIOS},{ADVERSARY}")
+    parser.add_argument("--workers", type=int, default=1)
+    arguments = parser.parse_args(given)
+    asked = list(cases(arguments))
+    by_row: dict[tuple[str, str], Tally] = {}
+    total = Tally()
+    for case, found in zip(asked, each(tally, asked, arguments.workers), strict=True):
+        kind = case.scenario if case.scenario == ADVERSARY else case.scenario.partition("/")[0]
+        by_row.setdefault((case.bag, kind), Tally()).add(found)
+        total.add(found)
+    rows = [
+        (
+            *key,
+            f"{row.days:,}",
+            f"{row.covered:,}",
+            f"{row.late_covered:,}",
+            f"{row.late_others:,}",
+            f"{row.faulted:,}",
+            f"{row.decisions / row.days:,.0f}",
+            f"{row.decisions / row.seconds:,.0f}" if row.seconds else "",
+        )
+        for key, row in [*by_row.items(), (("all", ""), total)]
+    ]
+    headings = (
+        "bag",
+        "days of",
+        "days",
+        "with a rescue at 0 s",
+        "late of these",
+        "late of others",
+        "faulted by the auditor",
+        "decisions a day",
+        "decisions a second",
+    )
+    print_table("days of on-time", headings, rows, words=2)
+
+
+if __name__ == "__main__":
+    main()
