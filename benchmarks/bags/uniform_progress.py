@@ -30,6 +30,7 @@ from ...instances.entries import Checkpoints, Market, Offer, Task, VmType
 from ...instances.instance import Instance
 from ...replay.bags.outcome import DayOutcome
 from ...replay.bags.policies.hads import Hads
+from ...replay.bags.policies.on_time import OnTime
 from ...replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
 from ...replay.bags.policy import Policy
 from ...replay.bags.runs import replay_day
@@ -191,7 +192,7 @@ def recorded_traces(path: Path, one_means: str, ticks: int, runs: int) -> Traces
     return Traces(path.stem, tuple(whole[start : start + ticks] for start in starts))
 
 
-POLICIES = (UniformProgress, GreedySpot, Hads)
+POLICIES = (UniformProgress, GreedySpot, Hads, OnTime)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,11 @@ from .tiny_instances import tiny_instance
 _NEVER = 10**12
 
 
-def random_plan(seed: int) -> Schedule:
-    """Return a plan of 1 to 5 tasks on random VMs, and a deadline that leaves time for a rescue, or nearly."""
+def random_plan(seed: int, **fields: object) -> Schedule:
+    """Return a plan of 1 to 5 tasks on random VMs, and a deadline that leaves time for a rescue, or nearly.
+
+    Fields of the instance may be given.
+    """
     rng = random.Random(f"plan {seed}")
     while True:
         tiny = tiny_instance(rng.randrange(10**9), burstable=rng.random() < 0.2, memory=rng.random() < 0.4)
@@ -40,7 +43,7 @@ def random_plan(seed: int) -> Schedule:
             if "spot" not in vm_type["offers"] and len(document["vm_types"]) == 1:
                 vm_type["offers"]["spot"] = {"price_usd_per_hour": 0.3, "limit": 2}
         try:
-            instance = Instance.from_document(document, "random plan")
+            instance = Instance.from_document(document | fields, "random plan")
         except InputError:  # a market without an offer
             continue
         queues = _random_queues(rng, instance)
@@ -50,7 +53,7 @@ def random_plan(seed: int) -> Schedule:
         if all(offer.market != "spot" for offer in _offers(schedule)):
             continue
         deadline_s = schedule.makespan_s + rng.choice([0, 1, 2, 3, 4, 5, 6, 8, 10, 15])
-        return _with_deadline(schedule, deadline_s)
+        return with_deadline(schedule, deadline_s)
 
 
 def carried_on(plan: Schedule, state: State, remaining: Instance | None = None) -> Schedule:
@@ -101,7 +104,7 @@ def random_rest(seed: int) -> Schedule:
     return carried_on(plan, state, rest.replace(machines=machines))
 
 
-def _with_deadline(schedule: Schedule, deadline_s: int) -> Schedule:
+def with_deadline(schedule: Schedule, deadline_s: int) -> Schedule:
     instance = schedule.instance.replace(deadline_s=deadline_s, d_spot_s=deadline_s)
     places = schedule.task_vm, schedule.task_core, schedule.task_start_s, schedule.task_baseline
     return Schedule(instance, schedule.vm_offer, *places)

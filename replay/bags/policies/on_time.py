@@ -110,6 +110,7 @@ class OnTime(Policy):
         self.name = self.name_with_options()
         self.plan = Plan()
         self.covered = False
+        self._first_slack_s: int | None = None
         self._table: Table | None = None
         self._scene: Scene | None = None
         self._followed: Plan | None = None
@@ -196,7 +197,7 @@ class OnTime(Policy):
         if self.balances:
             self._balance(replay)
         if self.relieves and self.covered:
-            self._relieve(replay)
+            again_s.append(self._relieve(replay))
         if scene.any_lost:
             self._fill(replay)
             if self.starts_early:
@@ -252,6 +253,8 @@ class OnTime(Policy):
         """Take a rescue of all that is left, if it is the first or may begin later."""
         if not self.covered or found.due_s > self.plan.latest_s:
             self.plan, self.covered = found.plan(self._known(replay)), True
+        if self._first_slack_s is None and self._look().ordered:
+            self._first_slack_s = self.plan.latest_s - replay.now_s
 
     def _partial(self, replay: ReplayState, scene: Scene) -> Packing:
         """Rescue of what is lost and of any one type, or else of what is lost: there is none for all."""
@@ -347,10 +350,17 @@ class OnTime(Policy):
             replay.migrate(entry.task, entry.vm, target, late=late)
         else:
             if entry.vm.run_of(entry.task) is not None:
-                replay.preempt(entry.task, entry.vm)
+                saves = self._known(replay).saves_at_once and not entry.vm.spot
+                replay.preempt(entry.task, entry.vm, checkpoint=saves)
+                if saves:
+                    entry = self._task_there(replay, entry.vm, entry.task, replay.saved.get(entry.task, 0.0))
             replay.steal(entry.task, entry.vm, target)
         self._look().moved(entry, target)
         self._followed = None
+
+    def _task_there(self, replay: ReplayState, vm: Vm, task: int, saved: float) -> Task:
+        """What a rescue would have to do with a task of an on-demand VM that leaves it."""
+        return Task(task, vm, WAITS, saved, self._known(replay).row(replay, task, saved))
 
     # ---------------------------------------------------------------- what is cheap
 
@@ -391,6 +401,8 @@ class OnTime(Policy):
         """
         table, now_s = self._known(replay), replay.now_s
         until_s = latest_s if self.covered else replay.instance.deadline_s
+        if table.saves_at_once and now_s + replay.start_overhead_s < until_s:
+            until_s = replay.instance.deadline_s  # what runs is saved, and puts the rescue off
         interrupted, back = self._rates(replay)
         task, saved, work = entry.task, entry.saved, replay.work
         memory_kb = entry.row.memory_kb
@@ -483,30 +495,45 @@ class OnTime(Policy):
             if not vm.n_left:
                 break
 
-    def _relieve(self, replay: ReplayState) -> None:
-        """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued."""
+    def _relieve(self, replay: ReplayState) -> int:
+        """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued.
+
+        What runs, too, if checkpoints take no time; return when that may be.
+        """
         last: Packing | None = None
+        again_s = replay.instance.deadline_s
         there = [vm for vm in replay.vms if not vm.spot and vm.memory_kb is None and vm.alive]
         for vm in sorted(there, key=lambda vm: (-vm.offer.price_usd_per_s / vm.offer.vcpus, vm.index)):
             while vm.n_left:
                 found = self._relieve_one(replay, vm, self.plan.latest_s if last is None else last.due_s)
-                if found is None:
+                if isinstance(found, int):
+                    again_s = min(again_s, found)
                     break
                 last = found
         if last is not None:
             self.plan = last.plan(self._known(replay))
+        return again_s
 
-    def _relieve_one(self, replay: ReplayState, vm: Vm, latest_s: int) -> Packing | None:
-        """Move the last task of an on-demand VM to a spot VM, if that is cheaper; return the rescue from then on."""
-        table = self._known(replay)
-        run = _last_run(replay, vm)
+    def _relieve_one(self, replay: ReplayState, vm: Vm, latest_s: int) -> Packing | int:
+        """Move the last task of an on-demand VM to a spot VM, if that is cheaper.
+
+        Return the rescue from then on; or when to ask again, if nothing is moved.
+        """
+        table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
+        run = _last_run(replay, vm, table.saves_at_once)
         if run is None:
-            return None
-        saved = replay.saved.get(run.task, 0.0)
-        entry = Task(run.task, vm, WAITS, saved, table.row(replay, run.task, saved))
+            return deadline_s
+        saved, left_s = replay.saved.get(run.task, 0.0), run.end_s - run.start_s
+        done_s = vm.uptime_s(now_s) - run.start_s if vm.run_of(run.task) is not None else 0
+        if done_s > 0:
+            saved += (1 - saved) * done_s / left_s
+            left_s -= done_s
+            if (paid_s := _paid_until_s(replay, vm)) > now_s:
+                return paid_s
+        entry = self._task_there(replay, vm, run.task, saved)
         usd, target = self._best_spot(replay, entry, latest_s, with_others=True)
-        if target is None or usd >= (run.end_s - run.start_s) * replay.price_usd_per_s(vm.offer) / vm.offer.vcpus:
-            return None
+        if target is None or usd >= left_s * replay.price_usd_per_s(vm.offer) / vm.offer.vcpus:
+            return deadline_s
         scene = self._look()
         places = [
             place_without(replay, place, vm, run.task) if place.number == vm.index else place for place in scene.places
@@ -514,19 +541,40 @@ class OnTime(Policy):
         tasks = scene.ordered.copy()
         insort(tasks, entry, key=longest_first)
         found = pack(replay, table, tasks, places)
-        if found.left_out or found.latest_s < replay.now_s + _ROOM * (replay.instance.deadline_s - replay.now_s):
-            return None
+        if found.left_out:
+            return deadline_s
+        if not table.saves_at_once:
+            if found.latest_s < now_s + _ROOM * (deadline_s - now_s):
+                return deadline_s
+        elif (from_s := self._spare_from_s(replay, found.latest_s - now_s)) > now_s:
+            return from_s
         self._move(replay, entry, self._start(replay, target) if isinstance(target, RentalOffer) else target)
         return found
 
-    def _fill(self, replay: ReplayState) -> None:
-        """Let free cores of on-demand VMs that run take what is lost, if the rest can still be rescued."""
+    def _spare_from_s(self, replay: ReplayState, slack_s: int) -> int:
+        """From when on a rescue that can wait for so long leaves enough for a task to go to spot, and be lost there.
+
+        That is when it can wait for as large a part of what it could at first as there is of the time, and for two
+        starts of a VM besides (Uniform Progress). While the task goes on where it is, it can always wait for as long.
+        """
+        deadline_s = replay.instance.deadline_s
+        if self._first_slack_s is None:  # all is on demand so far
+            self._first_slack_s = slack_s
+        first_s = max(self._first_slack_s, 1)
+        over_s = slack_s - 2 * replay.start_overhead_s * (1 - first_s / deadline_s)
+        return deadline_s if over_s <= 0 else max(math.ceil(deadline_s * (1 - over_s / first_s)), replay.now_s)
+
+    def _fill(self, replay: ReplayState, idle: bool = False) -> None:
+        """Let free cores of on-demand VMs that run take what is lost, if the rest can still be rescued.
+
+        Those of VMs that have nothing else to do only if that is asked for.
+        """
         for vm in replay.vms:
             if (
                 not takes_rescues(vm)
                 or vm.state != RUNNING
                 or vm.burstable is not None
-                or vm.n_left == 0
+                or (vm.n_left == 0 and not idle)
                 or vm.disordered
             ):
                 continue
@@ -574,6 +622,8 @@ class OnTime(Policy):
         in_turn = [entry for entry in scene.by_task.values() if entry.kind == LOST]
         if not in_turn or not self.covered:
             return deadline_s
+        if table.saves_at_once:
+            return self._keep_pace(replay)
         out = len({entry.vm.offer.vm_type.name for entry in in_turn})
         _, back = self._rates(replay)
         left_s = max(self.plan.latest_s - now_s, 0)
@@ -597,6 +647,23 @@ class OnTime(Policy):
         if prices_usd[0] is not None:
             self._start_early(replay, lost)
         return deadline_s
+
+    def _keep_pace(self, replay: ReplayState) -> int:
+        """Do on demand what is lost once it falls behind, where checkpoints take no time; return when that will be.
+
+        That is when the rescue can wait for a smaller part of what it could at first than there is of the time (Uniform
+        Progress); but not before an outage has lasted as long as the start of a VM, in which nothing is done either.
+        """
+        table, first_s = self._known(replay), self._first_slack_s or 0
+        behind_s = math.ceil((self.plan.latest_s - first_s) / (1 - first_s / replay.instance.deadline_s))
+        behind_s = max(behind_s, max(self._out.values(), default=0) + replay.start_overhead_s)
+        if behind_s > replay.now_s:
+            return behind_s
+        self._fill(replay, idle=True)
+        lost = self._look().lost()
+        if lost and prices_from(replay, table, lost, [replay.now_s])[0] is not None:
+            self._start_early(replay, lost)
+        return replay.instance.deadline_s
 
     def _start_early(self, replay: ReplayState, lost: list[Task]) -> None:
         """Start new VMs for what is lost, if the rest can still be rescued."""
@@ -636,10 +703,8 @@ class OnTime(Policy):
                 self._end(replay, vm)
             if not idle or not vm.idle:
                 continue
-            paid_s = (
-                vm.session_s + replay.billing.billed_s(replay.now_s - vm.session_s) if vm.session_s is not None else 0
-            )
-            if replay.billing.block_s > 1 and paid_s > replay.now_s:
+            paid_s = _paid_until_s(replay, vm)
+            if paid_s > replay.now_s:
                 again_s = min(again_s, paid_s)
                 continue
             if vm.spot or self._can_go(replay, vm):
@@ -684,15 +749,22 @@ def _kept_for_nothing(replay: ReplayState, vm: Vm) -> bool:
     return not (billing.hibernated_usd_per_gb_hour if vm.hibernated else billing.stopped_usd_per_gb_hour)
 
 
-def _last_run(replay: ReplayState, vm: Vm) -> Run | None:
-    """What a VM ends last of what waits or has just started; of a burstable one what starts last.
+def _paid_until_s(replay: ReplayState, vm: Vm) -> int:
+    """Until when a VM is paid for, if that is by blocks."""
+    if replay.billing.block_s == 1 or vm.session_s is None:
+        return 0
+    return vm.session_s + replay.billing.billed_s(replay.now_s - vm.session_s)
+
+
+def _last_run(replay: ReplayState, vm: Vm, running: bool = False) -> Run | None:
+    """What a VM ends last of what waits or has just started, or also of what runs; of a burstable one what starts last.
 
     So nothing moves up there: it might be at full speed, before there are credits for it.
     """
     uptime_s, last = vm.uptime_s(replay.now_s), None
     for core, queue in enumerate(vm.waiting):
         run = queue[-1] if queue else vm.running[core]
-        if run is not None and (queue or run.start_s >= uptime_s):
+        if run is not None and (queue or running or run.start_s >= uptime_s):
             at_s = run.end_s if vm.burstable is None else run.start_s
             if last is None or at_s > last[0]:
                 last = at_s, run

@@ -76,6 +76,7 @@ class Table:
         self.spot = [offer for offer in spot if not offer.burstable]
         self.binds_spot = {offer.index: not replay.instance.memory_never_binds[offer.type_index] for offer in spot}
         self.interval_s = replay.instance.checkpoint_interval_s.tolist() if work.takes_checkpoints else None
+        self.saves_at_once = work.takes_checkpoints and not replay.instance.dump_s.any()
 
     @staticmethod
     def _dear(replay: ReplayState, offer: RentalOffer) -> tuple[float, int]:

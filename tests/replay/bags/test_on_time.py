@@ -8,23 +8,30 @@ import numpy as np
 import pytest
 
 from spotbag.audits.auditor import audit
+from spotbag.benchmarks.bags.uniform_progress import Job, drawn_trace, replayed
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS, Cloud, find_cloud
 from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import Checkpoints
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies.on_time import OnTime
+from spotbag.replay.bags.policies.uniform_progress import UniformProgress
+from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.state import ReplayState
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 
 from ...helpers.random_days import random_cloud, random_cloud_day, random_day
-from ...helpers.rescues import random_plan
+from ...helpers.rescues import random_plan, with_deadline
 from ...helpers.soaks import soak
 from ...helpers.tiny_days import bag, vm_type
+
+SAVES_AT_ONCE = {"checkpoint": {"overhead_fraction": 0.1, "dump_base_s": 0}}
+"""All is saved at any moment: tasks leave on-demand VMs as they run."""
 
 RETURNS = {"type_interruptions_per_deadline": 1.0, "type_resumes_per_deadline": 30.0}
 """VMs are back soon, for all that is known: what is lost waits."""
@@ -101,7 +108,9 @@ def demand_on_time(
 
 def random_replay(seed: int) -> bool:
     rng = np.random.default_rng([21, seed])
-    schedule = random_plan(seed)
+    schedule = random_plan(seed, **(SAVES_AT_ONCE if seed % 5 == 0 else {}))
+    if seed % 10 == 0:
+        schedule = with_deadline(schedule, (1 + seed % 4) * schedule.makespan_s + seed % 7)
     left_out = rng.choice(sorted(OnTime.rules), int(rng.integers(3))) if seed % 3 == 0 else []
     policy = OnTime(**{option: False for rule in left_out for option in OnTime.rules[rule].options})
     if seed % 2:
@@ -137,6 +146,50 @@ def test_library_days_are_on_time(how_many: int) -> None:
         for method in ("greedy", "ils"):
             for scenario in ("hads/sc2", "hads/sc4", "hads/sc5", "vms/shocks", "vms/stormy"):
                 library_day(name, method, scenario, range(how_many), 77)
+
+
+def test_a_rescue_that_cannot_wait_at_first_divides_by_nothing() -> None:
+    schedule = random_plan(3957, **SAVES_AT_ONCE)
+    day = random_day(schedule.instance, np.random.default_rng([22, 3957]))
+    for times in (1, 2):
+        demand_on_time(replay_plan(with_deadline(schedule, times * schedule.makespan_s + 2)), day)
+
+
+@pytest.mark.parametrize(("deadline_h", "changeover_h"), [(52, 0.05), (52, 0.2), (70, 0.05), (70, 0.2)])
+def test_a_job_that_is_saved_at_once_is_no_dearer_than_by_uniform_progress(
+    deadline_h: int, changeover_h: float
+) -> None:
+    job = Job(48 * 3600, deadline_h * 3600, round(changeover_h * 3600))
+    usd: dict[type[Policy], float] = {UniformProgress: 0.0, OnTime: 0.0}
+    for availability in (0.3, 0.5, 0.9):
+        for seed in range(5):
+            trace = drawn_trace(availability, job.ticks, 50 + seed)
+            for kind in usd:
+                outcome = replayed(job, trace, kind())
+                assert outcome.meets_deadline
+                usd[kind] += outcome.cost_usd
+    assert usd[OnTime] <= 1.02 * usd[UniformProgress]
+
+
+def test_a_task_that_is_saved_at_once_leaves_its_on_demand_vm_when_spot_vms_are_back() -> None:
+    # The rescue can wait for 200 - 4 - 100 = 96 s at first. The VM is lost at 10 s; from 20 s on the rescue, until
+    # 106 s, can wait for a smaller part of that than there is of the time. At 60 s, 54 s are left, and it could wait
+    # for 82 s more. The on-demand VM is billed for 40 s, at least 60, the second spot VM for 58, at least 60.
+    types = [vm_type("one", spot=2, on_demand=2)]
+    instance = bag({"a": {"one": 100}}, types, deadline_s=200, d_spot_s=200, migration_overhead_s=4)
+    instance = instance.replace(checkpoint=Checkpoints(overhead_fraction=0.1, dump_base_s=0))
+    plan = Schedule(instance, [0], [0], [0], [0], [False])  # type: ignore[arg-type]
+    day = Timeline((TimelineEvent(10, "one", "terminate"), TimelineEvent(60, "one", "resume")))
+    cloud = find_cloud("aws-terminate")
+    found = []
+    for policy in (OnTime(), OnTime(relieves=False)):
+        run = Replay(replay_plan(plan), policy, day, cloud, record=True)
+        outcome = run.run()
+        assert audit(trace_of(run.state, run.day, cloud, outcome, 0)).correct
+        launched = [event["t"] for event in run.state.records or () if event["event"] == "launch"]
+        found.append((launched, outcome.makespan_s, outcome.cost_usd))
+    assert found[0] == ([0, 20, 60], 118, pytest.approx(60 * 0.003 + 60 * 0.001))
+    assert found[1] == ([0, 20], 114, pytest.approx(94 * 0.003))
 
 
 def test_a_rescue_begins_no_earlier_than_it_must() -> None:
