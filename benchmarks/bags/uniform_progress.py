@@ -3,7 +3,7 @@
 48 h of work, to be done within 52 or 70 h, on one VM with a spot and an on-demand offer; each change of VM takes 0.05
 or 0.2 h. Spot VMs come and go as in traces that are drawn for several availabilities, and all policies meet the same
 ones. The optimum knows the trace beforehand: a dynamic programme over ticks, minutes of work and what is left of a
-changeover. ``--runs 30`` is the number of traces for each availability.
+changeover. ``--runs 100`` is the number of traces for each availability.
 
 ``--traces FOLDER`` takes recorded traces of availability instead (JSON with ``gap_seconds`` and ``data``, as at
 github.com/skypilot-org/spot-traces; ``--one-means`` says what a 1 is): each in ``--runs`` windows, evenly spaced.
@@ -221,7 +221,7 @@ def rows(job: Job, traces: Sequence[Traces]) -> Iterator[list[str]]:
 def main() -> None:
     """Print a table for each deadline and changeover delay."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--traces", type=Path, metavar="FOLDER")
     parser.add_argument("--one-means", choices=("available", "preempted"), default="preempted")
     asked = parser.parse_args()

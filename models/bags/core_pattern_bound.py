@@ -507,6 +507,11 @@ class CorePatternProgramme:
         prices = np.floor(np.minimum(duals[:n_classes] * scale, _MOST_PRICE)).astype(np.int64)
         of_cores = duals[n_classes : n_classes + n_cores] * scale
         of_market = np.ceil(duals[n_classes + n_cores :][: len(self.caps)] * scale).astype(np.int64)
+        # Makespans that are too late for any plan of interest need no better value.
+        low = np.flatnonzero(self.values < self.ceiling)
+        last_s = max(self.first + int(low[-1]) if len(low) else 0, end_s)
+        if any((pool.able & (pool.seconds > end_s) & (pool.seconds <= last_s)).any() for pool in self.burstable):
+            last_s = end_s  # what is too long for burstable VMs by then would cost as little as later
         lost_a_second = []
         of_start = 0
         for pool in self.burstable:
@@ -515,16 +520,15 @@ class CorePatternProgramme:
             lost_a_second.append(math.ceil(max(float(worth_a_second) - pool.price, 0.0) * scale) + 1)
             of_start += math.ceil(rows[1] * pool.at_start_s * scale) + 1
             costs = np.floor((rows[0] + rows[1] + rows[2:] @ pool.weights) * pool.work_s * scale) - 1
-            prices = np.where(pool.able, np.minimum(prices, np.maximum(costs, 0).astype(np.int64)), prices)
+            able = pool.able & (pool.seconds <= last_s)
+            prices = np.where(able, np.minimum(prices, np.maximum(costs, 0).astype(np.int64)), prices)
         total = -of_start + sum(
             price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True)
         )
         total -= sum(price * cap for price, (_, cap) in zip(of_market.tolist(), self.caps, strict=True))
         if abs(total) > _LARGEST:
             return 0, False
-        # Makespans that are too late for any plan of interest need no better value.
-        low = np.flatnonzero(self.values < self.ceiling)
-        n_values = max(int(low[-1]) if len(low) else 0, end_s - self.first) + 1
+        n_values = last_s - self.first + 1
         moments = np.arange(self.first, self.first + n_values)
         values = total + self.of_time[:n_values]
         size, added = float(abs(total)), False
