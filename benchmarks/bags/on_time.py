@@ -2,10 +2,12 @@
 
 Prints the mean regret of policies over the clairvoyant bound, in percent of the mean bound, with 95 % intervals of
 paired days, and how many days are late; then the regret of `on-time` beside that of the better published policy of each
-cell, and, by who planned, what part of it that is. ``--runs 200``, ``--seed 2``, ``--methods
-auto,greedy,ils``, ``--scenarios`` and ``--bags`` choose others. Days on which VMs are interrupted one by one are those
-of a cloud that terminates them; as if it billed the first hour of VMs that it takes within it, too: else the bound is
-that of one who knows them, has all work done on them, and pays almost nothing. ``--free-first-hour`` has it as it is.
+cell, and, by who planned, what part of it that is. With ``--summary``, only the latter. ``--runs 200``, ``--seed 2``,
+``--methods auto,greedy,ils``, ``--scenarios`` and ``--bags`` choose others.
+
+Days on which VMs are interrupted one by one are those of a cloud that terminates them; as if it billed the first hour
+of VMs that it takes within it, too: else the bound is that of one who knows them, has all work done on them, and pays
+almost nothing. ``--free-first-hour`` has it as it is.
 
 ``--ablation`` prints the mean regret of `on-time` with each of its ingredients left out, by scenario.
 """
@@ -105,12 +107,13 @@ def print_comparison(arguments: argparse.Namespace) -> None:
     """Print the table of all policies, and how `on-time` does against the published ones."""
     replayed = list(cells(arguments, _POLICIES))
     found = list(each(regrets, replayed, arguments.workers))
-    rows = [
-        (cell.bag, cell.method, cell.scenario, *map(str, row), " ".join(str(entry.late) for entry in row))
-        for cell, row in zip(replayed, found, strict=True)
-    ]
-    headings = ("bag", "plan by", "days", *(f"{policy} %" for policy in _POLICIES), "late")
-    print_table("regret over the clairvoyant bound", headings, rows, words=3)
+    if not arguments.summary:
+        rows = [
+            (cell.bag, cell.method, cell.scenario, *map(str, row), " ".join(str(entry.late) for entry in row))
+            for cell, row in zip(replayed, found, strict=True)
+        ]
+        headings = ("bag", "plan by", "days", *(f"{policy} %" for policy in _POLICIES), "late")
+        print_table("regret over the clairvoyant bound", headings, rows, words=3)
     regret_of: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}
     for cell, row in zip(replayed, found, strict=True):
         published = [entry.percent for entry in row[: len(_PUBLISHED)] if entry.percent is not None]
@@ -172,6 +175,7 @@ def main() -> None:
     parser.add_argument("--methods", default="auto,greedy,ils")
     parser.add_argument("--scenarios", default=SCENARIOS)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--summary", action="store_true")
     parser.add_argument("--free-first-hour", action="store_true")
     parser.add_argument("--ablation", action="store_true")
     arguments = parser.parse_args()
