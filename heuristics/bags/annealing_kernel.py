@@ -21,7 +21,7 @@ _SCANNED = 48
 _DEALT = 64
 """Most tasks of two VMs that are dealt anew at once."""
 _DEAL_HEAT = 0.1
-"""Temperature of deals, of that of moves: hot, they lead to where all is balanced, and not to where it is cheap."""
+"""Temperature of deals, as a part of that of moves: hot, they lead to where all is balanced, not where it is cheap."""
 
 
 class Objective(NamedTuple):
@@ -144,10 +144,7 @@ def anneal(
     state = random_state[0]
     temperature = cooling.hot
     factor = (cooling.cold / cooling.hot) ** (1.0 / max(cooling.moves, 1))
-    longest = 0
-    for vm in range(n_vms):
-        if vm_end[vm] > vm_end[longest]:
-            longest = vm
+    longest = int(np.argmax(vm_end))
     dealt = np.empty((4, _DEALT if cooling.deals else 0), np.int64)
     until_deal = cooling.deals
     for _ in range(cooling.moves):
@@ -157,19 +154,19 @@ def anneal(
             if until_deal == 0:
                 until_deal = cooling.deals
                 state = (state * 48271) % 2147483647
-                vm = longest if state & 1 else state % n_vms
+                vm = longest
+                if state & 1:
+                    state = (state * 48271) % 2147483647
+                    vm = state % n_vms
                 state = (state * 48271) % 2147483647
                 other = state % n_vms
                 if vm == other:
                     continue
                 colder = _DEAL_HEAT * temperature
-                state, change = _deal(cores, objective, balance, plan, vm, other, colder, state, dealt)
-                if change != 0.0:
+                state, changed, change = _deal(cores, objective, balance, plan, vm, other, colder, state, dealt)
+                if changed:
                     value += change
-                    longest = 0
-                    for vm in range(n_vms):
-                        if vm_end[vm] > vm_end[longest]:
-                            longest = vm
+                    longest = int(np.argmax(vm_end))
                     if snapshot.wanted and value < best - 1e-12:
                         best = value
                         for core in range(n_cores):
@@ -323,18 +320,33 @@ def _deal(
     temperature: float,
     state: int,
     dealt: IntArray,
-) -> tuple[int, float]:
+) -> tuple[int, bool, float]:
     """Deal the tasks of two VMs anew, if that is accepted: one of them gets what ends by a random moment there.
 
     A VM ends with its most loaded core: to end earlier, all of its cores must be relieved, and what a move of one
     task brings is nothing. The longest tasks choose first; each goes to the least loaded core.
 
+    Parameters
+    ----------
+    cores, objective, balance, plan
+        See `anneal`.
+    va, vb : int
+        The VMs; the first gets what ends by the moment. They have at most `_DEALT` tasks and cores.
+    temperature : float
+        By which what is worse is accepted.
+    state : int
+        State of the random numbers.
+    dealt : array of int, shape (4, _DEALT)
+        Room to work in.
+
     Returns
     -------
     state : int
         State of the random numbers.
+    changed : bool
+        Whether the tasks have been dealt anew.
     change : float
-        Of the objective; 0 if nothing was dealt.
+        Of the objective.
     """
     durations, core_offer, _, vm_first = cores
     vm_price, vm_free, vm_limit, time_weight, penalty = objective
@@ -345,7 +357,7 @@ def _deal(
     ka, kb = core_offer[first_a], core_offer[first_b]
     tasks, core_of, loads, counts = dealt[0], dealt[1], dealt[2], dealt[3]
     if n_cores > _DEALT:
-        return state, 0.0
+        return state, False, 0.0
     n = 0
     before = 0.0
     for c in range(n_cores):
@@ -358,7 +370,7 @@ def _deal(
             task = core_tasks[core, position]
             loads[c] -= durations[k, task]
             if n == _DEALT:
-                return state, 0.0
+                return state, False, 0.0
             at = n
             while at > 0 and durations[kb, tasks[at - 1]] < durations[kb, task]:
                 tasks[at] = tasks[at - 1]
@@ -366,7 +378,7 @@ def _deal(
             tasks[at] = task
             n += 1
     if n < 2:
-        return state, 0.0
+        return state, False, 0.0
     others = 0
     for vm in range(len(vm_end)):
         if vm not in (va, vb) and vm_end[vm] > others:
@@ -388,7 +400,7 @@ def _deal(
                 if counts[c] < capacity and (place < 0 or loads[c] < loads[place]):
                     place = c
         if place < 0:
-            return state, 0.0
+            return state, False, 0.0
         loads[place] += durations[ka if place < cores_a else kb, task]
         counts[place] += 1
         core_of[index] = place
@@ -409,7 +421,7 @@ def _deal(
     if gain > 0.0:
         state = (state * 48271) % 2147483647
         if gain > 40.0 * temperature or state / 2147483647.0 >= np.exp(-gain / temperature):
-            return state, 0.0
+            return state, False, 0.0
     for c in range(n_cores):
         core = first_a + c if c < cores_a else first_b + c - cores_a
         core_count[core] = 0
@@ -420,4 +432,4 @@ def _deal(
         core_tasks[core, core_count[core]] = tasks[index]
         core_count[core] += 1
     vm_end[va], vm_end[vb] = end_a, end_b
-    return state, change
+    return state, True, change

@@ -300,8 +300,9 @@ class _Coolings:
         while not stopped():
             now = time.perf_counter()
             left, total = until - now - between_s, until - begin
-            moves = min(int(moves_a_s * min(total / steps - between_s, left)), _MOST_MOVES)
-            if left < _SHORT_S or moves < 1:
+            part_s = max(total / steps - between_s, _SHORT_S)
+            moves = max(min(int(moves_a_s * min(part_s, left)), _MOST_MOVES), 1)
+            if left < _SHORT_S:
                 return
             share = max((now - begin) / total, after)
             # How fast the machine is will be known after the first step.

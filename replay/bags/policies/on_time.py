@@ -111,6 +111,7 @@ class OnTime(Policy):
         self.plan = Plan()
         self.covered = False
         self._first_slack_s: int | None = None
+        self._leaving: set[int] = set()
         self._table: Table | None = None
         self._scene: Scene | None = None
         self._followed: Plan | None = None
@@ -171,6 +172,11 @@ class OnTime(Policy):
             and any(run is None and not queue for run, queue in zip(vm.running, vm.waiting, strict=True))
         ):
             self._answer_once(replay)
+
+    def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
+        """Have a task leave that has written its checkpoint."""
+        self._answer(replay)
+        self._leaving.discard(task)
 
     def _back(self, replay: ReplayState, vm_type: str) -> None:
         since_s = self._out.pop(vm_type, None)
@@ -254,7 +260,7 @@ class OnTime(Policy):
         if not self.covered or found.due_s > self.plan.latest_s:
             self.plan, self.covered = found.plan(self._known(replay)), True
         if self._first_slack_s is None and self._look().ordered:
-            self._first_slack_s = self.plan.latest_s - replay.now_s
+            self._first_slack_s = _from_the_start(replay, self.plan.latest_s - replay.now_s)
 
     def _partial(self, replay: ReplayState, scene: Scene) -> Packing:
         """Rescue of what is lost and of any one type, or else of what is lost: there is none for all."""
@@ -350,13 +356,20 @@ class OnTime(Policy):
             replay.migrate(entry.task, entry.vm, target, late=late)
         else:
             if entry.vm.run_of(entry.task) is not None:
-                saves = self._known(replay).saves_at_once and not entry.vm.spot
+                saves = self._saves_at_once(replay, entry.vm, entry.task)
                 replay.preempt(entry.task, entry.vm, checkpoint=saves)
                 if saves:
                     entry = self._task_there(replay, entry.vm, entry.task, replay.saved.get(entry.task, 0.0))
             replay.steal(entry.task, entry.vm, target)
         self._look().moved(entry, target)
         self._followed = None
+
+    def _saves_at_once(self, replay: ReplayState, vm: Vm, task: int) -> bool:
+        """Whether a task that runs on an on-demand VM loses nothing if it leaves in this second."""
+        placed = vm.run_of(task)
+        if vm.spot or placed is None or not self._known(replay).saves_often(task):
+            return False
+        return replay.work.dump_s(task, vm.offer_index, placed[1].mode) == 0
 
     def _task_there(self, replay: ReplayState, vm: Vm, task: int, saved: float) -> Task:
         """What a rescue would have to do with a task of an on-demand VM that leaves it."""
@@ -386,11 +399,14 @@ class OnTime(Policy):
             again_s = self.plan.latest_s - math.floor(patience_s)
         for entry in scene.lost():
             if not (waits and entry.vm.halted):
-                _, target = self._best_spot(replay, entry, self.plan.latest_s)
-                if target is not None:
-                    vm = self._start(replay, target) if isinstance(target, RentalOffer) else target
-                    self._move(replay, entry, vm)
+                self._move_to_spot(replay, entry)
         return again_s
+
+    def _move_to_spot(self, replay: ReplayState, entry: Task) -> None:
+        """Move what is lost to the spot VM where it is cheapest, if there is one."""
+        _, target = self._best_spot(replay, entry, self.plan.latest_s)
+        if target is not None:
+            self._move(replay, entry, self._start(replay, target) if isinstance(target, RentalOffer) else target)
 
     def _best_spot(
         self, replay: ReplayState, entry: Task, latest_s: int, with_others: bool = False
@@ -401,7 +417,7 @@ class OnTime(Policy):
         """
         table, now_s = self._known(replay), replay.now_s
         until_s = latest_s if self.covered else replay.instance.deadline_s
-        if table.saves_at_once and now_s + replay.start_overhead_s < until_s:
+        if table.saves_often(entry.task) and now_s + replay.start_overhead_s + table.between_s(entry.task) < until_s:
             until_s = replay.instance.deadline_s  # what runs is saved, and puts the rescue off
         interrupted, back = self._rates(replay)
         task, saved, work = entry.task, entry.saved, replay.work
@@ -498,7 +514,7 @@ class OnTime(Policy):
     def _relieve(self, replay: ReplayState) -> int:
         """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued.
 
-        What runs, too, if checkpoints take no time; return when that may be.
+        What runs, too, if it saves often; return when that may be.
         """
         last: Packing | None = None
         again_s = replay.instance.deadline_s
@@ -520,35 +536,68 @@ class OnTime(Policy):
         Return the rescue from then on; or when to ask again, if nothing is moved.
         """
         table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
-        run = _last_run(replay, vm, table.saves_at_once)
+        run = _last_run(replay, vm, table)
         if run is None:
             return deadline_s
+        often, dump_s = table.saves_often(run.task), 0
         saved, left_s = replay.saved.get(run.task, 0.0), run.end_s - run.start_s
         done_s = vm.uptime_s(now_s) - run.start_s if vm.run_of(run.task) is not None else 0
         if done_s > 0:
             saved += (1 - saved) * done_s / left_s
             left_s -= done_s
-            if (paid_s := _paid_until_s(replay, vm)) > now_s:
-                return paid_s
+            dump_s = replay.work.dump_s(run.task, vm.offer_index, run.mode)
+            if (paid_s := _paid_until_s(replay, vm)) > now_s + dump_s:
+                return paid_s - dump_s
         entry = self._task_there(replay, vm, run.task, saved)
+        found = None
+        if table.interval_s is None:  # what does not end before the rescue must begin is done again
+            found = self._packed_without(replay, vm, entry)
+            latest_s = min(latest_s, found.latest_s)
         usd, target = self._best_spot(replay, entry, latest_s, with_others=True)
         if target is None or usd >= left_s * replay.price_usd_per_s(vm.offer) / vm.offer.vcpus:
             return deadline_s
+        found = found or self._packed_without(replay, vm, entry)
+        if found.left_out:
+            return deadline_s
+        if not often:
+            if found.latest_s < now_s + _ROOM * (deadline_s - now_s):
+                return deadline_s
+        elif run.task not in self._leaving:
+            from_s = self._spare_from_s(replay, found.latest_s - now_s - dump_s)
+            if from_s > now_s:
+                return from_s
+        if dump_s:
+            return self._prepare_to_leave(replay, vm, run.task, dump_s, left_s)
+        self._leaving.discard(run.task)
+        self._move(replay, entry, self._start(replay, target) if isinstance(target, RentalOffer) else target)
+        return found
+
+    def _packed_without(self, replay: ReplayState, vm: Vm, entry: Task) -> Packing:
+        """Look for a rescue of all that is left and of a task of an on-demand VM, which leaves it."""
         scene = self._look()
         places = [
-            place_without(replay, place, vm, run.task) if place.number == vm.index else place for place in scene.places
+            place_without(replay, place, vm, entry.task) if place.number == vm.index else place
+            for place in scene.places
         ]
         tasks = scene.ordered.copy()
         insort(tasks, entry, key=longest_first)
-        found = pack(replay, table, tasks, places)
-        if found.left_out:
+        return pack(replay, self._known(replay), tasks, places)
+
+    def _prepare_to_leave(self, replay: ReplayState, vm: Vm, task: int, dump_s: int, left_s: int) -> Packing | int:
+        """Have a task of an on-demand VM write a checkpoint, after which it leaves; `preempted` is asked then.
+
+        It is the only one there, and may go on there in time if there is no spot VM any more; the rescue of all others
+        does without that VM. Return that rescue; the deadline if it cannot be.
+        """
+        table, scene, deadline_s = self._known(replay), self._look(), replay.instance.deadline_s
+        others, ready_s = [place for place in scene.places if place.number != vm.index], replay.now_s + dump_s
+        found = pack(replay, table, scene.ordered, others)
+        if vm.n_left > 1 or found.left_out or found.latest_s <= ready_s or ready_s + left_s > deadline_s:
             return deadline_s
-        if not table.saves_at_once:
-            if found.latest_s < now_s + _ROOM * (deadline_s - now_s):
-                return deadline_s
-        elif (from_s := self._spare_from_s(replay, found.latest_s - now_s)) > now_s:
-            return from_s
-        self._move(replay, entry, self._start(replay, target) if isinstance(target, RentalOffer) else target)
+        replay.preempt(task, vm, checkpoint=True)
+        self._leaving.add(task)
+        scene.places = others
+        self._followed = None
         return found
 
     def _spare_from_s(self, replay: ReplayState, slack_s: int) -> int:
@@ -559,7 +608,7 @@ class OnTime(Policy):
         """
         deadline_s = replay.instance.deadline_s
         if self._first_slack_s is None:  # all is on demand so far
-            self._first_slack_s = slack_s
+            self._first_slack_s = _from_the_start(replay, slack_s)
         first_s = max(self._first_slack_s, 1)
         over_s = slack_s - 2 * replay.start_overhead_s * (1 - first_s / deadline_s)
         return deadline_s if over_s <= 0 else max(math.ceil(deadline_s * (1 - over_s / first_s)), replay.now_s)
@@ -622,8 +671,12 @@ class OnTime(Policy):
         in_turn = [entry for entry in scene.by_task.values() if entry.kind == LOST]
         if not in_turn or not self.covered:
             return deadline_s
-        if table.saves_at_once:
-            return self._keep_pace(replay)
+        again_s = deadline_s
+        if any(table.saves_often(entry.task) for entry in in_turn):
+            again_s = self._keep_pace(replay)
+            in_turn = [entry for entry in in_turn if not table.saves_often(entry.task)]
+            if not in_turn:
+                return again_s
         out = len({entry.vm.offer.vm_type.name for entry in in_turn})
         _, back = self._rates(replay)
         left_s = max(self.plan.latest_s - now_s, 0)
@@ -632,7 +685,7 @@ class OnTime(Policy):
             offer = entry.vm.offer
             duration_s = replay.duration_s(entry.task, offer, None, entry.saved)
             spot_usd += duration_s * replay.price_usd_per_s(offer) / offer.vcpus
-        lost = scene.lost()
+        lost = [entry for entry in scene.lost() if not table.saves_often(entry.task)]
         moments_s = [now_s + left_s * number // (_MOMENTS - 1) for number in range(_MOMENTS)]
         prices_usd = prices_from(replay, table, lost, moments_s)
         best_s, least = now_s, math.inf
@@ -643,24 +696,28 @@ class OnTime(Policy):
                 if usd < least:
                     best_s, least = at_s, usd
         if best_s > now_s:
-            return best_s
+            return min(best_s, again_s)
         if prices_usd[0] is not None:
             self._start_early(replay, lost)
-        return deadline_s
+        return again_s
 
     def _keep_pace(self, replay: ReplayState) -> int:
-        """Do on demand what is lost once it falls behind, where checkpoints take no time; return when that will be.
+        """Do on demand what is lost and saves often, once it falls behind; return when that will be.
 
         That is when the rescue can wait for a smaller part of what it could at first than there is of the time (Uniform
         Progress); but not before an outage has lasted as long as the start of a VM, in which nothing is done either.
         """
         table, first_s = self._known(replay), self._first_slack_s or 0
+        lost = [entry for entry in self._look().lost() if table.saves_often(entry.task)]
         behind_s = math.ceil((self.plan.latest_s - first_s) / (1 - first_s / replay.instance.deadline_s))
-        behind_s = max(behind_s, max(self._out.values(), default=0) + replay.start_overhead_s)
+        since_s = max([self._out.get(entry.vm.offer.vm_type.name, 0) for entry in lost], default=0)
+        behind_s = max(behind_s, since_s + replay.start_overhead_s)
         if behind_s > replay.now_s:
             return behind_s
+        for entry in lost:
+            self._move_to_spot(replay, entry)  # also what would wait for its own VM
         self._fill(replay, idle=True)
-        lost = self._look().lost()
+        lost = [entry for entry in self._look().lost() if table.saves_often(entry.task)]
         if lost and prices_from(replay, table, lost, [replay.now_s])[0] is not None:
             self._start_early(replay, lost)
         return replay.instance.deadline_s
@@ -683,7 +740,7 @@ class OnTime(Policy):
                     tuple([max([by_task[task].row.memory_kb for task in entries], default=0) for entries in new.cores]),
                 )
             )
-        rest = [entry for entry in scene.ordered if entry.kind != LOST]
+        rest = [entry for entry in scene.ordered if entry.task not in by_task]
         found = pack(replay, table, rest, [*scene.places, *added], [new.offer for new in wanted.new])
         if found.left_out or found.latest_s <= now_s:
             return
@@ -749,6 +806,12 @@ def _kept_for_nothing(replay: ReplayState, vm: Vm) -> bool:
     return not (billing.hibernated_usd_per_gb_hour if vm.hibernated else billing.stopped_usd_per_gb_hour)
 
 
+def _from_the_start(replay: ReplayState, slack_s: int) -> int:
+    """For how long a rescue could have waited at first, if it has been in step with the time until now."""
+    deadline_s = replay.instance.deadline_s
+    return slack_s * deadline_s // (deadline_s - replay.now_s)
+
+
 def _paid_until_s(replay: ReplayState, vm: Vm) -> int:
     """Until when a VM is paid for, if that is by blocks."""
     if replay.billing.block_s == 1 or vm.session_s is None:
@@ -756,15 +819,18 @@ def _paid_until_s(replay: ReplayState, vm: Vm) -> int:
     return vm.session_s + replay.billing.billed_s(replay.now_s - vm.session_s)
 
 
-def _last_run(replay: ReplayState, vm: Vm, running: bool = False) -> Run | None:
-    """What a VM ends last of what waits or has just started, or also of what runs; of a burstable one what starts last.
+def _last_run(replay: ReplayState, vm: Vm, table: Table) -> Run | None:
+    """What a VM ends last of what waits, has just started, or saves often; of a burstable one what starts last.
 
     So nothing moves up there: it might be at full speed, before there are credits for it.
     """
     uptime_s, last = vm.uptime_s(replay.now_s), None
     for core, queue in enumerate(vm.waiting):
         run = queue[-1] if queue else vm.running[core]
-        if run is not None and (queue or running or run.start_s >= uptime_s):
+        if run is None or core in vm.dumps:
+            continue
+        leaves = vm.burstable is None and table.saves_often(run.task)
+        if queue or run.start_s >= uptime_s or leaves:
             at_s = run.end_s if vm.burstable is None else run.start_s
             if last is None or at_s > last[0]:
                 last = at_s, run

@@ -19,6 +19,9 @@ from ..vm import Vm
 LOST, WAITS, RUNS = range(3)
 """What a task does that no on-demand VM will finish: it is where it cannot go on, it waits, it runs."""
 
+_OFTEN = 0.01
+"""Part of the time until the deadline within which a task writes a checkpoint that saves often."""
+
 Core: TypeAlias = tuple[int, int]
 """A VM by its number, and a core of it."""
 
@@ -76,7 +79,19 @@ class Table:
         self.spot = [offer for offer in spot if not offer.burstable]
         self.binds_spot = {offer.index: not replay.instance.memory_never_binds[offer.type_index] for offer in spot}
         self.interval_s = replay.instance.checkpoint_interval_s.tolist() if work.takes_checkpoints else None
-        self.saves_at_once = work.takes_checkpoints and not replay.instance.dump_s.any()
+        between_s = replay.instance.checkpoint_interval_s + replay.instance.dump_s
+        often = work.takes_checkpoints & (between_s <= _OFTEN * replay.instance.deadline_s)
+        self._between_s: list[float] = between_s.tolist()
+        self._often: list[bool] = np.broadcast_to(often, len(replay.instance.dump_s)).tolist()
+        self._group_of = work.group_of
+
+    def saves_often(self, task: int) -> bool:
+        """Whether hardly anything of a task is lost with its VM: what it does on spot VMs puts the rescue off."""
+        return self._often[self._group_of[task]]
+
+    def between_s(self, task: int) -> float:
+        """Seconds from one checkpoint of a task to the next."""
+        return self._between_s[self._group_of[task]]
 
     @staticmethod
     def _dear(replay: ReplayState, offer: RentalOffer) -> tuple[float, int]:
@@ -224,8 +239,11 @@ def _open_tasks(replay: ReplayState, table: Table, before: dict[int, Task]) -> d
 
 
 def takes_rescues(vm: Vm) -> bool:
-    """Whether a rescue may use a VM: on-demand, alive; no credits are spent on it that others count on."""
-    if vm.spot or not vm.alive:
+    """Whether a rescue may use a VM: on-demand, alive; no credits are spent on it that others count on.
+
+    While a task writes a checkpoint there to leave, nothing is known of what its core does next.
+    """
+    if vm.spot or not vm.alive or vm.dumps:
         return False
     if vm.burstable is None:
         return True

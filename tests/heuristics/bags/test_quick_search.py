@@ -15,9 +15,20 @@ from spotbag.heuristics.bags.start_kernel import place_where_cheapest
 
 def test_the_first_step_is_short_whatever_the_clock_says() -> None:
     """It was as long as the microseconds before it let expect of the machine, which was the whole time and more."""
-    steps = iter(quick_search._Coolings(1.0, 0.01, time.perf_counter() + 0.01, 1e6))
-    time.sleep(0.001)
-    assert next(steps).moves <= 1e6 * quick_search._STEP_S
+    for seconds in (0.01, 60.0):
+        steps = iter(quick_search._Coolings(1.0, 0.01, time.perf_counter() + seconds, 1e6))
+        assert next(steps).moves <= quick_search._MOST_MOVES
+
+
+def test_one_slow_step_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(quick_search.time, "perf_counter", lambda: now)
+    coolings = quick_search._Coolings(1.0, 0.01, 0.1, 1e6)
+    for number, cooling in enumerate(coolings):
+        now += cooling.moves * 1e-7
+        coolings.moved()
+        now += 6e-3 if number == 3 else 1e-4
+    assert now >= 0.09
 
 
 def test_what_follows_the_moves_of_a_step_does_not_make_the_next_one_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from stops import StopAt
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.limits import within
+from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
@@ -117,6 +118,35 @@ def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: 
         int(task) for core in range(len(loads)) for task in state.core_tasks[core, : state.core_count[core]]
     )
     assert placed == list(range(50))
+
+
+@pytest.mark.parametrize("seed", range(1, 21))
+def test_vms_that_have_changed_places_are_known_to_have_been_dealt_anew(seed: int) -> None:
+    """The objective is the same then, but not which VM ends last: the value of the moves that followed drifted."""
+    rng = np.random.default_rng(seed)
+    n_vms, n_tasks = 4, 6
+    durations, vms = rng.integers(10, 100, size=(1, n_tasks)), np.arange(n_vms)
+    cores = Cores(durations, np.zeros(n_vms, np.int64), vms, np.arange(n_vms + 1))
+    unlimited = np.full(n_vms, 10**6)
+    objective = Objective(np.full(n_vms, 0.01), np.zeros(n_vms, np.int64), unlimited, 1.0, 100.0)
+    tasks = np.zeros((n_vms, n_tasks), np.int64)
+    number, load = np.zeros(n_vms, np.int64), np.zeros(n_vms, np.int64)
+    for task in range(n_tasks):
+        vm = task % n_vms
+        tasks[vm, number[vm]] = task
+        number[vm] += 1
+        load[vm] += durations[0, task]
+
+    def value_of(ends: IntArray) -> float:
+        return float((objective.vm_price * ends).sum() + ends.max())
+
+    snapshot = Snapshot(True, tasks.copy(), number.copy())
+    first, ends = value_of(load), load.copy()
+    plan = CoreState(tasks, number, load, ends, np.array([seed]))
+    value, best = anneal(cores, objective, 1e-6, plan, Cooling(3_000, 30.0, 0.3, 3), snapshot, first, first)
+    assert value == pytest.approx(value_of(ends))
+    kept = np.array([durations[0, snapshot.tasks[vm, : snapshot.number[vm]]].sum() for vm in vms])
+    assert best == pytest.approx(value_of(kept))
 
 
 def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:

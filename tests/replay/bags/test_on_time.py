@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS, Cloud, find_cloud
 from spotbag.instances.durations import NEVER
 from spotbag.instances.entries import Checkpoints
+from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import trace_of
@@ -190,6 +192,93 @@ def test_a_task_that_is_saved_at_once_leaves_its_on_demand_vm_when_spot_vms_are_
         found.append((launched, outcome.makespan_s, outcome.cost_usd))
     assert found[0] == ([0, 20, 60], 118, pytest.approx(60 * 0.003 + 60 * 0.001))
     assert found[1] == ([0, 20], 114, pytest.approx(94 * 0.003))
+
+
+def burstable_job() -> Schedule:
+    """A task at the baseline of a burstable on-demand VM, 10 s of work in 100 s; a spot VM would have it in 10 s."""
+    document = tiny_bag(101)
+    document["vm_types"] = [
+        {
+            "name": "burst",
+            "vcpus": 1,
+            "memory_mb": 8192,
+            "speed": 1,
+            "offers": {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}},
+            "burstable": {"baseline_fraction": 0.1, "credits_per_hour": 0, "initial_credits": 0, "max_credits": 10},
+        },
+        {
+            "name": "s",
+            "vcpus": 1,
+            "memory_mb": 8192,
+            "speed": 1,
+            "offers": {"spot": {"price_usd_per_hour": 0.36, "limit": 1}},
+        },
+    ]
+    instance = Instance.from_document(document, "burstable job")
+    on_demand = next(offer.index for offer in instance.offers if offer.market == "on-demand")
+    return Schedule(instance, [on_demand], [0], [0], [0], [True])  # type: ignore[arg-type]
+
+
+def tiny_bag(deadline_s: int) -> dict[str, Any]:
+    return {
+        "format": "spotbag.instance/1",
+        "name": "tiny",
+        "deadline_s": deadline_s,
+        "d_spot_s": deadline_s,
+        "tasks": [{"id": "t", "memory_mb": 10, "runtime_s": {"burst": 10, "s": 10}}],
+        **SAVES_AT_ONCE,
+    }
+
+
+def test_a_task_on_a_burstable_vm_is_not_counted_on_to_have_saved_parts_of_a_second() -> None:
+    day = Timeline(
+        (TimelineEvent(0, "s", "hibernate"), TimelineEvent(9, "s", "resume"), TimelineEvent(10, "s", "hibernate"))
+    )
+    demand_on_time(replay_plan(burstable_job()), day)
+
+
+def test_what_falls_behind_goes_to_another_spot_type_before_it_goes_on_demand() -> None:
+    # Type one is down from 10 s to 150 s, and so likely back that the task waits; at 20 s it falls behind.
+    types = [vm_type("one", spot=1, on_demand=1), vm_type("two", spot=1)]
+    instance = bag({"a": {"one": 100, "two": 100}}, types, deadline_s=200, d_spot_s=200, migration_overhead_s=4)
+    instance = instance.replace(checkpoint=Checkpoints(overhead_fraction=0.1, dump_base_s=0))
+    plan = Schedule(instance, [0], [0], [0], [0], [False])  # type: ignore[arg-type]
+    day = Timeline((TimelineEvent(10, "one", "hibernate"), TimelineEvent(150, "one", "resume")))
+    run = Replay(replay_plan(plan), OnTime(), day, law=RETURNS, record=True)
+    run.run()
+    launched = [event["vm"] for event in run.state.records or () if event["event"] == "launch"]
+    assert [name for name in launched if "on-demand" in name] == []
+
+
+@pytest.mark.parametrize("dump_s", [0, 1, 2])
+def test_a_long_job_that_saves_often_returns_to_spot_vms(dump_s: int) -> None:
+    types = [vm_type("one", spot=5, on_demand=5)]
+    instance = bag({"a": {"one": 3000}}, types, deadline_s=4000, d_spot_s=4000, migration_overhead_s=4)
+    instance = instance.replace(checkpoint=Checkpoints(overhead_fraction=0.1, dump_base_s=dump_s))
+    plan = Schedule(instance, [0], [0], [0], [0], [False])  # type: ignore[arg-type]
+    day = Timeline(
+        (
+            TimelineEvent(1000, "one", "terminate"),
+            TimelineEvent(1600, "one", "resume"),
+            TimelineEvent(2000, "one", "terminate"),
+            TimelineEvent(2010, "one", "resume"),
+        )
+    )
+    run = Replay(replay_plan(plan), OnTime(), day, find_cloud("aws-terminate"), record=True)
+    assert demand_on_time(replay_plan(plan), day, find_cloud("aws-terminate"))
+    run.run()
+    launched = [event["vm"] for event in run.state.records or () if event["event"] == "launch"]
+    assert ["spot" in name for name in launched] == [True, False, True, True]
+
+
+def test_a_task_without_checkpoints_does_not_leave_for_what_would_not_end_in_time() -> None:
+    """It was moved to a spot VM, taken from there when the rescue had to begin, and done once more."""
+    types = [vm_type("one", spot=1, on_demand=1)]
+    instance = bag({"a": {"one": 100}}, types, deadline_s=130, d_spot_s=130, checkpoint=None)
+    on_demand = next(offer.index for offer in instance.offers if offer.market == "on-demand")
+    plan = Schedule(instance, [on_demand], [0], [0], [0], [False])  # type: ignore[arg-type]
+    calm = {"type_interruptions_per_deadline": 0.0, "type_resumes_per_deadline": 1.0}
+    assert Replay(replay_plan(plan), OnTime(), Timeline(()), law=calm).run().cost_usd == pytest.approx(plan.cost_usd)
 
 
 def test_a_rescue_begins_no_earlier_than_it_must() -> None:
