@@ -5,6 +5,8 @@ or 0.2 h. Spot VMs come and go as in traces that are drawn for several availabil
 ones. The optimum knows the trace beforehand: a dynamic programme over ticks, minutes of work and what is left of a
 changeover. ``--runs 100`` is the number of traces for each availability.
 
+``--dump-s 30`` has checkpoints take 30 s, every 300 s of work; the optimum is then one that needs none.
+
 ``--traces FOLDER`` takes recorded traces of availability instead (JSON with ``gap_seconds`` and ``data``, as at
 github.com/skypilot-org/spot-traces; ``--one-means`` says what a 1 is): each in ``--runs`` windows, evenly spaced.
 """
@@ -59,12 +61,15 @@ class Job:
     ----------
     work_s, deadline_s, changeover_s, tick_s : int
         Its work, until when it is to be done, what each change of VM takes, and how often it is decided.
+    dump_s : int
+        What a checkpoint takes; ten times as long lies between two of them.
     """
 
     work_s: int
     deadline_s: int
     changeover_s: int
     tick_s: int = TICK_S
+    dump_s: int = 0
 
     @property
     def ticks(self) -> int:
@@ -80,7 +85,7 @@ class Job:
             deadline_s=self.deadline_s,
             d_spot_s=self.deadline_s,
             migration_overhead_s=self.changeover_s,
-            checkpoint=Checkpoints(overhead_fraction=0.1, dump_base_s=0),
+            checkpoint=Checkpoints(overhead_fraction=0.1, dump_base_s=self.dump_s),
             vm_types=(VmType(name=_TYPE, vcpus=1, memory_mb=62_464, offers=offers),),
             tasks=(Task(id="job", memory_mb=1_024, runtime_s={_TYPE: self.work_s}),),
         )
@@ -222,6 +227,7 @@ def main() -> None:
     """Print a table for each deadline and changeover delay."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--dump-s", type=int, default=0)
     parser.add_argument("--traces", type=Path, metavar="FOLDER")
     parser.add_argument("--one-means", choices=("available", "preempted"), default="preempted")
     asked = parser.parse_args()
@@ -230,7 +236,7 @@ def main() -> None:
     for deadline_h in DEADLINES_H:
         for changeover_h in CHANGEOVERS_H:
             hours = (WORK_H, deadline_h, changeover_h)
-            job = Job(*(round(count * SECONDS_PER_HOUR) for count in hours))
+            job = Job(*(round(count * SECONDS_PER_HOUR) for count in hours), dump_s=asked.dump_s)
             if asked.traces is None:
                 traces = [drawn_traces(availability, job.ticks, asked.runs) for availability in AVAILABILITIES]
             else:

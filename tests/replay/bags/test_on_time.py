@@ -20,6 +20,7 @@ from spotbag.instances.library import library_instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
+from spotbag.replay.bags.policies import on_time_rescue
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
@@ -110,9 +111,19 @@ def demand_on_time(
 
 def random_replay(seed: int) -> bool:
     rng = np.random.default_rng([21, seed])
-    schedule = random_plan(seed, **(SAVES_AT_ONCE if seed % 5 == 0 else {}))
-    if seed % 10 == 0:
-        schedule = with_deadline(schedule, (1 + seed % 4) * schedule.makespan_s + seed % 7)
+    if seed % 5 == 0:
+        # Checkpoints that take 0, 1 or 2 s, as if that were nothing beside the deadline.
+        checkpoint = {"overhead_fraction": 0.5, "dump_base_s": seed % 3}
+        schedule = random_plan(seed, checkpoint=checkpoint, boot_overhead_s=seed % 2)
+        if seed % 10 == 0:
+            schedule = with_deadline(schedule, (1 + seed % 4) * schedule.makespan_s + seed % 7)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(on_time_rescue, "_OFTEN", 1.0)
+            return random_day_of(schedule, seed, rng)
+    return random_day_of(random_plan(seed), seed, rng)
+
+
+def random_day_of(schedule: Schedule, seed: int, rng: np.random.Generator) -> bool:
     left_out = rng.choice(sorted(OnTime.rules), int(rng.integers(3))) if seed % 3 == 0 else []
     policy = OnTime(**{option: False for rule in left_out for option in OnTime.rules[rule].options})
     if seed % 2:
