@@ -19,7 +19,9 @@ from rich.progress_bar import ProgressBar
 import spotbag
 from spotbag.cli import main
 from spotbag.cli.progress import busy, counting, points_found, progress
+from spotbag.cli.tables import print_table
 from spotbag.core.errors import SpotbagError
+from spotbag.core.tables import Column, Table
 from spotbag.core.wording import printable, printable_line
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import TracePoint
@@ -210,6 +212,14 @@ def test_escapes_and_overrides_of_files_reach_no_terminal(terminal: Terminal) ->
         assert not RAW.search(OF_RICH.sub("", sent)), words
         assert "\x1b[2Kfine" not in sent
         assert "\nerror: all is well" not in sent
+
+
+def test_a_wide_table_that_goes_to_a_file_loses_no_column(capsys: pytest.CaptureFixture[str]) -> None:
+    """It was cut off at 140 columns, amid a number."""
+    columns = [Column("policy"), *(Column(f"policy-{number}", numeric=True) for number in range(20))]
+    print_table(Table(columns, [["cost ($)", *(f"1.79{number:02} ± 0.1234" for number in range(20))]]))
+    text = " ".join(capsys.readouterr().out.split())
+    assert all(f"policy-{number}" in text and f"1.79{number:02} ± 0.1234" in text for number in range(20))
 
 
 def test_an_error_is_printable_for_whoever_prints_it() -> None:

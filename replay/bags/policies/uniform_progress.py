@@ -143,13 +143,26 @@ class UniformProgress(GreedySpot):
 def _offers(policy: Policy, replay: ReplayState) -> tuple[RentalOffer, RentalOffer]:
     """The spot and the on-demand offer; refuses bags that are no job of the paper."""
     instance = replay.instance
+    types = len(instance.vm_types)
     by_market = {offer.market: offer for offer in instance.offers}
-    one_job = instance.n_tasks == 1 and instance.checkpoint is not None
-    if one_job and len(instance.vm_types) == 1 and len(by_market) == 2 and instance.vm_types[0].burstable is None:
+    missing = ""
+    if instance.n_tasks != 1:
+        missing = f"it has {instance.n_tasks:,} tasks"
+    elif instance.checkpoint is None:
+        missing = (
+            'it takes no checkpoints: "checkpoint": {"overhead_fraction": 0.1, "dump_base_s": 30} has it take some'
+        )
+    elif types != 1:
+        missing = f"it has {types} VM types: --types, or vm_types of the instance, can leave one"
+    elif len(by_market) != 2:
+        missing = "its VM type is not offered on both markets"
+    elif instance.vm_types[0].burstable is not None:
+        missing = "its VM type is burstable"
+    if not missing:
         return by_market["spot"], by_market["on-demand"]
     raise SpotbagError(
         f"{policy.name} is for one task with checkpoints, and one VM type that is not burstable with a spot and an "
-        f"on-demand offer; {instance.name} is not that"
+        f"on-demand offer; {instance.name} is not that: {missing}"
     )
 
 

@@ -27,21 +27,23 @@ def print_in_width(table: Table, width: int | None, otherwise: int, tight: bool)
     """Print a table on a terminal of a width, or in another width where there is no terminal."""
     laid_out = _console_table(table, tight)
     console = Console(highlight=False, width=width or otherwise)
-    if width is not None:
-        # What does not fit in any way is left to the terminal to wrap: nothing is cut off.
-        console.width = max(width, _least_width(laid_out))
+    wanted = _measured(laid_out)
+    if width is not None or wanted.maximum > otherwise:
+        # What does not fit in any way is left to the terminal to wrap, or to the file to hold: nothing is cut off.
+        console.width = max(console.width, wanted.minimum)
         _share_width(laid_out, console.width)
     console.print(laid_out)
 
 
 def least_width(table: Table) -> int:
     """Columns of a terminal without which a table cannot be shown."""
-    return _least_width(_console_table(table, tight=False))
+    return _measured(_console_table(table, tight=False)).minimum
 
 
-def _least_width(table: ConsoleTable) -> int:
+def _measured(table: ConsoleTable) -> Measurement:
+    """Columns that a table needs at least, and at most."""
     console = Console(width=10_000)
-    return Measurement.get(console, console.options, table).minimum
+    return Measurement.get(console, console.options, table)
 
 
 def _share_width(table: ConsoleTable, width: int) -> None:
@@ -49,7 +51,7 @@ def _share_width(table: ConsoleTable, width: int) -> None:
 
     Left to itself, rich takes from the widest columns first, also what they need, and then cuts off the last ones.
     """
-    spare = width - _least_width(table)
+    spare = width - _measured(table).minimum
     for column in table.columns:
         least = column.min_width or 1
         natural = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
