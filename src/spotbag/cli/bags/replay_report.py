@@ -158,6 +158,13 @@ def _print_notes(days: Days, references: Sequence[str]) -> None:
             "clairvoyant: a lower bound on the cost of any policy that meets the deadline and knows the day beforehand;"
         )
         print("regret is a mean over the days on which a policy met the deadline.")
+        if days.cloud.billing.first_hour_free:
+            print("Who knows when VMs are taken within their first hour, which is free then, may pay next to nothing:")
+            print(
+                "hindsight says what was found."
+                if HINDSIGHT in references
+                else "--policy hindsight says what was found."
+            )
     if HINDSIGHT in references:
         print("hindsight: the least cost found that meets the deadline, of the policies here and of plans made for the")
         print("known day and replayed on it; as much regret as it has may be due to the bound.")
