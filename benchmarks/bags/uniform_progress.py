@@ -235,8 +235,10 @@ def main() -> None:
     headings = ["trace", "available", "optimum $", *(f"{kind.name} $" for kind in POLICIES), "late"]
     for deadline_h in DEADLINES_H:
         for changeover_h in CHANGEOVERS_H:
-            hours = (WORK_H, deadline_h, changeover_h)
-            job = Job(*(round(count * SECONDS_PER_HOUR) for count in hours), dump_s=asked.dump_s)
+            work_s, deadline_s, changeover_s = (
+                round(count * SECONDS_PER_HOUR) for count in (WORK_H, deadline_h, changeover_h)
+            )
+            job = Job(work_s, deadline_s, changeover_s, dump_s=asked.dump_s)
             if asked.traces is None:
                 traces = [drawn_traces(availability, job.ticks, asked.runs) for availability in AVAILABILITIES]
             else:
