@@ -251,7 +251,10 @@ def takes_rescues(vm: Vm) -> bool:
 
 
 def place_of(replay: ReplayState, table: Table, vm: Vm) -> Place:
-    """Return what a rescue may use of an on-demand VM."""
+    """Return what a rescue may use of an on-demand VM, once what waits there has moved up."""
+    if vm.disordered and not table.binds[vm.offer_index]:
+        cores = (0,) * vm.offer.vcpus
+        return place_without(replay, Place(vm.index, table.column[vm.offer_index], -1, cores, cores), vm, -1)
     zero_s = vm.zero_s
     free_s = tuple([zero_s + core_s for core_s in replay.timeline(vm).core_free_s])
     if not table.binds[vm.offer_index]:

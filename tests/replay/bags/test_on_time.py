@@ -153,6 +153,14 @@ def test_what_moves_up_on_an_on_demand_vm_that_is_relieved_may_take_the_first_fr
     assert library_day("burst-hads/J80", "greedy", "hads/sc4", range(1, 2), 1000) == 1
 
 
+def test_what_waits_on_an_on_demand_vm_moves_up_before_its_cores_are_counted_on() -> None:
+    """Two tasks left on-demand VMs in one second; for the second, a core counted that what waits was to take."""
+    schedule, drawn = solve(library_instance("hads/J100"), "greedy").schedule, find_scenario("hads/sc4")
+    assert schedule is not None
+    law = getattr(drawn, "law", None)
+    assert demand_on_time(replay_plan(schedule), drawn.day(schedule.instance, 9001, 358), law=law)
+
+
 @soak(1, 50)
 def test_library_days_are_on_time(how_many: int) -> None:
     for name in ("hads/J60", "hads/J100", "burst-hads/J80", "burst-hads/ED200", "hads/ED200"):
