@@ -7,7 +7,7 @@ cell, and, by who planned, what part of it that is. With ``--summary``, only the
 
 Days on which VMs are interrupted one by one are those of a cloud that terminates them; as if it billed the first hour
 of VMs that it takes within it, too: else the bound is that of one who knows them, has all work done on them, and pays
-almost nothing. ``--free-first-hour`` has it as it is.
+almost nothing. ``--free-first-hour`` leaves that hour free.
 
 ``--ablation`` prints the mean regret of `on-time` with each of its ingredients left out, by scenario.
 """

@@ -6,7 +6,7 @@ bad as can be: types go down at the worst second that the survival certificate o
 the rescue of `on-time` itself must begin, a second before or after, and again where that leads to; some of them are
 back for a while. ``--seed``, ``--bags``, ``--methods`` and ``--scenarios`` choose others.
 
-Also how many decisions a second are taken: calls of the policy, with what it is told in them, on one core.
+Also how many decisions the policy takes, and how many a second on one core, while all that it does is recorded.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ ADVERSARY = "adversary"
 _BLOCK = 25
 """Days of a case: what is handed to a process at once."""
 _MOST_BLOWS = 5
+"""How often something goes down on a day of the adversary, at most."""
 
 
 class _Timed(OnTime):

@@ -511,7 +511,7 @@ class CorePatternProgramme:
         low = np.flatnonzero(self.values < self.ceiling)
         last_s = max(self.first + int(low[-1]) if len(low) else 0, end_s)
         if any((pool.able & (pool.seconds > end_s) & (pool.seconds <= last_s)).any() for pool in self.burstable):
-            last_s = end_s  # what is too long for burstable VMs by then would cost as little as later
+            last_s = end_s  # else tasks too long for burstable VMs by end_s are priced there, and its value is weaker
         lost_a_second = []
         of_start = 0
         for pool in self.burstable:

@@ -73,9 +73,10 @@ class OnTime(Policy):
     spreads : bool
         Whether new spot VMs take what would end last, where that is worth their rent.
     relieves : bool
-        Whether work leaves on-demand VMs, also planned work, for cheaper spot VMs.
+        Whether work leaves on-demand VMs, also planned work, for cheaper spot VMs; as it runs, if it saves often.
     starts_early : bool
-        Whether on-demand VMs start before they must, where that is expected to be cheaper.
+        Whether on-demand VMs start before they must, where that is expected to be cheaper; for tasks that save often,
+        once they fall behind the pace of the time.
     ends_idle : bool
         Whether idle VMs end when the time that is paid for does; at the end of their allocation cycle if not.
 
@@ -514,7 +515,7 @@ class OnTime(Policy):
     def _relieve(self, replay: ReplayState) -> int:
         """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued.
 
-        What runs, too, if it saves often; return when that may be.
+        What runs, too, if it saves often, and is ahead of the pace of the time; return when that may be.
         """
         last: Packing | None = None
         again_s = replay.instance.deadline_s
