@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +57,11 @@ _TIE = 1e-4
 
 
 def quick_plan(
-    instance: Instance, bound: DivisibleBound, start: Schedule | None, seed: int, until: float
+    instance: Instance,
+    bound: DivisibleBound,
+    start: Schedule | None,
+    seed: int,
+    until: float | Callable[[float], float],
 ) -> Schedule | None:
     """Plan until a moment of `time.perf_counter`.
 
@@ -71,8 +75,9 @@ def quick_plan(
         The plan that is being carried out: of the instance, or of an earlier state of the same bag.
     seed : int
         Of the random numbers.
-    until : float
-        When to end.
+    until : float or callable
+        When the search is to end; or what says it when a search begins that is to have a share of the time that is left
+        then, as what goes before it takes time as well.
 
     Returns
     -------
@@ -85,15 +90,22 @@ def quick_plan(
         state = None if start is None else _carried_over(instance, bound.offers, start)
         if state is not None:
             # Where the VMs of the start fill a limit of their market, it has no others, and there may be no way out.
-            now = time.perf_counter()
-            found = _cool_loads(state, seed, until if state.feasible() else now + (until - now) / 2)
+            found = _cool_loads(state, seed, _moment(until, 1.0 if state.feasible() else 0.5))
             if found is not None or stopped():
                 return found
         state = priced_start(instance, bound, _SPARE_VMS)
-        return None if state is None else _cool_loads(state, seed, until)
+        return None if state is None else _cool_loads(state, seed, _moment(until, 1.0))
     plan = None if start is None else _carried_queues(instance, start)
     plan = plan or listed_plan(instance)
-    return None if plan is None else _cool_assignments(plan, seed, until)
+    return None if plan is None else _cool_assignments(plan, seed, _moment(until, 1.0))
+
+
+def _moment(until: float | Callable[[float], float], share: float) -> float:
+    """The moment until which a search has a share of the time that is left."""
+    if callable(until):
+        return until(share)
+    now = time.perf_counter()
+    return now + share * (until - now)
 
 
 def _places(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:

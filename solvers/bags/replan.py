@@ -36,10 +36,12 @@ _QUICK_S = 0.05
 _RESERVE_S, _RESERVE_S_A_TASK = 0.003, 1.6e-6
 _RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
 """What making and checking the plan takes; of a bag that has been planned again before, it is known."""
-_KNOWN_ENDINGS, _ONE_OF, _LITTLE_LATER = 200, 100, 0.1
+_LEAST_SEARCH = 0.3
+"""Share of the time that is left when the search begins, which it has whatever the ending takes."""
+_KNOWN_ENDINGS, _ONE_OF, _LITTLE_LATER = 200, 100, 0.12
 _MOST_OF, _SLACK_S = 0.9, 3e-4
-"""How many of these times are known; with the time that is left, one call of so many may be later than this share of
-the limit, and this share of all calls ends as long before it."""
+"""How many endings are known; with the time that is left for the next one, one call of so many may be later than this
+share of the limit, and this share of all calls ends as long before it."""
 _CUTS, _MORE_CUTS = 3, 40
 _CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
 _FIRST_CUT_S, _FIRST_CUT_S_A_TASK = 2e-3, 0.6e-6
@@ -192,10 +194,38 @@ class _Endings:
         self.shares: deque[float] = deque(maxlen=_KNOWN_ENDINGS)
 
     def reserve_s(self, usual_s: float, time_limit_s: float) -> float:
-        """Seconds to leave for it: with those, most calls end in time, and nearly all of them a little later."""
+        """Seconds to leave for it: with those, most calls end in time, and nearly all of them a little later.
+
+        The longest of all says nothing of the next one: another process had the processor meanwhile.
+        """
         times = sorted(self.shares)
-        most = times[-1 - len(times) // _ONE_OF] * usual_s - _LITTLE_LATER * time_limit_s
-        return max(times[int(_MOST_OF * len(times))] * usual_s + _SLACK_S, most)
+        nearly_all = times[max(len(times) - 2 - len(times) // _ONE_OF, 0)]
+        most = times[int(_MOST_OF * (len(times) - 1))]
+        return max(most * usual_s + _SLACK_S, nearly_all * usual_s - _LITTLE_LATER * time_limit_s)
+
+
+class _SearchEnd:
+    """When the search is to end: it is asked for once its start has been made.
+
+    Attributes
+    ----------
+    moment : float, optional
+        What was answered; the ending begins then.
+    """
+
+    def __init__(self, all_until: float, reserve_s: float) -> None:
+        self._all_until, self._reserve_s = all_until, reserve_s
+        self.moment: float | None = None
+
+    def __call__(self, share: float) -> float:
+        """Return it for a search that is to have a share of what is left less the reserve.
+
+        Part of what is left it has in any case: where one long ending were followed by no search, so would all others.
+        """
+        now = time.perf_counter()
+        left_s = max(self._all_until - now, 0.0)
+        self.moment = now + share * max(left_s - self._reserve_s, _LEAST_SEARCH * left_s)
+        return self.moment
 
 
 def _at(remaining: Instance, d_spot_s: int) -> Instance:
@@ -264,7 +294,7 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
     else:  # what is left to do takes as much longer than usual as what is done has taken
         reserve_s = max(usual_s, min(_RESERVE_OF_BEGIN * (time.perf_counter() - begin), 2 * usual_s))
     until = begin + time_limit_s - min(reserve_s, _MOST_RESERVE * time_limit_s)
-    searched_from = time.perf_counter()
+    search_end = _SearchEnd(begin + time_limit_s, reserve_s)
     infeasible = math.isinf(bound.objective)
     schedule = None
     survival = None
@@ -272,7 +302,7 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
     with suppress(LimitReached):
         if not infeasible:
             now = time.perf_counter()
-            first_until = until if level is None else now + _SHARE_OF_FIRST * (until - now)
+            first_until = search_end if level is None else now + _SHARE_OF_FIRST * (until - now)
             schedule = quick_plan(remaining, bound, running, seed, first_until)
     budget = remaining.objective.budget_usd
     if schedule is not None and budget is not None and schedule.cost_usd > budget:
@@ -311,11 +341,11 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
         seed=seed,
         interrupted=interrupted,
     )
-    if level is None and schedule is not None and not interrupted:
+    if schedule is not None and search_end.moment is not None and not interrupted:
         if endings is None:  # the first takes longer than those that follow
             given.__dict__[_ENDINGS] = _Endings()
         else:
-            endings.shares.append((time.perf_counter() - max(until, searched_from)) / usual_s)
+            endings.shares.append((time.perf_counter() - search_end.moment) / usual_s)
     return result
 
 

@@ -25,6 +25,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
+from spotbag.solvers.bags import replan as replan_module
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up_replan
@@ -322,6 +323,59 @@ def test_a_lost_vm_makes_room_for_a_faster_one_where_the_limit_of_the_market_all
     result = replan(instance, state.advance(10, ended=["lost"]), start=plan)
     assert result.schedule is not None
     assert result.schedule.makespan_s == 5
+
+
+def test_the_ending_begins_when_the_search_ends_and_not_when_its_start_is_made(
+    monkeypatch: pytest.MonkeyPatch, under_way: tuple[Instance, Schedule, State]
+) -> None:
+    """A start that was made after all the time was over counted as part of the ending: no search was ever left."""
+    instance, plan, state = under_way
+    given = instance.replace(description="a bag that has not been planned again before")
+    now = 0.0
+    monkeypatch.setattr(replan_module.time, "perf_counter", lambda: now)
+    made = replan_module.quick_plan
+
+    def slow_start(remaining: Instance, bound: Any, start: Any, seed: int, until: Any) -> Schedule | None:
+        nonlocal now
+        now += 0.02  # later than the limit
+        return made(remaining, bound, start, seed, until)
+
+    def slow_check(*arguments: Any) -> Any:
+        nonlocal now
+        now += 0.001
+        return check(*arguments)
+
+    monkeypatch.setattr(replan_module, "quick_plan", slow_start)
+    monkeypatch.setattr(replan_module, "check", slow_check)
+    for _ in range(3):
+        assert replan(given, state, time_limit_s=0.01, start=plan).schedule is not None
+    endings = given.__dict__[replan_module._ENDINGS]
+    usual_s = replan_module._RESERVE_S + replan_module._RESERVE_S_A_TASK * state.remaining(given).n_tasks
+    assert [share * usual_s for share in endings.shares] == pytest.approx([0.001, 0.001])
+
+
+def test_one_long_ending_does_not_rule_those_that_follow() -> None:
+    endings = replan_module._Endings()
+    for seconds in (0.001, 0.001, 0.009):
+        endings.shares.append(seconds)
+    assert endings.reserve_s(1.0, 0.01) == pytest.approx(0.001 + replan_module._SLACK_S)
+    endings.shares.clear()
+    for number in range(3 * replan_module._KNOWN_ENDINGS):
+        endings.shares.append(0.009 if number % 100 == 50 else 0.001)
+        assert endings.reserve_s(1.0, 0.01) < 0.002
+    # Where many of them are long, they are waited for.
+    for number in range(replan_module._KNOWN_ENDINGS):
+        endings.shares.append(0.004 if number % 8 == 0 else 0.001)
+    assert endings.reserve_s(1.0, 0.01) >= 0.004
+
+
+def test_the_search_has_a_share_of_the_time_whatever_endings_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replan_module.time, "perf_counter", lambda: 5.0)
+    for reserve_s, share, expected in ((0.002, 1.0, 0.008), (0.002, 0.5, 0.004), (1.0, 1.0, 0.003)):
+        end = replan_module._SearchEnd(5.01, reserve_s)
+        assert end(share) - 5.0 == pytest.approx(expected)
+        assert end.moment == end(share)
+    assert replan_module._SearchEnd(4.0, 0.002)(1.0) == 5.0
 
 
 @pytest.mark.parametrize(
