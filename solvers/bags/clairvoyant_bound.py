@@ -1,27 +1,31 @@
 """The clairvoyant bound: what no policy can beat on a day, however well it knows the day before.
 
 A policy may rent any VMs within the limits, one after the other, move tasks at will and stop at the deadline D; D_spot
-does not bind it. Transfers take no time, hibernated VMs are not billed. On spot VMs a second of work that is saved
-takes rho_g seconds more, those of writing checkpoints, which may be anywhere. Work that is not saved counts in the last
-run of a task only: no more than the I_g seconds between two checkpoints, and on one offer l (none if it is on demand).
+does not bind it. Transfers take no time, hibernated VMs are not billed. What a run has done counts after it as far as
+checkpoints save it, of d_g seconds each: on a spot VM one saves no more than the I_g seconds of work after the one
+before it, on demand one saves all. The last run of a task needs none for its last such part. So tasks that are cut to
+fill cores write a checkpoint wherever they are cut.
 Columns k are the offers of both markets (``markets`` restricts the plan, not what may rescue it), with c_k cores (of
 burstable VMs without initial credits: those that they keep at full speed for good), memory m_k, price p_k a second,
 at most n_k VMs at the same time. They work only while their type is up, between the first readiness and D: U_k seconds.
-Let e_gk be the run time of the N_g tasks of group g with memory r_g, N_gl of them with the last run on l; of these
-x_glk are done on k, in parts, and y_glk without checkpoints; n_k(t) VMs of k work at t. Let rho_gk be rho_g on spot VMs
-and 0 on demand, and w_gk = sum_l e_gk ((1 + rho_gk) x_glk + y_glk). The VMs of a policy that ends by D cost at least
+Let e_gk be the run time of the N_g tasks of group g with memory r_g. N_gh of them are done in way h: the last run on
+offer l_h, and b_hk checkpoints on k. Of these x_ghk are done on k, in parts; a_gk is I_g on spot VMs and e_gk on
+demand, n_k(t) VMs of k work at t, and w_gk = sum_h e_gk x_ghk + d_g b_hk N_gh. The VMs of a policy that ends by D cost
+at least
 
     min sum_k p_k S_k,   S_k = integral of n_k(t)
-    sum_l N_gl = N_g, sum_k x_glk + y_glk = N_gl     (all is done)
-    e_gk (x_glk + y_glk) <= N_gl U_k                 (a task runs on one core at a time)
-    e_gk y_glk <= N_gl I_g if k is of l, else 0      (the last interval)
+    sum_h N_gh = N_g, sum_k x_ghk = N_gh             (all is done)
+    e_gk x_ghk <= N_gh (U_k - d_g b_hk)              (a task runs on one core at a time)
+    e_gk x_ghk <= N_gh a_gk (b_hk + [k is of l_h])   (what is saved, and the last run)
     c_k S_k >= sum_g w_gk                            (cores)
     m_k S_k >= sum_g r_g w_gk                        (memory)
     n_k(t) <= n_k, and 0 while k is down             (VMs of the offer; no more than tasks, each is on one at a time)
     sum_{k in market} n_k(t) <= n_market             (VMs of the market)
 
+Where a task writes many checkpoints, or an offer has two columns, b_hk need not be a whole number.
+
 For multipliers theta >= 0 of the VM seconds, one costs p_k + theta_k, split into a price for its cores and one for its
-memory; every group then fills its cheapest columns. That costs F(theta), VM seconds within the limits are worth at most
+memory; every task is then done in its cheapest way. That costs F(theta), VM seconds within the limits are worth at most
 C(theta), the dearest first in each span between two events, and
 
     F(theta) - C(theta)
@@ -50,7 +54,7 @@ from ...instances.bags.timeline import Timeline
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.clairvoyant_kernel import Overhead, fill_cheapest
+from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import (
     BillingRules,
     RentableTime,
@@ -143,7 +147,7 @@ class ClairvoyantBounds:
         alike, self._first_group, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         able = alike[:, :-2] < NEVER
         memory_kb = alike[:, -2].astype(float)
-        interval_s = instance.checkpoint_interval_s[self._first_group]
+        interval_s = instance.checkpoint_interval_s[self._first_group] * (1 + _NOISE)
         cores = np.array([_most_cores(offer) for offer in offers])
         sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
         # Elsewhere every task takes as large a part of the cores as of the memory, or larger.
@@ -153,10 +157,11 @@ class ClairvoyantBounds:
             memory_kb=memory_kb,
             able=able,
             work_s=np.where(able, alike[:, :-2], 1).astype(float),
-            overhead=Overhead(
-                fraction=instance.dump_s[self._first_group] / interval_s,
+            checkpoints=Checkpoints(
+                dump_s=instance.dump_s[self._first_group],
                 interval_s=interval_s,
-                offer=np.array([offer.index if offer.market == "spot" else -1 for offer in offers]),
+                offer=np.unique([column.offer for column in self.columns], return_inverse=True)[1],
+                spot=np.array([offer.market == "spot" for offer in offers]),
             ),
             prices=np.array([column.price_usd_per_s for column in self.columns]),
             limits=np.array([float(column.limit) for column in self.columns]),
@@ -168,6 +173,11 @@ class ClairvoyantBounds:
                 for market, cap in limited_markets(instance, self.columns)
             ],
         )
+        spot = self._work.checkpoints.spot
+        least = np.ceil(self._work.work_s / interval_s[:, None]) - 1 if instance.checkpoint is not None else 0.0
+        written_s = np.where(spot, least * self._work.checkpoints.dump_s[:, None], 0.0)
+        # Seconds that a task takes which is not cut.
+        self._whole_s = np.where(able, self._work.work_s + written_s, np.inf)
 
     def bound(self, timeline: Timeline) -> ClairvoyantBound:
         """Bound the cost of any policy on a day."""
@@ -185,7 +195,7 @@ class ClairvoyantBounds:
             return ClairvoyantBound(math.inf, False, reason)
         # No policy is billed more for VMs that work than all VMs all the time.
         most_usd = float(highest @ (work.limits * time.up_s)) * (1 + 2 * _NOISE)
-        dual = Dual(work, time, shares)
+        dual = Dual(work, time, shares, time.up_s * (1 + _NOISE))
         theta = dual.maximise(most_usd * (1 + 2 * _NOISE))
         least_usd = dual.proved(theta, _NOISE)
         if least_usd > most_usd:
@@ -204,19 +214,20 @@ class ClairvoyantBounds:
 
     def _task_without_time(self, time: RentableTime, shares: FloatArray) -> str:
         """Say which task no policy has the time for; empty if there is none."""
-        doubtful = np.flatnonzero(~(shares >= 1.0).any(axis=1))
+        up_s = time.up_s * (1 + _NOISE)
+        doubtful = np.flatnonzero(~(up_s >= self._whole_s).any(axis=1))
         if not len(doubtful):
             return ""
         some_up_s = float(time.span_s[time.up.any(axis=1)].sum())
         one, none, every = np.ones(1), np.zeros(1), np.ones(len(self.columns))
-        fraction, interval_s, offer = self._work.overhead
+        work, written = self._work, self._work.checkpoints
         late = []
         for row in doubtful.tolist():
             line = slice(row, row + 1)
             # The least time is that on the fastest VMs, for as long as each can.
-            of_task = Overhead(fraction[line], interval_s[line], offer)
-            least_s = fill_cheapest(one, self._work.work_s[line], shares[line], none, of_task, every, 0 * every)[0]
-            if shares[row].sum() < 1.0 or least_s > some_up_s * (1 + 2 * _NOISE):
+            of_task = Checkpoints(written.dump_s[line], written.interval_s[line], written.offer, written.spot)
+            least_s = do_cheapest(one, work.work_s[line], shares[line], none, of_task, True, up_s, every, 0 * every)[0]
+            if least_s > some_up_s * (1 + 2 * _NOISE):
                 late.append(int(self._first_group[row]))
         if not late:
             return ""

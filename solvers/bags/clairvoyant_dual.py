@@ -9,16 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.quantities import BoolArray, FloatArray
-from ...models.bags.clairvoyant_kernel import Overhead, fill_cheapest
+from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import RentableTime
 
 _ROUNDING = 1e-12
 """More than what a sum of some products may be off, relative to the size of its terms."""
 
-_TOLERANCE = 1e-7
-"""The search ends when the planes leave no more than this to gain, relative to the bound."""
+_TOLERANCE, _ROUGH = 1e-7, 1e-4
+"""The search ends when the planes leave no more than this to gain, relative to the bound; that with checkpoints as a
+share of the work, which only comes before another."""
 
 _MAX_CUTS = 300
+
+_LOOKS, _LEAST_LOOKS = 1000, 2
+"""Groups that are looked at with checkpoints counted, and how often all of them are at least."""
 
 _FIRST_BOX, _LAST_BOX, _PRICELESS = 3.0, 1e9, 1e4
 """Largest multipliers, relative to the dearest VM: first; when the search gives up; where prices hardly matter."""
@@ -37,8 +41,8 @@ class Work:
         Tasks of each group of tasks that are alike, and the memory of one.
     able, work_s : array of bool and float, shape (n_groups, n_columns)
         Where they can run, and the core seconds of one there, without checkpoints.
-    overhead : Overhead
-        What checkpoints add.
+    checkpoints : Checkpoints
+        What has to be written of tasks that are cut.
     prices, limits, cores, sizes_kb : array of float, shape (n_columns,)
         Of the VMs of each column: price of a second, most at the same time, cores, memory.
     memory_columns : array of int, shape (n_memory,)
@@ -51,7 +55,7 @@ class Work:
     memory_kb: FloatArray
     able: BoolArray
     work_s: FloatArray
-    overhead: Overhead
+    checkpoints: Checkpoints
     prices: FloatArray
     limits: FloatArray
     cores: FloatArray
@@ -70,7 +74,9 @@ class Dual:
     time : RentableTime
         When VMs can work.
     shares : array of float, shape (n_groups, n_columns)
-        Most of a task that each column can do; those of a group sum to 1 or more.
+        Most of a task that each column can do; every task can be done.
+    up_s : array of float, shape (n_columns,)
+        Seconds that a task can be on each column.
 
     Notes
     -----
@@ -78,10 +84,11 @@ class Dual:
     part of the price of a VM second that it bears.
     """
 
-    def __init__(self, work: Work, time: RentableTime, shares: FloatArray) -> None:
+    def __init__(self, work: Work, time: RentableTime, shares: FloatArray, up_s: FloatArray) -> None:
         self.work = work
         self.time = time
         self.shares = shares
+        self.up_s = up_s
         self.n_columns = len(work.prices)
         self.size = self.n_columns + len(work.memory_columns)
         limited = np.zeros(self.n_columns, dtype=bool)
@@ -90,19 +97,25 @@ class Dual:
         self.supply_s = np.zeros(self.size)
         self.supply_s[: self.n_columns] = np.where(limited, 0.0, work.limits * time.up_s)
 
-    def demand(self, theta: FloatArray, free: bool = False) -> tuple[float, FloatArray]:
-        """F: what all tasks cost, and its supergradient; with ``free`` VMs cost no more than the multipliers."""
+    def demand(self, theta: FloatArray, free: bool = False, counted: bool = True) -> tuple[float, FloatArray]:
+        """F: what all tasks cost, and its supergradient.
+
+        With ``free`` VMs cost no more than the multipliers; checkpoints that are not ``counted`` are a share of the
+        work, and F is less.
+        """
         work = self.work
         total = theta[: self.n_columns] if free else work.prices + theta[: self.n_columns]
         for_memory = np.zeros(self.n_columns)
         for_memory[work.memory_columns] = theta[self.n_columns :]
         for_memory = np.minimum(for_memory, total)
-        value, core_s, memory_kb_s = fill_cheapest(
+        value, core_s, memory_kb_s = do_cheapest(
             work.counts,
             work.work_s,
             self.shares,
             work.memory_kb,
-            work.overhead,
+            work.checkpoints,
+            counted,
+            self.up_s,
             (total - for_memory) / work.cores,
             for_memory / work.sizes_kb,
         )
@@ -143,7 +156,7 @@ class Dual:
         per_s = float(work.prices.max()) or 1.0  # a scale: on a day on which VMs cost nothing any will do
         dear = np.zeros(self.size)
         dear[: self.n_columns] = per_s
-        per_usd = _SIZE / self.demand(dear)[0]
+        per_usd = _SIZE / self.demand(dear, counted=False)[0]
         scale = per_s * per_usd
         parts = np.zeros((len(work.memory_columns), self.size))
         rows = np.arange(len(parts))
@@ -154,14 +167,21 @@ class Dual:
         )
         theta, best, best_theta = np.zeros(self.size), -math.inf, np.zeros(self.size)
         master.set_box(box)
+        # To count checkpoints takes long: first they are a share of the work.
+        counted = not work.checkpoints.dump_s.any()
+        raises = False
+        looks = _MAX_CUTS if counted else max(_LOOKS // len(work.counts), _LEAST_LOOKS)
         for _ in range(_MAX_CUTS):
-            demand, slope = self.demand(theta * per_s)
+            demand, slope = self.demand(theta * per_s, counted=counted)
             master.add_work(demand * per_usd - float(slope @ theta) * scale, slope * scale)
             value = demand - float(self.supply_s @ theta) * per_s
             if work.markets:
                 worth, used_s = self.limited(theta * per_s)
                 master.add_worth(used_s * scale)
                 value -= worth
+            if raises:
+                raises = False
+                master.raise_work((value - best) * per_usd)
             if value > best:
                 best, best_theta = value, theta
                 if best > enough:
@@ -170,15 +190,24 @@ class Dual:
             if found is None:
                 break
             limit, theta = found
-            if limit - best * per_usd <= _TOLERANCE * abs(limit):
-                if best_theta.max() < 0.99 * box or box >= last_box:
+            if counted:
+                looks -= 1
+                if looks <= 0:
                     break
+            if limit - best * per_usd > (_TOLERANCE if counted else _ROUGH) * abs(limit):
+                continue
+            if best_theta.max() >= 0.99 * box and box < last_box:
                 box *= 100.0
                 master.set_box(box)
-                found = master.best()
-                if found is None:
-                    break
-                theta = found[1]
+            elif not counted:
+                counted, raises, theta = True, True, best_theta
+                continue
+            elif not master.forget_raised():
+                break
+            found = master.best()
+            if found is None:
+                break
+            theta = found[1]
         return best_theta * per_s
 
 
@@ -206,6 +235,9 @@ class Master:
         self.infinity = highspy.kHighsInf
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.columns = np.arange(self.n + 2, dtype=np.int32)
+        self.n_rows = len(parts)
+        self.work_rows: list[tuple[int, float]] = []
+        self.raised: list[int] = []
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = self.n + 2, len(parts)
         model.col_cost_ = np.concatenate([supply, [-1.0, 1.0]])
@@ -232,11 +264,28 @@ class Master:
         """Say that the work is worth no more than ``constant + slope @ theta``."""
         row = np.concatenate([-slope, [1.0, 0.0]])
         self.solver.addRow(-self.infinity, constant, self.n + 2, self.columns, row)
+        self.work_rows.append((self.n_rows, constant))
+        self.n_rows += 1
 
     def add_worth(self, slope: FloatArray) -> None:
         """Say that the limited seconds are worth no less than ``slope @ theta``."""
         row = np.concatenate([-slope, [0.0, 1.0]])
         self.solver.addRow(0.0, self.infinity, self.n + 2, self.columns, row)
+        self.n_rows += 1
+
+    def raise_work(self, by: float) -> None:
+        """Raise all planes above the work but the last: those of something less, near which the work may be."""
+        for row, constant in self.work_rows[:-1]:
+            self.solver.changeRowBounds(row, -self.infinity, constant + by)
+            self.raised.append(row)
+
+    def forget_raised(self) -> bool:
+        """Leave out the planes that were raised; return whether there were any."""
+        for row in self.raised:
+            self.solver.changeRowBounds(row, -self.infinity, self.infinity)
+        there_were = bool(self.raised)
+        self.raised = []
+        return there_were
 
     def best(self) -> tuple[float, FloatArray] | None:
         """Return the value of the master programme and its multipliers; None if the solver fails."""
