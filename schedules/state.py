@@ -530,12 +530,16 @@ class _Remaining:
             "task_group": np.arange(len(names)),
             "given_memory_mb": given.given_memory_mb[group],
             "memory_kb": given.memory_kb[group],
+            "checkpoint_interval_s": given.checkpoint_interval_s[group],
             "given_runtime_s": given_runtime_s,
             "runtime_s": runtime_s,
         }
         if not self.saved:
             arrays["duration_s"] = given.duration_s[group]
+            arrays["sustained_s"] = given.sustained_s[group]
             arrays["taken_from"] = (given, group) if single else None
+        # Of what is rented, only how much of it may be depends on the machines.
+        arrays |= {name: getattr(given, name) for name in _OF_OFFERS}
         for name, value in arrays.items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
         machines = self._machines(remaining)
@@ -543,7 +547,19 @@ class _Remaining:
             remaining.__dict__.pop(name, None)
         remaining.__dict__.update(machines)
         remaining.model_fields_set.add("machines")
+        self._share_offers(remaining)
         return remaining
+
+    def _share_offers(self, remaining: Instance) -> None:
+        """Take what follows of how many machines of each offer exist from the last state that had as many."""
+        known: dict[bytes, dict[str, Any]] = self.given.__dict__.setdefault(_FLEETS, {})
+        fleet = np.bincount(remaining.machine_offer).tobytes()
+        shared = known.get(fleet)
+        if shared is None:
+            if len(known) >= _MOST_FLEETS:
+                known.clear()
+            shared = known[fleet] = {name: getattr(remaining, name) for name in _OF_MACHINES}
+        remaining.__dict__.update(shared)
 
     def _objective(self) -> Any:
         given, asked = self.given, self.given.objective
@@ -576,12 +592,13 @@ class _Remaining:
         where = offer[machine]
         mode = np.where(given.offer_is_burstable[where] & baseline, BASELINE, FULL_SPEED)
         seconds = remaining.duration_s[task, where, mode]
-        wrong = (seconds >= NEVER) | (core >= np.array([entry.vcpus for entry in given.offers])[where])
+        vcpus = np.array([entry.vcpus for entry in given.offers], dtype=np.int64)
+        wrong = (seconds >= NEVER) | (core >= vcpus[where])
         if wrong.any() or (offer < 0).any():
             self._refuse(offer, machine, entries, wrong)
-        end_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
+        expected_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
         # One that should have ended may end at any moment: the next whole second is as good as any.
-        left_s = np.maximum(np.ceil(end_s - now - _NOISE_S), 1).astype(np.int64)
+        left_s = np.maximum(np.ceil(expected_s - now - _NOISE_S), 1).astype(np.int64)
         start_s = np.minimum(left_s - seconds, 0)
         records = made_all(
             RunningTask,
@@ -609,8 +626,32 @@ class _Remaining:
                 }
             )
             first = after
-        running = RunningTasks(*map(read_only, (task, machine, core, start_s, baseline)))
-        return {"machines": tuple(made_all(Machine, fields)), "machine_offer": read_only(offer), "running": running}
+        ready_s = np.array([entry["ready_s"] for entry in fields], dtype=np.int64)
+        paid_until_s = np.maximum(np.array([entry["paid_until_s"] for entry in fields], dtype=np.int64), ready_s)
+        end_s, waits = start_s + seconds, np.ones(len(self.tasks), dtype=bool)
+        waits[task] = False
+        held_s = paid_until_s.copy()
+        np.maximum.at(held_s, machine, end_s)
+        of_machine = vcpus[offer]
+        core_free_s = np.repeat(ready_s[:, None], int(of_machine.max(initial=1)), axis=1)
+        core_free_s[np.arange(core_free_s.shape[1]) >= of_machine[:, None]] = NEVER
+        core_free_s[machine, core] = np.maximum(end_s, 0)
+        arrays = {
+            "machine_core_free_s": core_free_s,
+            "machine_offer": offer,
+            "machine_open": np.array([entry["open"] for entry in fields], dtype=bool),
+            "machine_ready_s": ready_s,
+            "machine_paid_until_s": paid_until_s,
+            "machine_held_s": held_s,
+            "running_end_s": end_s,
+        }
+        if len(vms):
+            arrays |= {"open_tasks": np.flatnonzero(waits), "open_size": waits.astype(np.int64)}
+        return {
+            "machines": tuple(made_all(Machine, fields)),
+            "running": RunningTasks(*map(read_only, (task, machine, core, start_s, baseline))),
+            **{name: read_only(value) for name, value in arrays.items()},
+        }
 
     def _refuse(self, offer: IntArray, machine: IntArray, entries: Sequence[TaskOnVm], wrong: BoolArray) -> None:
         """Say which VM is the first that is not offered, or has a task that cannot run there."""
@@ -625,7 +666,9 @@ class _Remaining:
 
 _ENTRY = attrgetter("core", "start_s", "end_s", "mode")
 _VM = attrgetter("id", "type", "market", "status", "ready_s", "paid_until_s", "credits", "running")
-_OF_MACHINES = ("offers", "offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot", "existing_vms")
+_OF_MACHINES = ("offers", "existing_vms")
+_FLEETS, _MOST_FLEETS = "_offers_beside_machines", 100
+_OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot")
 
 
 @cache

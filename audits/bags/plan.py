@@ -7,11 +7,12 @@ find the tasks and the VMs that may break a rule; these few are then looked at o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from ...schedules.documents import (
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from ..findings import SURVIVAL_RULES, Violation
-from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, interval_s, round_up, size_kb
+from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, interval_s, round_up
 
 _CREDIT_TOLERANCE = 1e-6
 _CLAIM_TOLERANCE = 1e-6
@@ -170,7 +171,7 @@ class _Checker:
         self.plan = plan
         self.d_spot_s = d_spot_s
         self.types = {vm_type.name: vm_type for vm_type in instance.vm_types}
-        self.sizes_kb = {name: size_kb(vm_type) for name, vm_type in self.types.items()}
+        self.sizes_kb = {name: _size_kb(vm_type.memory_mb) for name, vm_type in self.types.items()}
         self.bag = Bag.of(instance)
         # The entry of the bag for each row of the plan; -1 for a task that is not in the instance.
         self.entry = self.bag.entries_of(plan.task_ids)
@@ -226,7 +227,8 @@ class _Checker:
             *self._tasks_stay(),
         ]
         plan, vms = self.plan, self.vms
-        for placed in plan.records(np.flatnonzero(self._doubtful_rows())):
+        doubtful_rows = np.flatnonzero(self._doubtful_rows())
+        for placed in plan.records(doubtful_rows) if len(doubtful_rows) else ():
             violations += self._task(placed)
         sign_of_life()
         rows = np.flatnonzero((self.entry >= 0) & vms.known[plan.task_vm])
@@ -249,15 +251,10 @@ class _Checker:
             violations += self._memory(vm, vm_type, placed_here)
             if vm_type.burstable is not None:
                 violations += self._credits(vm, vm_type.burstable, placed_here)
-        cost = sum(
-            (
-                Fraction(self.types[name].offers[market].price_usd_per_hour) / 3600 * total
-                for (name, market), total in seconds.items()
-            ),
-            start=Fraction(0),
-        )
         makespan = int(plan.task_end_s.max()) if len(plan.task_end_s) else 0
-        cost_usd = float(cost)
+        cost_usd = _bill_usd(
+            [(self.types[name].offers[market].price_usd_per_hour, total) for (name, market), total in seconds.items()]
+        )
         objective = self._objective(cost_usd, makespan)
         violations += self._budget(cost_usd)
         violations += self._claims(cost_usd, makespan)
@@ -323,7 +320,7 @@ class _Checker:
             return
         moved = self.runs.copy()
         moved[self.stays] = False
-        for placed in self.plan.records(np.flatnonzero(moved)):
+        for placed in self.plan.records(np.flatnonzero(moved)) if moved.any() else ():
             name, entry = self.running[placed.id]
             message = (
                 f"task {placed.id!r} runs on core {entry.core} of {name} since {entry.start_s} s; the plan has it on "
@@ -586,6 +583,26 @@ class _Checker:
                 stated = getattr(document, name)
                 if stated is not None and not _agree(stated, own):
                     yield f"the objective that the plan states has a {name} of {stated:g}; here it is {own:g}"
+
+
+@lru_cache(maxsize=1000)
+def _size_kb(memory_mb: float) -> int:
+    """Memory of a VM of so many MB that counts; catalogues are small, and asked again and again."""
+    return math.floor(exact(memory_mb) * 1024)
+
+
+def _bill_usd(billed: Sequence[tuple[float, int]]) -> float:
+    """What seconds cost at prices an hour: the exact sum, rounded once.
+
+    Each price is a whole number of some power of two, and the sum is one of whole numbers.
+    """
+    prices = [price.as_integer_ratio() for price, _ in billed]
+    whole = max((denominator for _, denominator in prices), default=1)
+    total = sum(
+        numerator * (whole // denominator) * seconds
+        for (numerator, denominator), (_, seconds) in zip(prices, billed, strict=True)
+    )
+    return total / (3600 * whole)
 
 
 def _agree(claimed: float, found: float, tolerance: float = _CLAIM_TOLERANCE) -> bool:

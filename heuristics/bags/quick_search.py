@@ -139,9 +139,10 @@ def _carried_over(instance: Instance, columns: IntArray, start: Schedule) -> Cor
     column_of = np.full(len(instance.offers), -1)
     column_of[columns[:n_rented]] = np.arange(n_rented)
     vm, core = start.task_vm[rows[known]], start.task_core[rows[known]]
-    wanted = np.unique(vm)
     column_of_vm = column_of[_offers_of(instance, start)]
-    new = wanted[(machine_of_vm[wanted] == _NEW) & (column_of_vm[wanted] >= 0)]
+    wanted = np.bincount(vm, minlength=len(column_of_vm)) > 0
+    is_new = wanted & (machine_of_vm == _NEW) & (column_of_vm >= 0)
+    new = np.flatnonzero(is_new)
     new_columns = column_of_vm[new]
     opened = np.bincount(new_columns, minlength=len(columns))
     state = empty_state(instance, columns, opened, _SPARE_VMS)
@@ -154,8 +155,7 @@ def _carried_over(instance: Instance, columns: IntArray, start: Schedule) -> Cor
     on_machine = np.flatnonzero(machine_of_vm >= 0)
     place[on_machine] = vm_of_machine[machine_of_vm[on_machine]]
     # The tasks of a few VMs that do not exist any more are put where they add least; of many, on others of their kind.
-    on_new = np.isin(vm, new)
-    few = on_new.sum() <= _FEW_LOST * len(tasks)
+    few = is_new[vm].sum() <= _FEW_LOST * len(tasks)
     for column in () if few else np.unique(new_columns).tolist():
         slots = np.flatnonzero((state.vm_column == column) & (state.vm_machine < 0))
         mine = new[new_columns == column][: len(slots)]

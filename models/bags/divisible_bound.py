@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
@@ -47,6 +47,7 @@ _RELATIVE_TOLERANCE = 1e-9
 _MANY_GROUPS = 5_000
 _SAMPLE = 1_500
 _FEW_CUTS = 25
+_LEAST_WORK = "_least_work_s_of_offers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,35 +87,40 @@ class DivisibleBound:
         return np.where(able, np.where(able, durations, 0) * price, np.inf)
 
 
-class _Pool(NamedTuple):
-    """VMs of an offer: those that may be rented, or the machines that exist.
+class _Pools(NamedTuple):
+    """VMs by offer: those that may be rented, and then the machines that take tasks.
 
     Attributes
     ----------
-    offer : RentalOffer
-        The offer.
-    vms : float
-        How many they are.
-    held_s : array of float, shape (n_machines,)
-        Until when each of the machines is paid for anyway; of shape (0,) for VMs that may be rented.
-    free_core_s, free_kb_s : float
-        Core seconds, and KB for seconds, that they have until then.
+    offers : list of RentalOffer, length n_pools
+        Offer of each pool.
+    n_rented : int
+        How many pools there are of VMs that may be rented; they come first.
+    vms : array of float, shape (n_rented,)
+        How many VMs they are.
+    free_core_s, free_kb_s : array of float, shape (n_pools,)
+        Core seconds, and KB for seconds, that the machines of a pool have until they are paid for anyway.
+    pool : array of int, shape (n_machines,)
+        Pool of each machine.
+    held_s : array of int, shape (n_machines,)
+        Until when it is paid for anyway.
     """
 
-    offer: RentalOffer
-    vms: float
-    held_s: FloatArray
-    free_core_s: float = 0.0
-    free_kb_s: float = 0.0
+    offers: list[RentalOffer]
+    n_rented: int
+    vms: FloatArray
+    free_core_s: FloatArray
+    free_kb_s: FloatArray
+    pool: IntArray
+    held_s: IntArray
 
     def most_s(self, moments_s: FloatArray, ready_s: float) -> FloatArray:
-        """Seconds that all of them together can be paid for until each of some moments."""
-        if len(self.held_s):
-            held_s = np.sort(self.held_s)  # whole numbers, whose sums are exact
-            n_held = np.searchsorted(held_s, moments_s)
-            seconds: FloatArray = n_held * moments_s - np.concatenate([[0.0], np.cumsum(held_s)])[n_held]
-            return seconds
-        return self.vms * np.maximum(moments_s - ready_s, 0.0)
+        """Seconds that all VMs of each pool can be paid for until each of its moments, shape (n_pools, n_moments)."""
+        most = np.zeros(moments_s.shape)
+        most[: self.n_rented] = self.vms[:, None] * np.maximum(moments_s[: self.n_rented] - ready_s, 0.0)
+        if len(self.pool):
+            np.add.at(most, self.pool, np.maximum(moments_s[self.pool] - self.held_s[:, None], 0.0))
+        return most
 
 
 def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cuts: int = _MAX_CUTS) -> DivisibleBound:
@@ -131,9 +137,9 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
     """
     least_s = makespan_lower_bound_s(instance)
     pools = _pools(instance)
-    indices = np.array([pool.offer.index for pool in pools], dtype=np.int64)
-    if least_s > instance.deadline_s or not pools:
-        nothing = np.zeros(len(pools))
+    indices = np.array([offer.index for offer in pools.offers], dtype=np.int64)
+    if least_s > instance.deadline_s or not pools.offers:
+        nothing = np.zeros(len(pools.offers))
         objective = math.inf
         if least_s <= instance.deadline_s and not len(instance.open_tasks):
             objective = held_objective(instance) + objective_weights(instance)[1] * least_s
@@ -162,21 +168,52 @@ def held_objective(instance: Instance) -> float:
     return float((price * (instance.machine_held_s - instance.machine_paid_until_s)).sum())
 
 
-def _pools(instance: Instance) -> list[_Pool]:
+def _pools(instance: Instance) -> _Pools:
     """VMs that may be rented, by offer, and then the machines that take tasks, by offer."""
-    nobody = np.zeros(0)
-    pools = [_Pool(offer, float(min(offer.limit, instance.n_tasks)), nobody) for offer in usable_offers(instance)]
-    open_machines = instance.machine_open
-    for index in np.unique(instance.machine_offer[open_machines]).tolist() if len(open_machines) else ():
-        offer = instance.offers[index]
-        mine = np.flatnonzero(open_machines & (instance.machine_offer == index))
-        held_s = instance.machine_held_s[mine]
-        until_s = np.minimum(held_s, instance.time_limit_s(offer.market))
-        free_s = np.maximum(until_s[:, None] - instance.machine_core_free_s[mine, : offer.vcpus], 0).sum()
-        ready_s = np.minimum(instance.machine_ready_s[mine], until_s)
-        free_kb_s = float((until_s - ready_s).sum()) * offer.memory_kb
-        pools.append(_Pool(offer, float(len(mine)), held_s.astype(float), float(free_s), free_kb_s))
-    return pools
+    offers = usable_offers(instance)
+    n_rented = len(offers)
+    vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers], dtype=float)
+    if not instance.machines:
+        nothing, nobody = np.zeros(n_rented), np.zeros(0, dtype=np.int64)
+        return _Pools(offers, n_rented, vms, nothing, nothing, nobody, nobody)
+    machines = np.flatnonzero(instance.machine_open)
+    offer_of = instance.machine_offer[machines]
+    kinds = np.flatnonzero(np.bincount(offer_of, minlength=len(instance.offers)))
+    offers += [instance.offers[kind] for kind in kinds.tolist()]
+    limits_s = np.array([instance.time_limit_s(offer.market) for offer in offers[n_rented:]], dtype=np.int64)
+    pool = np.searchsorted(kinds, offer_of)
+    held_s = instance.machine_held_s[machines]
+    until_s = np.minimum(held_s, limits_s[pool])
+    free_s = np.maximum(until_s[:, None] - instance.machine_core_free_s[machines], 0).sum(axis=1)
+    ready_s = np.minimum(instance.machine_ready_s[machines], until_s)
+    sizes_kb = np.array([offer.memory_kb for offer in offers[n_rented:]], dtype=float)
+    nothing, n_pools = np.zeros(n_rented), len(kinds)
+    return _Pools(
+        offers,
+        n_rented,
+        vms,
+        np.concatenate([nothing, np.bincount(pool, free_s, n_pools)]),
+        np.concatenate([nothing, np.bincount(pool, until_s - ready_s, n_pools) * sizes_kb]),
+        n_rented + pool,
+        held_s,
+    )
+
+
+def _least_work_s(instance: Instance, offers: IntArray) -> tuple[FloatArray, BoolArray]:
+    """Core seconds that a task of each group does at least on some offers, and whether it can run there.
+
+    Both of shape (n_groups, n_offers). Of what is left of a bag, from that bag: it is asked again and again.
+    """
+    if instance.taken_from is None:
+        wanted = [instance.offers[index] for index in offers.tolist()]
+        work_s = np.stack([least_work_s(instance, offer) for offer in wanted], axis=1)
+        return work_s, instance.duration_s[:, offers, FULL_SPEED] < NEVER
+    whole, groups = instance.taken_from
+    known: tuple[FloatArray, BoolArray] | None = whole.__dict__.get(_LEAST_WORK)
+    if known is None:
+        known = whole.__dict__[_LEAST_WORK] = _least_work_s(whole, np.arange(len(whole.offers)))
+    taken = groups[:, None], offers
+    return known[0][taken], known[1][taken]
 
 
 class _Dual:
@@ -186,45 +223,42 @@ class _Dual:
     for each pool of machines: what a second of it is worth less than its price, where there is time that costs nothing.
     """
 
-    def __init__(self, instance: Instance, pools: list[_Pool], least_s: int) -> None:
+    def __init__(self, instance: Instance, pools: _Pools, least_s: int) -> None:
         self.least_s = least_s
         self.pools = pools
-        self.offers = offers = [pool.offer for pool in pools]
+        self.offers = offers = pools.offers
+        n_rented = pools.n_rented
         self.worst = worst_objective(instance)
         self.held = held_objective(instance)
         self.cost_weight, self.time_weight = objective_weights(instance)
         self.ready = instance.boot_overhead_s
         self.deadline = instance.deadline_s
         self.counts = instance.open_size.astype(float)
-        indices = [offer.index for offer in offers]
-        durations = instance.duration_s[:, indices, FULL_SPEED]
-        self.able = (durations < NEVER) | (self.counts == 0)[:, None]
-        self.durations = np.stack([least_work_s(instance, offer) for offer in offers], axis=1)
+        indices = np.array([offer.index for offer in offers], dtype=np.int64)
+        self.durations, able = _least_work_s(instance, indices)
+        self.able = able | (self.counts == 0)[:, None]
         self.memory_kb = instance.memory_kb.astype(float)
         self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in offers])
         self.cores = np.array(
-            [float(pool.offer.vcpus) if len(pool.held_s) else effective_cores(pool.offer) for pool in pools]
+            [effective_cores(offer) for offer in offers[:n_rented]]
+            + [float(offer.vcpus) for offer in offers[n_rented:]]
         )
         self.sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
         self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in offers], dtype=float)
-        self.free_core_s = np.array([pool.free_core_s for pool in pools])
-        self.free_kb_s = np.array([pool.free_kb_s for pool in pools])
-        rented = [pool.offer for pool in pools if not len(pool.held_s)]
-        n_rented = len(rented)
+        self.free_core_s, self.free_kb_s = pools.free_core_s, pools.free_kb_s
         self.markets = [
             (
                 np.array([k < n_rented and offer.market == market for k, offer in enumerate(offers)], dtype=float),
                 float(cap),
             )
-            for market, cap in binding_market_limits(instance, rented)
+            for market, cap in binding_market_limits(instance, offers[:n_rented])
         ]
         free = instance.memory_never_binds
         self.memory_bound = [k for k, offer in enumerate(offers) if not free[offer.type_index]]
-        self.machines = list(range(n_rented, len(pools)))
+        self.machines = list(range(n_rented, len(offers)))
         self.size = len(offers) + len(self.markets) + len(self.memory_bound) + len(self.machines)
-        moments = {float(least_s), float(self.deadline), float(self.ready), *self.limits_s.tolist()}
-        for pool in pools:
-            moments.update(pool.held_s.tolist())
+        # Between these moments, the seconds of every pool and market are convex in T, and the part with T is concave.
+        moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
         self.moments = sorted(moment for moment in moments if least_s <= moment <= self.deadline)
 
     def _split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -271,13 +305,12 @@ class _Dual:
         return value, gradient
 
     def time_rows(self) -> LinearRows:
-        """The part with T, at the moments where it can be least."""
+        """The part with T, at the moments between which it is nowhere less."""
         n_offers = len(self.offers)
         constants = np.array([self.time_weight * moment for moment in self.moments])
         rows = np.zeros((len(self.moments), self.size))
         moments = np.array(self.moments, dtype=float)
-        for k, pool in enumerate(self.pools):
-            rows[:, k] = -pool.most_s(np.minimum(moments, self.limits_s[k]), self.ready)
+        rows[:, :n_offers] = -self.pools.most_s(np.minimum(moments, self.limits_s[:, None]), self.ready).T
         for position, (_, cap) in enumerate(self.markets):
             rows[:, n_offers + position] = -cap * np.maximum(moments - self.ready, 0.0)
         return LinearRows(constants, rows)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.limits import LimitReached, Stop, stopped, within
+from ...core.limits import LimitReached, Stop, stopped, watched_time, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
 from ...heuristics.bags.quick_search import quick_plan
@@ -42,10 +42,14 @@ _KNOWN_ENDINGS, _ONE_OF, _LITTLE_LATER = 200, 100, 0.12
 _MOST_OF, _SLACK_S = 0.9, 3e-4
 """How many endings are known; with the time that is left for the next one, one call of so many may be later than this
 share of the limit, and this share of all calls ends as long before it."""
-_CUTS, _MORE_CUTS = 3, 40
+_LEAST_CUTS, _MOST_CUTS, _MANY_MORE = 6, 40, 1.5
+"""Cuts for new prices where there are some, which fewer do not better; and how many times those of the last prices."""
 _CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
-_FIRST_CUT_S, _FIRST_CUT_S_A_TASK = 2e-3, 0.6e-6
-_SHARE_OF_BOUND = 0.25
+_FIRST_CUT_S, _FIRST_CUT_S_A_TASK = 1e-3, 0.6e-6
+_SHARE_OF_BOUND, _MOST_OF_BOUND = 0.4, 0.6
+"""Share of the time in which new prices are looked for, where that is done: once in many calls; and if it is slow."""
+_SAME = 0.85
+"""Prices are used again for no less than this part of the tasks that they were found for, nor for as many more."""
 _SHARE_OF_FIRST = 0.4
 _STEPS = 6
 """Plans with an earlier D_spot that are tried where the first does not survive."""
@@ -286,7 +290,7 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
         remaining.__dict__["d_spot_s"] = remaining.deadline_s
     time_limit_s, begin, seed, level = terms
     with within(time_limit_s, begin=begin):
-        bound = _bound(remaining, given, _SHARE_OF_BOUND * time_limit_s)
+        bound = _bound(remaining, given, time_limit_s)
     usual_s = _RESERVE_S + _RESERVE_S_A_TASK * remaining.n_tasks
     endings: _Endings | None = given.__dict__.get(_ENDINGS) if level is None else None
     if endings is not None and endings.shares:
@@ -368,21 +372,39 @@ def _beyond(survival: Survival) -> str:
     return f"no plan was found in this time that survives {LOSSES[survival.level]}: {survival.reason}"
 
 
-def _bound(remaining: Instance, given: Instance, seconds: float) -> DivisibleBound:
-    """Bound what is left, from the prices of the last time that this was asked for the same bag."""
-    known: dict[tuple[Any, ...], FloatArray] = given.__dict__.setdefault(_PRICES, {})
+class _Prices(NamedTuple):
+    """Multipliers that proved a bound, for how many tasks that were to be placed, and in how many cuts."""
+
+    multipliers: FloatArray
+    n_open: int
+    cuts: int
+
+
+def _bound(remaining: Instance, given: Instance, time_limit_s: float) -> DivisibleBound:
+    """Bound what is left: by the last prices found for the same bag, or by new ones if much has changed since.
+
+    Any prices prove a bound, which is soon worked out. A few cutting planes near the last prices prove no more, and new
+    prices take many: they are looked for once in many calls.
+    """
+    known: dict[tuple[Any, ...], _Prices] = given.__dict__.setdefault(_PRICES, {})
     key = (
         len(remaining.offers),
-        tuple(offer.index for offer in remaining.offers if offer.limit),
-        tuple(np.unique(remaining.machine_offer).tolist()),
+        tuple([offer.index for offer in remaining.offers if offer.limit]),
+        tuple(np.flatnonzero(np.bincount(remaining.machine_offer)).tolist()),
     )
-    start = known.get(key)
-    n_tasks = remaining.n_tasks
+    last = known.get(key)
+    n_tasks, n_open, seconds = remaining.n_tasks, len(remaining.open_tasks), _SHARE_OF_BOUND * time_limit_s
     cuts = int((seconds - _FIRST_CUT_S - _FIRST_CUT_S_A_TASK * n_tasks) / (_CUT_S + _CUT_S_A_TASK * n_tasks))
-    cuts = min(max(cuts, 1 if start is not None else 2), _CUTS if start is not None else _MORE_CUTS)
-    bound = divisible_bound(remaining, start, cuts)
+    cuts = min(max(cuts, 2), _MOST_CUTS)
+    if last is not None:
+        same = _SAME * last.n_open <= n_open <= last.n_open / _SAME
+        if cuts < _LEAST_CUTS or (same and cuts < _MANY_MORE * last.cuts):
+            return divisible_bound(remaining, last.multipliers, 1)
+    with watched_time() as clock, within(_MOST_OF_BOUND * time_limit_s):
+        bound = divisible_bound(remaining, None, cuts)
     if len(bound.multipliers):
-        known[key] = bound.multipliers
+        # Where the first ones took too long, as they may in a process that is not warm, the next call tries again.
+        known[key] = _Prices(bound.multipliers, n_open, 1 if last is None and clock.ended_work else cuts)
     return bound
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+import random
 import re
 import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -247,3 +249,31 @@ def _of_one_machine(task: str, count: int) -> Instance:
         "machines": [{"id": "m", "type": "t", "market": "spot", "running": [{"task": task, "core": 0, "start_s": 0}]}],
     }
     return Instance.from_document(document, "one")
+
+
+_FOLLOWING = (
+    *("duration_s", "sustained_s", "checkpoint_interval_s", "memory_kb", "runtime_s", "open_tasks", "open_size"),
+    *("offers", "existing_vms", "offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot"),
+    *("machine_open", "machine_offer", "machine_ready_s", "machine_paid_until_s", "machine_held_s"),
+    *("machine_core_free_s", "running_end_s"),
+)
+
+
+@given(st.integers(0, 10**6))
+def test_what_follows_of_a_rest_is_what_follows_of_its_fields(seed: int) -> None:
+    """What a state works out at once, or takes from other states of the bag, and what an instance works out itself."""
+    rng, plan = random.Random(f"follows {seed}"), random_plan(seed)
+    for _ in range(3):  # of the same bag
+        state = State.planned(plan, rng.randrange(plan.makespan_s))
+        for vm in state.vms:
+            happens = rng.choice(["nothing", "nothing", "ended", "draining", "hibernated"])
+            if happens != "nothing":
+                state = state.advance(state.time_s, **{happens: [vm.id]})  # type: ignore[arg-type]
+        waiting = state.waiting_ids(plan.instance)
+        saved = {name: 0.5 for name in waiting if rng.random() < 0.2} if rng.random() < 0.5 else {}
+        rest = state.replace(saved=saved).remaining(plan.instance)
+        anew = Instance.model_construct(**{name: getattr(rest, name) for name in Instance.model_fields})
+        for name in _FOLLOWING:
+            np.testing.assert_equal(getattr(rest, name), getattr(anew, name), name)
+            found = getattr(rest, name)
+            assert not isinstance(found, np.ndarray) or not found.flags.writeable

@@ -14,7 +14,7 @@ from random_instances import random_instances
 from second_by_second import broken_rules, feasible, one_vm_plan
 from soaks import soak_of
 
-from spotbag.audits.bags.plan import _Checker, check
+from spotbag.audits.bags.plan import _bill_usd, _Checker, check
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance
@@ -674,3 +674,14 @@ def test_a_machine_costs_what_is_not_paid_yet(paid_until_s: int, cost_usd: float
     assert check(instance, plan).cost_usd == pytest.approx(cost_usd)
     false = plan.model_copy(update={"cost_usd": cost_usd + 1})
     assert broken_rules(instance, false) == pytest.approx({"claim": 1})
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1e4, allow_subnormal=False), st.integers(0, 10**12)),
+        max_size=6,
+    )
+)
+def test_a_bill_is_the_exact_sum_rounded_once(billed: list[tuple[float, int]]) -> None:
+    exactly = sum((Fraction(price) / 3600 * seconds for price, seconds in billed), start=Fraction(0))
+    assert _bill_usd(billed) == float(exactly)

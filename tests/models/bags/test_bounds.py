@@ -23,12 +23,15 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import Objective
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
+from spotbag.models.bags import divisible_bound as divisible
 from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.kelley import LinearRows, maximise_concave
 from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import Outcome
 from spotbag.solvers.bags.solve import solve
+
+from ...helpers.rescues import random_rest
 
 
 def test_the_longest_task_bounds_the_makespan() -> None:
@@ -190,6 +193,43 @@ def test_prices_of_the_bound_are_those_of_its_offers() -> None:
     assert (prices[np.isfinite(prices)] > 0).all()
     # At the dual optimum the cheapest prices add up to the bound and what the VMs' time is worth.
     assert prices.min(axis=1).sum() >= bound.objective * 0.5
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_part_with_the_makespan_is_nowhere_less_than_at_the_moments_that_are_looked_at(seed: int) -> None:
+    """By what the VMs can be paid for until every single second, machine by machine."""
+    rest, rng = random_rest(seed).instance, np.random.default_rng(seed)
+    least_s = makespan_lower_bound_s(rest)
+    pools = divisible._pools(rest)
+    if least_s > rest.deadline_s or not pools.offers:
+        return
+    dual = divisible._Dual(rest, pools, least_s)
+    theta = rng.exponential(1.0, dual.size) * (rng.random(dual.size) < 0.7)
+    constants, rows = dual.time_rows()
+    machines = [
+        (rest.offers[offer], held_s)
+        for offer, held_s, takes in zip(
+            rest.machine_offer.tolist(), rest.machine_held_s.tolist(), rest.machine_open.tolist(), strict=True
+        )
+        if takes
+    ]
+
+    def value(moment: int) -> float:
+        total = dual.time_weight * moment
+        for k, offer in enumerate(pools.offers):
+            until_s = min(moment, rest.time_limit_s(offer.market))
+            if k < pools.n_rented:
+                most_s = min(offer.limit, rest.n_tasks) * max(until_s - rest.boot_overhead_s, 0)
+            else:
+                most_s = sum(max(until_s - held_s, 0) for other, held_s in machines if other is offer)
+            total -= theta[k] * most_s
+        for position, (_, cap) in enumerate(dual.markets):
+            total -= theta[len(pools.offers) + position] * cap * max(moment - rest.boot_overhead_s, 0)
+        return total
+
+    least = min(map(value, range(least_s, rest.deadline_s + 1)))
+    assert float((constants + rows @ theta).min()) == pytest.approx(least, rel=1e-9, abs=1e-9)
 
 
 def test_kelley_finds_the_maximum_of_a_concave_function() -> None:

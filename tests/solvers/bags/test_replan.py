@@ -19,10 +19,12 @@ from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
+from spotbag.core.limits import current_limit
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
+from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags import replan as replan_module
@@ -352,6 +354,51 @@ def test_the_ending_begins_when_the_search_ends_and_not_when_its_start_is_made(
     endings = given.__dict__[replan_module._ENDINGS]
     usual_s = replan_module._RESERVE_S + replan_module._RESERVE_S_A_TASK * state.remaining(given).n_tasks
     assert [share * usual_s for share in endings.shares] == pytest.approx([0.001, 0.001])
+
+
+def test_new_prices_are_found_for_the_bound_when_many_tasks_are_done_and_the_last_ones_are_used_between(
+    monkeypatch: pytest.MonkeyPatch, under_way: tuple[Instance, Schedule, State]
+) -> None:
+    instance, _, state = under_way
+    given = instance.replace(description="another bag that has not been planned again before")
+    asked: list[bool] = []
+
+    def bounded(remaining: Instance, start: Any = None, most_cuts: int = 0) -> Any:
+        asked.append(start is None)
+        assert most_cuts > replan_module._LEAST_CUTS if start is None else most_cuts == 1
+        return divisible_bound(remaining, start, most_cuts)
+
+    monkeypatch.setattr(replan_module, "divisible_bound", bounded)
+    first = replan_module._bound(state.remaining(given), given, 1.0)
+    again = replan_module._bound(state.remaining(given), given, 1.0)
+    assert asked == [True, False]
+    assert again.objective == pytest.approx(first.objective, rel=1e-9)
+    waiting = state.waiting_ids(given)
+    fewer = state.replace(done=(*state.done, *waiting[: len(waiting) // 2]))
+    worth = replan_module._bound(fewer.remaining(given), given, 1.0)
+    assert asked == [True, False, True]
+    assert worth.objective == pytest.approx(divisible_bound(fewer.remaining(given)).objective, rel=1e-3)
+    # In no time, the last prices prove what they can.
+    replan_module._bound(state.remaining(given), given, 1e-3)
+    assert asked == [True, False, True, False]
+
+
+def test_first_prices_that_took_too_long_are_looked_for_again(
+    monkeypatch: pytest.MonkeyPatch, under_way: tuple[Instance, Schedule, State]
+) -> None:
+    instance, _, state = under_way
+    given = instance.replace(description="one more bag that has not been planned again before")
+    asked: list[bool] = []
+
+    def slow(remaining: Instance, start: Any = None, most_cuts: int = 0) -> Any:
+        asked.append(start is None)
+        current_limit().ended_by_time()
+        return divisible_bound(remaining, start, most_cuts)
+
+    monkeypatch.setattr(replan_module, "divisible_bound", slow)
+    for _ in range(4):
+        replan_module._bound(state.remaining(given), given, 1.0)
+    assert asked == [True, True, False, False]
 
 
 def test_one_long_ending_does_not_rule_those_that_follow() -> None:
