@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 _SPARE_VMS = 1
 _DEALS, _DEALING_TASKS = 16, 100
 """One move in so many deals two VMs anew, where there are no more tasks than so many."""
-_STEPS, _STEP_S, _BETWEEN_S = 24, 4e-3, 1.5e-4
+_STEPS, _STEP_S, _BETWEEN_S = 24, 2e-3, 1.5e-4
 """Most steps of a run, the least seconds of one, and what grouping the cores anew between two of them may take."""
 _LOADS_A_S, _ASSIGNMENTS_A_S = 2.5e6, 2e5
-"""Moves a second of either kernel on a slow machine, which the first step counts on."""
+"""Moves a second of either kernel on a slow machine, which the first step of a bag counts on."""
+_SPEEDS = "_moves_a_second_of_kernels"
 _MOST_MOVES = 200_000
 _SNAPSHOT_TASKS = 200
 _SHORT_S = 1e-4
@@ -229,7 +230,8 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
         if best < np.inf:
             state.restore(best_tasks, best_count)
             value = value_now()
-        coolings = _Coolings(unit * hottest, unit * min(_coldest(n_open), hottest / 2), end, _LOADS_A_S, deals)
+        coldest = min(_coldest(n_open), hottest / 2)
+        coolings = _Coolings(unit * hottest, unit * coldest, end, _Speed(state.instance, _LOADS_A_S), deals)
         for cooling in coolings:
             balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
             plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state)
@@ -259,7 +261,7 @@ def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     state.plan.random[0] = seed * 7919 % 2147483646 + 1
     best = state.best(np.inf)
     hottest = _HOT_QUEUES if len(instance.open_tasks) <= _FEW_TASKS else _HOT_MANY
-    coolings = _Coolings(unit * hottest, unit * _COLD, until, _ASSIGNMENTS_A_S)
+    coolings = _Coolings(unit * hottest, unit * _COLD, until, _Speed(instance, _ASSIGNMENTS_A_S))
     for cooling in coolings:
         anneal_assignments(state.fleet, objective, state.credit_price, state.plan, state.alike, cooling, 0.0, best)
         coolings.moved()
@@ -287,15 +289,39 @@ def _coldest(n_open: int) -> float:
     return _COLD if n_open > _FEW_TASKS else min(max(_COLDEST_HEAT / n_open, least), most)
 
 
+class _Speed:
+    """How many moves a second a kernel makes for a bag, from the last search of any of its states.
+
+    Attributes
+    ----------
+    moves_a_s : float
+        What is known, or what a slow machine would do.
+    is_known : bool
+        Whether it has been measured.
+    """
+
+    def __init__(self, instance: Instance, slow: float) -> None:
+        given = instance if instance.taken_from is None else instance.taken_from[0]
+        self._speeds: dict[float, float] = given.__dict__.setdefault(_SPEEDS, {})
+        self._kernel = slow
+        self.moves_a_s = self._speeds.get(slow, slow)
+        self.is_known = slow in self._speeds
+
+    def measured(self, moves: int, seconds: float) -> None:
+        """Note how long so many moves have taken."""
+        self.moves_a_s = self._speeds[self._kernel] = _SAFE * moves / max(seconds, 1e-9)
+        self.is_known = True
+
+
 class _Coolings:
     """Moves and temperatures of the steps until a moment; each takes as long as those before it let expect.
 
     Who carries a step out says when its moves have ended: what follows them is not theirs.
     """
 
-    def __init__(self, hot: float, cold: float, until: float, moves_a_s: float, deals: int = 0) -> None:
+    def __init__(self, hot: float, cold: float, until: float, speed: _Speed, deals: int = 0) -> None:
         self._hot, self._cold, self._until = hot, cold, until
-        self._moves_a_s, self._deals = moves_a_s, deals
+        self._speed, self._deals = speed, deals
         self._moved = time.perf_counter()
 
     def moved(self) -> None:
@@ -306,23 +332,23 @@ class _Coolings:
         """Go through the steps."""
         from .annealing_kernel import Cooling
 
-        begin, until = time.perf_counter(), self._until
+        begin, until, speed = time.perf_counter(), self._until, self._speed
         steps = min(max((until - begin) / _STEP_S, 1.0), _STEPS)
-        moves_a_s, between_s, after = self._moves_a_s, _BETWEEN_S, -1.0
+        between_s, after = _BETWEEN_S, 0.0
         while not stopped():
             now = time.perf_counter()
             left, total = until - now - between_s, until - begin
             part_s = max(total / steps - between_s, _SHORT_S)
-            moves = max(min(int(moves_a_s * min(part_s, left)), _MOST_MOVES), 1)
+            moves = max(min(int(speed.moves_a_s * min(part_s, left)), _MOST_MOVES), 1)
             if left < _SHORT_S:
                 return
             share = max((now - begin) / total, after)
-            # How fast the machine is will be known after the first step.
-            after = share if after < 0 else min(share + moves / moves_a_s / total, 1.0)
+            # How fast the machine is may not be known before the first step: that one does not cool.
+            after = min(share + moves / speed.moves_a_s / total, 1.0) if speed.is_known else share
             from_s = time.perf_counter()
             hot, cold = (self._hot * (self._cold / self._hot) ** part for part in (share, after))
             yield Cooling(moves, hot, cold, self._deals)
-            moves_a_s = _SAFE * moves / max(self._moved - from_s, 1e-9)
+            speed.measured(moves, self._moved - from_s)
             between_s = max(time.perf_counter() - self._moved, between_s / 2)
 
 

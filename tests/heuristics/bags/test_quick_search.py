@@ -11,19 +11,30 @@ from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import quick_search
 from spotbag.heuristics.bags.annealing_kernel import Objective
 from spotbag.heuristics.bags.start_kernel import place_where_cheapest
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
+
+
+def _bag() -> Instance:
+    """A bag of which nothing is known yet."""
+    return library_instance("tiny/one-task").replace(name="new")
+
+
+def _speed(moves_a_s: float) -> quick_search._Speed:
+    return quick_search._Speed(_bag(), moves_a_s)
 
 
 def test_the_first_step_is_short_whatever_the_clock_says() -> None:
     """It was as long as the microseconds before it let expect of the machine, which was the whole time and more."""
     for seconds in (0.01, 60.0):
-        steps = iter(quick_search._Coolings(1.0, 0.01, time.perf_counter() + seconds, 1e6))
+        steps = iter(quick_search._Coolings(1.0, 0.01, time.perf_counter() + seconds, _speed(1e6)))
         assert next(steps).moves <= quick_search._MOST_MOVES
 
 
 def test_one_slow_step_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(quick_search.time, "perf_counter", lambda: now)
-    coolings = quick_search._Coolings(1.0, 0.01, 0.1, 1e6)
+    coolings = quick_search._Coolings(1.0, 0.01, 0.1, _speed(1e6))
     for number, cooling in enumerate(coolings):
         now += cooling.moves * 1e-7
         coolings.moved()
@@ -34,7 +45,7 @@ def test_one_slow_step_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) 
 def test_what_follows_the_moves_of_a_step_does_not_make_the_next_one_short(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(quick_search.time, "perf_counter", lambda: now)
-    coolings = quick_search._Coolings(1.0, 0.01, 0.1, 1e6)
+    coolings = quick_search._Coolings(1.0, 0.01, 0.1, _speed(1e6))
     moves = []
     for cooling in coolings:
         moves.append(cooling.moves)
@@ -50,7 +61,7 @@ def test_temperatures_fall_from_the_first_to_the_last(monkeypatch: pytest.Monkey
     now = 0.0
     monkeypatch.setattr(quick_search.time, "perf_counter", lambda: now)
     temperatures = []
-    coolings = quick_search._Coolings(8.0, 0.5, 0.05, 2.5e6)
+    coolings = quick_search._Coolings(8.0, 0.5, 0.05, _speed(2.5e6))
     for cooling in coolings:
         temperatures += [cooling.hot, cooling.cold]
         now += cooling.moves * 1e-7
@@ -59,6 +70,25 @@ def test_temperatures_fall_from_the_first_to_the_last(monkeypatch: pytest.Monkey
     assert temperatures[0] == pytest.approx(8.0)
     assert temperatures[-1] == pytest.approx(0.5, rel=0.3)
     assert now == pytest.approx(0.05, rel=0.1)
+
+
+def test_the_first_step_of_a_bag_that_is_known_cools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the speed of the last search for any state of it, it has its share of the time and of the temperatures."""
+    now = 0.0
+    monkeypatch.setattr(quick_search.time, "perf_counter", lambda: now)
+    bag = _bag()
+    for is_known in (False, True):
+        speed = quick_search._Speed(bag, 2.5e6)
+        assert speed.is_known == is_known
+        coolings = quick_search._Coolings(8.0, 0.5, now + 0.004, speed)
+        first = next(iter(coolings))
+        assert (first.cold < 0.9 * first.hot) == is_known
+        now += first.moves * 1e-7
+        coolings.moved()
+        for step in coolings:
+            now += step.moves * 1e-7
+            coolings.moved()
+    assert quick_search._Speed(bag, 2e5).is_known is False
 
 
 @given(st.integers(0, 10_000))
