@@ -45,11 +45,12 @@ _FEW_TASKS = 400
 _HOT_MANY, _COLD = 0.1, 0.003
 _HOT_QUEUES = 0.3
 _HOT_FEW, _COLD_FEW = (0.3, 40.0), (0.003, 0.1)
-_COLDEST_FIRST = 0.05
+_COLDEST_FIRST, _COLDEST_MANY = 0.02, 0.01
 _HEAT, _COLDEST_HEAT = 150.0, 3.0
 """First and last temperature of the first run for few tasks, times their number: the fewer, the rougher is the way."""
-_ENOUGH_S_A_TASK = 1.5e-5
-"""With less time, the first run begins cooler: hot, it would lose the plan that is carried on, and find no other."""
+_ENOUGH_S_A_TASK = 4e-5
+"""With less time, the first run begins cooler, by the square of what is lacking: hot, it would lose the plan that is
+carried on, and find no other."""
 _RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
 """First temperatures of the runs for few tasks that follow, over and over; each from the best plan so far."""
 _RUN_S, _RUN_S_A_TASK, _MOST_RUNS = 0.002, 0.0004, 15
@@ -271,13 +272,13 @@ def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
 
 def _runs(n_open: int, until: float) -> Iterator[tuple[float, float]]:
     """First temperature and end of each run: as many as the time allows for so few tasks."""
-    if n_open > _FEW_TASKS:
-        yield _HOT_MANY, until
-        return
     begin = time.perf_counter()
+    begins = min(max(until - begin, 0.0) / n_open / _ENOUGH_S_A_TASK, 1.0) ** 2
+    if n_open > _FEW_TASKS:
+        yield max(_HOT_MANY * begins, _COLDEST_MANY), until
+        return
     runs = min(max(int((until - begin) / (_RUN_S + _RUN_S_A_TASK * n_open)), 1), _MOST_RUNS)
     least, most = _HOT_FEW
-    begins = min((until - begin) / n_open / _ENOUGH_S_A_TASK, 1.0)
     first = max(min(max(_HEAT / n_open, least), most) * begins, _COLDEST_FIRST)
     for number, hottest in zip(range(runs), itertools.chain([first], itertools.cycle(_RUNS)), strict=False):
         yield hottest, begin + (until - begin) * (number + 1) / runs

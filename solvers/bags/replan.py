@@ -36,7 +36,7 @@ _QUICK_S = 0.05
 _RESERVE_S, _RESERVE_S_A_TASK = 0.003, 1.6e-6
 _RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
 """What making and checking the plan takes; of a bag that has been planned again before, it is known."""
-_LEAST_SEARCH = 0.3
+_LEAST_SEARCH = 0.1
 """Share of the time that is left when the search begins, which it has whatever the ending takes."""
 _KNOWN_ENDINGS, _ONE_OF, _LITTLE_LATER = 200, 100, 0.12
 _MOST_OF, _SLACK_S = 0.9, 3e-4
