@@ -287,7 +287,7 @@ def _fill(task: _Task, least: float, last: int, written: IntArray, price: FloatA
             task.room[o] = min(saved_s, task.up_s[k] - written_s) / task.work_s[k]
             task.used_s[k] = written_s
             cost += written_s * price[k]
-        else:
+        elif task.column[o] == _SEVERAL:
             task.room[o] = saved_s / task.work_s[k]
     undone = 1.0
     for entry in task.order:

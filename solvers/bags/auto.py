@@ -179,8 +179,8 @@ def _from_state(route: _Route) -> None:
             route.take(lambda part: search(instance, SearchOptions(), part), share, patient=not hurried)
         if exact:
             route.take(lambda part: interval(instance, IntervalOptions(), part))
-        if short:
-            route.take(lambda part: search(instance, SearchOptions(), part), patient=True)
+        if short or hurried:
+            route.take(lambda part: search(instance, SearchOptions(), part), patient=not hurried)
 
 
 class _Route:

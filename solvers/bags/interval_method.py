@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ...core.limits import seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.interval import IntervalModel
@@ -15,6 +16,8 @@ from ..cp_sat import solve_cp_model
 from .exact_method import ModelTrace, exact_outcome, start_plan
 
 Switch = Literal["on", "off"]
+_MOST_OF_TIME = 0.7
+"""Share of the time that building the model may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,10 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     switches = IntervalSwitches(*(value == "on" for value in (options.energy_cuts, options.symmetry, options.fixing)))
     begin = start_plan(instance, run)
     start = begin.schedule
-    model = IntervalModel(instance, bound, start, switches=switches)
+    left_s = seconds_left()
+    # What takes longer to build is hardly looked at before the time is over, and then for longer than that.
+    with within(None if left_s is None else _MOST_OF_TIME * left_s):
+        model = IntervalModel(instance, bound, start, switches=switches)
     trace = ModelTrace(run, start)
     answer = solve_cp_model(model.model, trace.limits(), model.schedule, model.factor, model.constant)
     proved = max(bound.objective, answer.bound)

@@ -345,6 +345,13 @@ def test_two_columns_of_an_offer_are_one_place_of_the_last_interval() -> None:
     assert usd(problem, day((40, "a", "hibernate"), (4900, "a", "resume")), Billing(True)) < 0.054
 
 
+def test_a_column_that_is_never_up_takes_no_room_from_the_other_of_its_offer() -> None:
+    """Nothing is free on a quiet day: the bound is the same as without free hours."""
+    problem = bag([{"a": 12}], [vm_type("a", spot=(1, 0.001))], checkpoint=TAKES_TIME)
+    assert usd(problem) == pytest.approx(0.013, rel=1e-6)
+    assert usd(problem, QUIET, Billing(first_hour_free=True)) == pytest.approx(0.013, rel=1e-6)
+
+
 # --------------------------------------------------------------------- the linear programme
 
 
