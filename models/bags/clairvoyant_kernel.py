@@ -257,9 +257,10 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
 
 @compiled_part
 def _whole_number(task: _Task, o: int, last: int) -> int:
-    """Return how many checkpoints save what is done on an offer."""
+    """Return how many checkpoints save what is done on an offer, but for next to nothing."""
     k = task.column[o]
-    parts: int = math.ceil(task.done[k] * task.work_s[k] / task.saved_s[o] - _NOTHING)
+    done = task.done[k] - _NOTHING / (2 * len(task.most))
+    parts: int = math.ceil(done * task.work_s[k] / task.saved_s[o])
     return max(parts - 1 if o == last else parts, 0)
 
 
@@ -278,8 +279,9 @@ def _fill(task: _Task, least: float, last: int, written: IntArray, price: FloatA
         task.used_s[k] = 0.0
         saved_s = task.saved_s[o] if o == last else 0.0
         if task.column[o] == k and written[o] == _OPEN:
-            on_time_s = (task.up_s[k] + (task.slower[k] - 1.0) * saved_s) / task.slower[k]
-            task.left[k] = min(task.left[k], on_time_s / task.work_s[k])
+            if task.dump_s > 0.0:
+                on_time_s = (task.up_s[k] + (task.slower[k] - 1.0) * saved_s) / task.slower[k]
+                task.left[k] = min(task.left[k], on_time_s / task.work_s[k])
             task.room[o] = saved_s / task.work_s[k]
         elif task.column[o] == k:
             written_s = written[o] * task.dump_s
@@ -287,7 +289,7 @@ def _fill(task: _Task, least: float, last: int, written: IntArray, price: FloatA
             task.room[o] = min(saved_s, task.up_s[k] - written_s) / task.work_s[k]
             task.used_s[k] = written_s
             cost += written_s * price[k]
-        elif task.column[o] == _SEVERAL:
+        elif task.column[o] == _SEVERAL:  # the time for checkpoints is left to them: the last part may be on either
             task.room[o] = saved_s / task.work_s[k]
     undone = 1.0
     for entry in task.order:

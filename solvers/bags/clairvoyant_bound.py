@@ -22,7 +22,8 @@ at least
     n_k(t) <= n_k, and 0 while k is down             (VMs of the offer; no more than tasks, each is on one at a time)
     sum_{k in market} n_k(t) <= n_market             (VMs of the market)
 
-Where a task writes many checkpoints, or an offer has two columns, b_hk need not be a whole number.
+Where a task writes many checkpoints, b_hk need not be a whole number. Nor does it where an offer has two columns, which
+have one last part together, and all of U_k for their work.
 
 For multipliers theta >= 0 of the VM seconds, one costs p_k + theta_k, split into a price for its cores and one for its
 memory; every task is then done in its cheapest way. That costs F(theta), VM seconds within the limits are worth at most
@@ -135,12 +136,13 @@ class ClairvoyantBounds:
         self.instance = instance
         self.columns = rentable_columns(instance, billing is not None and billing.first_hour_free)
         offers = [instance.offers[column.offer] for column in self.columns]
-        _, interval = np.unique(instance.checkpoint_interval_s, return_inverse=True)
+        written = np.stack([instance.checkpoint_interval_s, instance.dump_s], axis=1)
+        _, checkpoints = np.unique(written, axis=0, return_inverse=True)
         rows = np.concatenate(
             [
                 instance.runtime_s[:, [offer.type_index for offer in offers]],
                 instance.memory_kb[:, None],
-                interval.reshape(-1, 1),
+                checkpoints.reshape(-1, 1),
             ],
             axis=1,
         )

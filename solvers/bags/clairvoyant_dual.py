@@ -21,7 +21,7 @@ share of the work, which only comes before another."""
 
 _MAX_CUTS = 300
 
-_LOOKS, _LEAST_LOOKS = 1000, 2
+_LOOKS, _LEAST_LOOKS = 2000, 3
 """Groups that are looked at with checkpoints counted, and how often all of them are at least."""
 
 _FIRST_BOX, _LAST_BOX, _PRICELESS = 3.0, 1e9, 1e4

@@ -345,6 +345,30 @@ def test_two_columns_of_an_offer_are_one_place_of_the_last_interval() -> None:
     assert usd(problem, day((40, "a", "hibernate"), (4900, "a", "resume")), Billing(True)) < 0.054
 
 
+def test_a_part_too_small_to_be_nothing_is_saved_by_a_checkpoint() -> None:
+    """Of 30, 13 and 20 s two checkpoints leave 20 s less a microsecond on k, 3 s on o and all on l: just enough."""
+    types = [vm_type(name, spot=(1, 0.001)) for name in "kol"]
+    checkpoint = {"overhead_fraction": 0.005, "dump_base_s": 10.000001}
+    problem = bag([{"k": 40, "o": 80, "l": 40}], types, 63, checkpoint=checkpoint)
+    events = [(0, "o", "hibernate"), (0, "l", "hibernate"), (30, "k", "hibernate"), (30, "o", "resume")]
+    answer = clairvoyant_bound(problem, day(*events, (43, "o", "hibernate"), (43, "l", "resume")))
+    assert answer.feasible
+    assert answer.cost_usd <= 0.063
+
+
+def test_tasks_whose_checkpoints_take_other_times_are_not_one_group() -> None:
+    """Next to no time counts as none, and then the interval says nothing of it."""
+    tasks = [
+        {"id": "more", "memory_mb": 0.0009, "runtime_s": {"a": 100_000}},
+        {"id": "less", "memory_mb": 1e-6, "runtime_s": {"a": 100_000}, "count": 9},
+    ]
+    checkpoint = {"overhead_fraction": 0.00045, "dump_base_s": 0.0, "dump_s_per_mb": 0.5}
+    problem = bag([], [vm_type("a", spot=(2, 0.001))], 1_200_000, tasks=tasks, checkpoint=checkpoint)
+    plan = solve(problem, "greedy").schedule
+    assert plan is not None
+    assert usd(problem) <= plan.cost_usd
+
+
 def test_a_column_that_is_never_up_takes_no_room_from_the_other_of_its_offer() -> None:
     """Nothing is free on a quiet day: the bound is the same as without free hours."""
     problem = bag([{"a": 12}], [vm_type("a", spot=(1, 0.001))], checkpoint=TAKES_TIME)
