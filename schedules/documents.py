@@ -130,8 +130,8 @@ class Survival(Record):
     Attributes
     ----------
     level : {"one-type", "blackout", "each"}
-        What goes down for good at any one moment: the spot VMs of any one type, or all of them; or any spot VMs, each
-        at a moment of its own.
+        What goes down, for good or not: all spot VMs of any one type at one moment, of any types at one moment, or any
+        spot VMs, each at a moment of its own.
     verdict : {"survives", "does-not-survive", "not-shown"}
         Whether what is lost can always be done on demand by the deadline.
     worst_cost_usd : float, optional
@@ -141,7 +141,8 @@ class Survival(Record):
     least_slack_s : int, optional
         Least time, over all moments, by which a rescue can end before the deadline.
     blackout_cost_usd : float, optional
-        As the worst cost, if all spot VMs go down at once; absent if that is not survived.
+        As the worst cost, if any types go down at once; absent if that is not survived, and for ``each``, whose worst
+        cost includes it.
     cost_without_usd : float, optional
         What a plan costs that need not survive, where that is less.
     reason : str, optional

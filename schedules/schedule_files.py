@@ -93,7 +93,12 @@ def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
 
 
 def schedule_of_document(document: ScheduleDocument, instance: Instance, source: str = "plan") -> Schedule:
-    """Make a schedule of a plan's document; see `read_schedule`."""
+    """Make a schedule of a plan's document; see `read_schedule`.
+
+    What the plan says that it survives is what it is to survive, unless the instance says something else.
+    """
+    if document.survival is not None and document.survival.verdict == "survives" and instance.survive is None:
+        instance = instance.replace(survive=document.survival.level)
     placed, issues = _placed_by_task(document, instance)
     if issues and (document.instance != instance.name or not placed):
         raise input_error(source, another_instance(document.instance, instance, document.task_rows))

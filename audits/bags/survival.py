@@ -9,7 +9,14 @@ each of their tasks that ends after t; of one that runs, what its checkpoints ha
   on, or from the VM's where memory may bind. A machine that takes no more tasks is none of them, but counts;
 
 from an overhead after t on, the longer of boot and migration, in seconds rounded up. A plan survives a level if that
-ends by the deadline for each t and each set of types that the level names.
+ends by the deadline for each t and each set of types that the level names: each type, or any types together.
+
+Any types together
+------------------
+A rescue of all types is one of any of them, if only their tasks are done: what is left out frees cores and memory. The
+bill is that of the VMs that have some of these tasks, each to the last of them, and of the spot VMs of all other types
+as planned. The highest over all sets of types counts; of many types, it is bounded by all of the rescue and the one
+type whose loss saves least.
 
 Which moments suffice
 ---------------------
@@ -28,8 +35,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -50,6 +58,8 @@ _MOST_WHOLE_PLANS = 20
 _WEIGHT_OF_MEMORY = 4
 """A task counts so many times where memory may bind."""
 _DUAL_FUNCTIONS = 29
+_MOST_TYPES = 6
+"""Types of which all sets are looked at."""
 
 
 def judge_survival(instance: Instance, plan: ScheduleColumns, level: SurvivalLevel) -> Survival:
@@ -67,9 +77,10 @@ def judge_survival(instance: Instance, plan: ScheduleColumns, level: SurvivalLev
     Returns
     -------
     Survival
-        The verdict. If the plan survives, the most that the bill can come to, and at ``one-type`` also if all spot VMs
-        go down at once. If not, ``worst_at_s`` and ``worst_types`` are a moment that is beyond rescue, or one for which
-        none was found, and ``reason`` says why. It holds no rescue.
+        The verdict. If the plan survives, the most that the bill comes to with the rescues that were found, and at
+        ``one-type`` also if any types go down at once; no less than on a day on which nothing is lost. If not,
+        ``worst_at_s`` and ``worst_types`` are a moment that is beyond rescue, or one for which none was found, and
+        ``reason`` says why. It holds no rescue.
     """
     return Judge(instance, plan).judge(level)
 
@@ -134,8 +145,9 @@ class _Blocks:
 
     def survival(self) -> Survival:
         """Judge all moments."""
+        planned_usd = self.losses.paid_usd()
         if not len(self.moments_s):
-            return Survival(level="blackout", verdict="survives", worst_cost_usd=float(self.losses.paid_usd()))
+            return Survival(level="blackout", verdict="survives", worst_cost_usd=float(planned_usd))
         found: list[tuple[Fraction, int, int]] = []
         waiting, lacking = [(0, len(self.moments_s) - 1)], -1
         while waiting:
@@ -163,6 +175,9 @@ class _Blocks:
                 better = self._worst_usd(*part)
                 heapq.heappush(found, (usd if better is None else max(usd, -better), *part))
         usd, _, last = found[0]
+        if -usd <= planned_usd:  # no loss makes it dearer than the day on which nothing is lost
+            usd_types = {"worst_cost_usd": float(planned_usd), "worst_types": self.types}
+            return Survival(level="blackout", verdict="survives", **usd_types)  # type: ignore[arg-type]
         return Survival(
             level="blackout",
             verdict="survives",
@@ -180,15 +195,35 @@ class _Blocks:
         return self.usd(int(self.moments_s[first]), int(self.moments_s[last]))
 
     def usd(self, from_s: int, at_s: int) -> Fraction | None:
-        """Bill if what is lost at a moment is rescued from another one on; None if no rescue is found."""
+        """Bill if what is lost at a moment is rescued from another one on; None if no rescue is found.
+
+        It is the highest over all sets of the types.
+        """
         sign_of_life()
         losses = self.losses
         lost, fleet = losses.lost(self.types, from_s), losses.fleet(at_s)
-        usd = [_rescue_usd(losses, places, at_s) for places in self._rescues(lost, fleet)]
+        usd = [self._highest_usd(lost, places, at_s) for places in self._rescues(lost, fleet)]
         if not usd and from_s == at_s:
             by_twins = Twins(losses).usd_at(self.types, fleet)
-            usd = [] if by_twins is None else [by_twins]
-        return losses.paid_usd(self.types, at_s) + min(usd) if usd else None
+            usd = [] if by_twins is None else [by_twins + self._least_saved_usd(at_s)]
+        return min(usd, default=None)
+
+    def _least_saved_usd(self, at_s: int) -> Fraction:
+        """Bill of the plan's VMs if the type goes down whose loss saves least: no less for any set of types."""
+        return max(self.losses.paid_usd((name,), at_s) for name in self.types)
+
+    def _highest_usd(self, lost: Lost, places: list[Place], at_s: int) -> Fraction:
+        """Highest bill, over all sets of the types, if of a rescue only what they lose is done."""
+        losses = self.losses
+        if len(self.types) > _MOST_TYPES:
+            return self._least_saved_usd(at_s) + _rescue_usd(losses, places, at_s)
+        types = [losses.market_type[int(losses.plan.task_vm[row])][0] for row in lost.rows]
+        bills = []
+        for size in range(1, len(self.types) + 1):
+            for down in combinations(self.types, size):
+                done = [name in down for name in types]
+                bills.append(losses.paid_usd(down, at_s) + _rescue_usd(losses, places, at_s, done))
+        return max(bills)
 
     def _rescues(self, lost: Lost, fleet: Fleet) -> list[list[Place]]:
         """Find rescues that end by the deadline."""
@@ -217,12 +252,16 @@ class _Blocks:
         return [best] if evened is None else [best, evened]
 
 
-def _rescue_usd(losses: Losses, places: Iterable[Place], at_s: int) -> Fraction:
-    """Bill of a rescue: new VMs from the end of their boot, VMs of the plan from their end in the plan."""
+def _rescue_usd(losses: Losses, places: Iterable[Place], at_s: int, done: Sequence[bool] | None = None) -> Fraction:
+    """Bill of a rescue: new VMs from the end of their boot, VMs of the plan from their end in the plan.
+
+    ``done`` says which of the tasks that are lost are done; all if absent.
+    """
     ready_s, seconds = at_s + losses.instance.boot_overhead_s, [0] * len(losses.types)
     for place in places:
         from_s = ready_s if place.own is None else losses.planned_until_s(place.own.number)
-        seconds[place.type] += max(place.end_s - from_s, 0)
+        ends_s = (end_s for number, _, _, end_s in place.tasks if done is None or done[number])
+        seconds[place.type] += max(max(ends_s, default=0) - from_s, 0)
     paid = (found.usd_per_s * paid_s for found, paid_s in zip(losses.types, seconds, strict=True))
     return sum(paid, start=Fraction(0))
 

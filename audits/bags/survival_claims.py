@@ -40,12 +40,14 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         message = f"the plan says that it does not survive {said}; it does, for at most $ {found.worst_cost_usd:.4f}"
         yield Violation("survival-claim", claimed.level, 1, "plans", message)
     if claimed.verdict == "survives":
-        blackout = (losses.spot_types,) if losses.spot_types else ()
-        groups = blackout if claimed.level != "one-type" else tuple((name,) for name in losses.spot_types)
+        single = tuple((name,) for name in losses.spot_types)
+        together = single if len(single) < 2 else (*single, losses.spot_types)
+        groups = single if claimed.level == "one-type" else together
+        yield from _cheaper_than_the_plan(losses, claimed)
         yield from _cheaper_than_can_be(losses, claimed.worst_cost_usd, groups, "worst_cost_usd")
         if found.verdict == "survives":
             yield from _later_than_said(losses, claimed.least_slack_s or 0, groups)
-        yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, blackout, "blackout_cost_usd")
+        yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, together, "blackout_cost_usd")
         lasting = claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive"
         if lasting and claimed.level == "one-type":
             message = f"the plan states a bill for {LOSSES['blackout']}, which it does not survive"
@@ -103,6 +105,16 @@ def _cheaper_than_can_be(
             return
 
 
+def _cheaper_than_the_plan(losses: Losses, claimed: Survival) -> Iterator[Violation]:
+    """Compare bills that are stated with that of a day on which nothing is lost."""
+    planned_usd = losses.paid_usd()
+    for name in ("worst_cost_usd", "blackout_cost_usd"):
+        stated = getattr(claimed, name)
+        if stated is not None and planned_usd > Fraction(stated) * (1 + _TOLERANCE):
+            message = f"the plan says {name} {stated:.9g}; it comes to {float(planned_usd):.9g} if nothing is lost"
+            yield Violation("survival-claim", name, float(planned_usd) - stated, "USD", message)
+
+
 def _some_moments_s(losses: Losses, types: tuple[str, ...]) -> list[int]:
     """Moments at which claims are compared with bounds: all of few, some of many."""
     moments_s = losses.moments_s(types)
@@ -156,7 +168,7 @@ class _Stored:
         types = set(rescue.types)
         wrong_types = {
             "one-type": len(types) != 1 or not types <= set(losses.spot_types),
-            "blackout": types != set(losses.spot_types),
+            "blackout": not types <= set(losses.spot_types),
             "each": not types <= set(losses.spot_types),
         }
         if wrong_types[self.claimed.level]:

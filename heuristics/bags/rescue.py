@@ -7,7 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
-from typing import Any
+from itertools import combinations
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -70,9 +71,7 @@ class Rescue:
     Attributes
     ----------
     at_s, types : int and tuple of str
-        When which spot types go down for good, after the finishes and starts of that second.
-    begin_s : int
-        When new VMs are requested; mostly ``at_s``.
+        When which spot types go down, after the finishes and starts of that second: then it begins.
     vms : tuple of RescueVm
         The VMs that tasks are moved to.
     task, task_vm, task_core, task_start_s, task_end_s : array of int
@@ -81,7 +80,6 @@ class Rescue:
 
     at_s: int
     types: tuple[str, ...]
-    begin_s: int
     vms: tuple[RescueVm, ...]
     task: IntArray
     task_vm: IntArray
@@ -107,7 +105,7 @@ class Certificate:
     Attributes
     ----------
     level : {"one-type", "blackout", "each"}
-        What goes down for good.
+        What goes down; see `certify`.
     verdict : {"survives", "does-not-survive", "not-shown"}
         Whether whatever is lost at any second can be done on demand by the deadline: it can; it is proved that it
         cannot; or neither is shown.
@@ -150,7 +148,7 @@ def survival_of(schedule: Schedule, level: SurvivalLevel, without_usd: float | N
         What a plan costs that need not survive, where that is less.
     """
     certificate = certify(schedule, level)
-    blackout = certificate if level == "blackout" else certify(schedule, "blackout")
+    blackout = certify(schedule, "blackout") if level == "one-type" else certificate
     rescue = certificate.rescue
     return Survival(
         level=level,
@@ -159,7 +157,7 @@ def survival_of(schedule: Schedule, level: SurvivalLevel, without_usd: float | N
         worst_at_s=certificate.worst_at_s,
         worst_types=certificate.worst_types or None,
         least_slack_s=certificate.least_slack_s,
-        blackout_cost_usd=blackout.worst_cost_usd,
+        blackout_cost_usd=None if level == "each" else blackout.worst_cost_usd,
         cost_without_usd=without_usd,
         reason=certificate.reason or None,
         rescue=None if rescue is None or len(rescue.task) > _MOST_WRITTEN else _record(schedule, rescue),
@@ -192,14 +190,15 @@ def _record(schedule: Schedule, rescue: Rescue) -> documents.Rescue:
 
 
 def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Certificate:
-    """Say whether a plan survives if spot VMs go down for good, at any second.
+    """Say whether a plan survives if spot VMs go down, for good or not, at any second.
 
     Parameters
     ----------
     schedule : Schedule
         The plan.
     level : {"one-type", "blackout", "each"}
-        What goes down.
+        What goes down: all spot VMs of any one type at one moment; of any types at one moment; or any spot VMs, each at
+        a moment of its own.
     cost : bool
         Whether the worst case and the least slack are asked for; else only the verdict, which is faster.
 
@@ -214,37 +213,30 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     ``limits.max_on_demand`` allow beside those of the plan that are still there; and on regular on-demand VMs of the
     plan, after what they have to do. ``markets`` restricts the plan, not what may rescue it. Nothing is asked of
     burstable and spot VMs, nor of machines that take no more tasks. Machines that the plan does not use are ended at
-    second 0. A moved task starts after the longer of boot and migration overhead; a task that was running
-    goes on from its last checkpoint. VMs are billed by the second.
+    second 0. A rescue begins at once; a moved task starts after the longer of boot and migration overhead, and one that
+    was running goes on from its last checkpoint. VMs that went down are given up, so that it does not matter whether
+    they come back. VMs are billed by the second.
+
+    Level ``blackout`` is shown by rescues of all types. If some of them go down, their tasks go where the rescue of all
+    has them, which is done no later when there are fewer; the other VMs go on, and are paid. The worst case is the most
+    over all sets of types, or a bound of it where there are many.
 
     Level ``each`` is shown by twins: if for every spot VM a VM of the same type can be rented on demand, beside all
     others, and every core would be done in time after the longest loss of any of its tasks, then whatever is lost goes
-    to the twins in the same order.
+    to the twins in the same order (`rescue_by_twins`).
     """
     if level not in SURVIVAL_LEVELS:
         raise ValueError(f"level must be one of {', '.join(SURVIVAL_LEVELS)}, not {level!r}")
-    if level == "each":
-        return _certificate_of_each(schedule, cost)
     return _rescuer(schedule).certificate(level, cost)
 
 
-def _certificate_of_each(schedule: Schedule, cost: bool) -> Certificate:
-    """Return the certificate of the level ``each``: by twins, or refuted by all VMs at one moment."""
-    twins = Twins(schedule)
-    missing = twins.missing()
-    if not missing:
-        worst = twins.worst_cost_usd() if cost else None
-        return Certificate("each", "survives", worst, least_slack_s=twins.least_slack_s)
-    at_once = certify(schedule, "blackout", cost=False)
-    if at_once.verdict == "does-not-survive":
-        return replace(at_once, level="each")
-    return Certificate("each", "not-shown", reason=missing)
+def rescue_at(
+    schedule: Schedule, types: Iterable[str], at_s: int, level: Literal["one-type", "blackout"] | None = None
+) -> Rescue | None:
+    """Return the rescue of a plan whose spot VMs of some types go down at a second.
 
-
-def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | None:
-    """Return the rescue of a plan whose spot VMs of some types go down for good at a second.
-
-    It ends by the deadline, and plan and rescue cost no more than the certificate of these types promises.
+    It ends by the deadline, and plan and rescue cost no more than the certificates that name this loss promise:
+    ``blackout``, and ``one-type`` if it is one type.
 
     Parameters
     ----------
@@ -254,13 +246,36 @@ def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | N
         VM types of which all spot VMs go down.
     at_s : int
         When; what finishes or starts at this second has done so.
+    level : {"one-type", "blackout"}, optional
+        Whose rescue; the cheapest if absent.
 
     Returns
     -------
     Rescue or None
         None if it is not shown that the plan survives this; a rescue of no task if nothing is lost.
     """
-    return _rescuer(schedule).rescue_at(tuple(types), at_s)
+    return _rescuer(schedule).rescue_at(tuple(types), at_s, level)
+
+
+def rescue_by_twins(schedule: Schedule, vms: Iterable[int], at_s: int) -> Rescue | None:
+    """Return the rescue of a plan that survives level ``each`` if some of its spot VMs go down at a second.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan.
+    vms : iterable of int
+        The VMs, as indices into ``schedule.vm_ids``; others may have gone down before.
+    at_s : int
+        When; what finishes or starts at this second has done so.
+
+    Returns
+    -------
+    Rescue or None
+        Each VM's tasks on a twin of its own, in their order; None if the plan is not one that is to survive ``each``
+        (``instance.survive``), or not shown to.
+    """
+    return _rescuer(schedule).rescue_by_twins(sorted(vms), at_s) if schedule.instance.survive == "each" else None
 
 
 def spot_types(schedule: Schedule) -> tuple[str, ...]:
@@ -318,12 +333,15 @@ class _Rescuer:
         self.arrays = arrays_of(schedule)
         self.bag = self.arrays.bag
         self._moments: dict[tuple[str, ...], list[_Moment]] = {}
+        self._twins = Twins(schedule)
         self._halt = np.zeros(1, dtype=np.int64)
 
     # ------------------------------------------------------------- certificates
 
     def certificate(self, level: SurvivalLevel, cost: bool) -> Certificate:
-        """Return the certificate of a level, other than ``each``."""
+        """Return the certificate of a level."""
+        if level == "each":
+            return self._certificate_of_each(cost)
         sets: Sequence[tuple[str, ...]] = [(name,) for name in self.types]
         if level == "blackout" and self.types:
             sets = [self.types]
@@ -336,18 +354,31 @@ class _Rescuer:
             return Certificate(level, "survives")
         moments = [(moment, types) for types in sets for moment in self.moments(types)]
         slack = min((moment.least_slack_s for moment, _ in moments), default=None)
-        worst_moment, worst_types = max(moments, key=lambda pair: (pair[0].cost_usd, -pair[0].at_s), default=(None, ()))
-        if worst_moment is None or worst_moment.cost_usd <= self.cost_usd:
+        moment, types = max(moments, key=lambda pair: (pair[0].cost_usd, -pair[0].at_s), default=(None, ()))
+        if moment is None or moment.cost_usd <= self.cost_usd:
             return Certificate(level, "survives", self.cost_usd, least_slack_s=slack)
-        return Certificate(
-            level,
-            "survives",
-            worst_moment.cost_usd,
-            worst_moment.at_s,
-            worst_types,
-            slack,
-            self._rescue_of(worst_types, worst_moment),
-        )
+        rescue = self._dearest(types, moment)
+        return Certificate(level, "survives", moment.cost_usd, moment.at_s, rescue.types, slack, rescue)
+
+    def _certificate_of_each(self, cost: bool) -> Certificate:
+        """Return the certificate of the level ``each``: by twins, or refuted by all VMs at one moment."""
+        missing = self._twins.missing()
+        if not missing:
+            worst = self._twins.worst_cost_usd() if cost else None
+            return Certificate("each", "survives", worst, least_slack_s=self._twins.least_slack_s)
+        at_once = self.certificate("blackout", cost=False)
+        if at_once.verdict == "does-not-survive":
+            return replace(at_once, level="each")
+        return Certificate("each", "not-shown", reason=missing)
+
+    def _dearest(self, types: tuple[str, ...], moment: _Moment) -> Rescue:
+        """Return the rescue of the worst set of types at a moment; of all of them if there are too many sets."""
+        from .rescue_kernel import MOST_TYPES
+
+        fewest = 1 if len(types) <= MOST_TYPES else len(types)
+        sets = (chosen for size in range(fewest, len(types) + 1) for chosen in combinations(types, size))
+        rescues = [self._rescue_of(types, chosen, moment, moment.at_s) for chosen in sets]
+        return max(rescues, key=lambda rescue: self._paid_usd(rescue.types, moment.at_s) + rescue.cost_usd)
 
     def _gaps(self, types: tuple[str, ...]) -> list[_Gap]:
         """Seconds without a rescue, some of them at most; if none, all have one."""
@@ -417,12 +448,9 @@ class _Rescuer:
 
         The second without a rescue is None if there is none, and -1 minus a second where the work was too much.
         """
-        from .rescue_kernel import FAILED, OVER_BUDGET, survey
+        from .rescue_kernel import FAILED, OVER_BUDGET, added_cost, survey
 
         down = self._marked(types)
-        vms = self.bag.spot_vms[down[self.bag.spot_vms["type_index"]]]
-        running = vms["price"] * np.maximum(vms["end"] - vms["paid_until"], 0)
-        kept_usd = self.cost_usd - float(running.sum())
         moments = np.empty((256, 3), dtype=np.int64)
         costs = np.empty(256)
         found: list[_Moment] = []
@@ -434,9 +462,16 @@ class _Rescuer:
             count, status, second, done, _, _ = self._run(lambda given=arguments: survey(*given))
             work += done
             rows = zip(moments[:count].tolist(), costs[:count].tolist(), strict=True)
-            found += [_Moment(at, last, slack, kept_usd + usd) for (at, last, slack), usd in rows]
+            found += [_Moment(at, last, slack, self.cost_usd + usd) for (at, last, slack), usd in rows]
             if status == FAILED:
-                return found, second, work
+                twins = self._packed_by_twins(types, second)
+                if twins is None:
+                    return found, second, work
+                added_usd = added_cost(self.bag, down, *twins, second, second)
+                slack_s = self.instance.deadline_s - int(twins[1].places["end"].max())
+                found.append(_Moment(second, second, slack_s, self.cost_usd + added_usd))
+                second += 1
+                continue
             if status != OVER_BUDGET:
                 return found, None, work
             if work > _BUDGET or len(found) > _MOST_MOMENTS:
@@ -454,37 +489,38 @@ class _Rescuer:
 
     # ------------------------------------------------------------------ rescues
 
-    def rescue_at(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
-        """Return the rescue of a second: the cheapest for all sets of types whose loss comes to the same."""
+    def rescue_at(self, types: tuple[str, ...], at_s: int, level: str | None) -> Rescue | None:
+        """Return the rescue of a second: the cheapest of the certificates that name its loss."""
         tasks, vms = self.bag.tasks, self.instance.vm_types
         left = {vms[index].name for index in np.unique(tasks["type_index"][tasks["end"] > at_s]).tolist()}
         lost = tuple(name for name in self.types if name in types and name in left)
-        sets = {lost, self.types} if left <= set(lost) else {lost}
-        found = [rescue for names in sorted(sets) if (rescue := self._rescue_of_types(names, at_s)) is not None]
+        if not lost:
+            return self._rescue((), at_s, *_nothing())
+        levels = [lost] if len(lost) == 1 and level != "blackout" else []
+        if level != "one-type" and self.types not in levels:
+            levels.append(self.types)
+        found = [rescue for names in levels if (rescue := self._certified(names, lost, at_s)) is not None]
         return min(found, key=lambda rescue: rescue.cost_usd, default=None)
 
-    def _rescue_of_types(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
-        """Return the rescue of a second if some types go down."""
+    def _certified(self, types: tuple[str, ...], lost: tuple[str, ...], at_s: int) -> Rescue | None:
+        """Return what the rescues of some types have for the loss of those among them; None if they are not shown."""
         if types not in self._moments and self._gaps(types):
             return None
         moments = self.moments(types)
-        place = bisect_left(moments, at_s, key=lambda moment: moment.last_s)
-        if place == len(moments):
-            return self._rescue(types, at_s, at_s, *_nothing())
-        moment = moments[place]
-        at_once = self._at_once(types, at_s)
+        moment = moments[bisect_left(moments, at_s, key=lambda moment: moment.last_s)]
+        at_once = self._at_once(types, lost, at_s)
         if (
             at_once is not None
-            and self._paid_usd(types, at_s) + at_once.cost_usd <= moment.cost_usd
+            and self._paid_usd(lost, at_s) + at_once.cost_usd <= moment.cost_usd
             and at_once.end_s + moment.least_slack_s <= self.instance.deadline_s
         ):
             return at_once
-        return self._rescue_of(types, moment, at_s)
+        return self._rescue_of(types, lost, moment, at_s)
 
-    def _at_once(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
+    def _at_once(self, types: tuple[str, ...], lost: tuple[str, ...], at_s: int) -> Rescue | None:
         """Return the rescue that is found if a second is looked at by itself."""
-        found, lost, packing = self._packed(types, at_s, 0)
-        return self._rescue(types, at_s, at_s, lost, packing) if found else None
+        found, tasks, packing = self._packed(types, at_s, 0)
+        return self._rescue(lost, at_s, tasks, packing) if found else None
 
     def _packed(self, types: tuple[str, ...], at_s: int, patience_s: int) -> tuple[bool, Any, Any]:
         """Return whether there is a rescue of a second that can wait for so long, what is lost, and where it goes."""
@@ -493,28 +529,73 @@ class _Rescuer:
         moments, costs = np.empty((1, 3), dtype=np.int64), np.empty(1)
         arguments = (self.bag, self._marked(types), at_s, MAX_SECONDS, patience_s, True, True, 0, moments, costs)
         count, _, _, _, lost, packing = self._run(lambda: survey(*arguments, self._halt))
-        return count > 0, lost, packing
+        twins = None if count else self._packed_by_twins(types, at_s)
+        return (count > 0, lost, packing) if twins is None else (True, *twins)
 
-    def _rescue_of(self, types: tuple[str, ...], moment: _Moment, at_s: int | None = None) -> Rescue:
-        """Return the rescue of a second that another one serves: it waits for that, or is carried out later."""
+    def _rescue_of(self, types: tuple[str, ...], lost: tuple[str, ...], moment: _Moment, at_s: int) -> Rescue:
+        """Return the rescue of a second that that of another serves, begun so much earlier or later."""
         from .rescue_kernel import lost_at
 
-        at_s = moment.at_s if at_s is None else at_s
-        _, lost, packing = self._packed(types, moment.at_s, moment.last_s - moment.at_s)
-        if at_s <= moment.at_s:
-            return self._rescue(types, at_s, moment.at_s, lost, packing)
+        _, tasks, packing = self._packed(types, moment.at_s, moment.last_s - moment.at_s)
         later = lost_at(self.bag, self._marked(types), at_s)
-        place_of = {task: place for place, task in enumerate(lost.task.tolist())}
+        place_of = {task: place for place, task in enumerate(tasks.task.tolist())}
         still = ints(place_of[task] for task in later.task.tolist())
         places = packing.places[still]
-        places["start"] += at_s - moment.at_s
+        # What is put on VMs of the plan cannot begin before these have done what is planned.
+        shift_s = at_s - moment.at_s
+        movable = (shift_s > 0) | (packing.vms["own"][places["vm"]] < 0)
+        places["start"] += np.where(movable, shift_s, 0)
         rental = packing.vms["rental"][places["vm"]]
         places["end"] = places["start"] + later.left[rental, np.arange(len(still))]
-        return self._rescue(types, at_s, at_s, later, packing._replace(places=places))
+        return self._rescue(lost, at_s, later, packing._replace(places=places))
 
-    def _rescue(self, types: tuple[str, ...], at_s: int, begin_s: int, lost: Any, packing: Any) -> Rescue:
-        """Make the record of a rescue from its arrays."""
+    def rescue_by_twins(self, vms: list[int], at_s: int) -> Rescue | None:
+        """Return the rescue of some VMs by their twins; None if the plan is not shown to survive ``each``."""
+        from .rescue_kernel import lost_at
+
+        if self._twins.missing():
+            return None
+        lost = lost_at(self.bag, self._marked(self.types), at_s)
+        chosen = np.isin(self._twins.task_vm[lost.task], vms)
+        lost = lost._replace(task=lost.task[chosen], left=lost.left[:, chosen], need_kb=lost.need_kb[chosen])
+        return self._rescue(self.types, at_s, lost, self._on_twins(lost, at_s))
+
+    def _on_twins(self, lost: Any, at_s: int) -> Any:
+        """Return the packing of what is lost onto a twin of each VM, whose types must be among the rentals."""
+        from .rescue_kernel import PACKED_VM, PLACE
+
+        rental_of = {offer.type_index: number for number, offer in enumerate(self.arrays.regular)}
+        rental = ints(rental_of[index] for index in self.bag.tasks["type_index"][lost.task].tolist())
+        left_s = lost.left[rental, np.arange(len(rental))]
+        numbers, vm = np.unique(self._twins.task_vm[lost.task], return_inverse=True)
+        places, vms = np.zeros(len(rental), dtype=PLACE), np.zeros(len(numbers), dtype=PACKED_VM)
+        places["vm"], places["core"] = vm, self._twins.task_core[lost.task]
+        places["start"] = self._twins.start_s(lost.task, left_s, at_s)
+        places["end"] = places["start"] + left_s
+        vms["own"] = -1
+        vms["rental"][vm] = rental
+        np.maximum.at(vms["end"], vm, places["end"])
+        _, nothing = _nothing()
+        return nothing._replace(places=places, vms=vms, used=ints([len(vms), 0]))
+
+    def _packed_by_twins(self, types: tuple[str, ...], at_s: int) -> tuple[Any, Any] | None:
+        """Return what is lost at a second and its packing on twins; None if they are too many, or end late."""
+        from .rescue_kernel import lost_at, may_open
+
+        regular = {offer.vm_type.name for offer in self.arrays.regular}
+        if not regular.issuperset(types):
+            return None
+        lost = lost_at(self.bag, self._marked(types), at_s)
+        packing, room = self._on_twins(lost, at_s), may_open(self.bag, at_s)
+        count = np.bincount(packing.vms["rental"], minlength=len(room) - 1)
+        late = packing.places["end"].max(initial=0) > self.instance.deadline_s
+        return None if late or (count > room[:-1]).any() or count.sum() > room[-1] else (lost, packing)
+
+    def _rescue(self, types: tuple[str, ...], at_s: int, lost: Any, packing: Any) -> Rescue:
+        """Make the record of a rescue from its arrays: of what it does for tasks on spot VMs of some types."""
+        of_types = self._marked(types)[self.bag.tasks["type_index"][lost.task]]
         order = np.lexsort((packing.places["core"], packing.places["start"]))
+        order = order[of_types[order]]
         places = packing.places[order]
         numbers, vm_of = np.unique(places["vm"], return_inverse=True)
         end = np.zeros(len(numbers), dtype=np.int64)
@@ -525,14 +606,14 @@ class _Rescuer:
             offer = self.arrays.regular[packing.vms["rental"][number]]
             own = int(packing.vms["own"][number])
             planned_s = 0 if own < 0 else int(self.bag.own_vms["end"][own])
-            new = planned_s <= begin_s
+            new = planned_s <= at_s
             if new:
                 name, count = "", 0
                 while not name or name in names:
                     count += 1
                     name = f"{offer.vm_type.name}-on-demand-{count}"
                 names.add(name)
-                ready_s = begin_s + self.bag.terms.boot
+                ready_s = at_s + self.bag.terms.boot
             else:
                 name, ready_s = self.vm_ids[self.arrays.own_vm[own]], int(self.bag.own_vms["paid_until"][own])
             end_s = max(end_s, ready_s)
@@ -540,7 +621,6 @@ class _Rescuer:
         return Rescue(
             at_s,
             types,
-            begin_s,
             tuple(vms),
             self.arrays.spot_task[lost.task[order]],
             vm_of.astype(np.int64),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DONE, OVER_BUDGET, FAILED = range(3)
 """How a survey ended: all moments are covered; it is to be gone on with; no rescue was found."""
+MOST_TYPES = 6
+"""Types of which all sets that may go down are looked at, 63 at most; for more, their bill is bounded."""
 
 _NOISE_S = 1e-9
 _SHIFT = 32
@@ -130,7 +132,11 @@ def _checkpoints_by(task: Any, elapsed_s: int) -> int:
 
 @compiled_part
 def _next_moment(bag: Bag, down: BoolArray, since: int) -> int:
-    """Return the first second from some second on before something of what may be lost completes; -1 if none does."""
+    """Return the first second from some second on before which nothing changes for a rescue; -1 if nothing is lost.
+
+    It is the one before something of what may be lost completes, or before a VM ends that counts against a limit. So a
+    rescue of that second begins as well at any since ``since``: the same is lost, and as many VMs can be requested.
+    """
     best = -1
     for task in bag.tasks:
         if task.end <= since or not down[task.type_index]:
@@ -147,6 +153,10 @@ def _next_moment(bag: Bag, down: BoolArray, since: int) -> int:
                 moment = min(moment, task.start + elapsed - 1)
         if best < 0 or moment < best:
             best = moment
+    if best >= 0:
+        for end in bag.counted_end:
+            if since < end <= best:
+                best = end - 1
     return best
 
 
@@ -565,6 +575,20 @@ def _first_fit(
 
 
 @compiled_part
+def _vm_cost(bag: Bag, vm: Any, end: int, now: int, until: int) -> float:
+    """Return the most that a VM of a rescue costs if its last task ends at a second; see `_rescue_cost`."""
+    if end == 0:
+        return 0.0
+    seconds = end - now - bag.terms.boot
+    if vm.own >= 0:
+        planned = bag.own_vms[vm.own].end
+        longer = max(end + min(until, planned - 1) - now - bag.own_vms[vm.own].paid_until, 0)
+        seconds = max(longer, seconds) if planned <= until else longer
+    cost: float = bag.rentals[vm.rental].price * seconds
+    return cost
+
+
+@compiled_part
 def _rescue_cost(bag: Bag, packing: Packing, now: int, until: int) -> float:
     """Return the most that a rescue costs, carried out as it is from a second on, or later by some seconds.
 
@@ -572,19 +596,48 @@ def _rescue_cost(bag: Bag, packing: Packing, now: int, until: int) -> float:
     """
     cost = 0.0
     for number in range(packing.used[0]):
-        vm = packing.vms[number]
-        if vm.end == 0:
-            continue
-        price = bag.rentals[vm.rental].price
-        if vm.own < 0:
-            cost += price * (vm.end - now - bag.terms.boot)
-            continue
-        planned = bag.own_vms[vm.own].end
-        seconds = max(vm.end + min(until, planned - 1) - now - bag.own_vms[vm.own].paid_until, 0)
-        if planned <= until:
-            seconds = max(seconds, vm.end - now - bag.terms.boot)
-        cost += price * seconds
+        cost += _vm_cost(bag, packing.vms[number], packing.vms[number].end, now, until)
     return cost
+
+
+@compiled
+def added_cost(bag: Bag, down: BoolArray, lost: Lost, packing: Packing, now: int, until: int) -> float:
+    """Return the most that the bill grows, whichever of the types that are marked go down between two seconds.
+
+    Of the rescue of all of them, only what is lost is carried out: a VM of the rescue is paid for until the last of
+    these tasks ends. The spot VMs of the types that go down are paid until ``until``, all others as planned.
+    """
+    number_of = np.full(len(down), -1, dtype=np.int64)
+    n_types = 0
+    for vm in bag.spot_vms:
+        if down[vm.type_index] and number_of[vm.type_index] < 0:
+            number_of[vm.type_index] = n_types
+            n_types += 1
+    saved = np.zeros(n_types)
+    for vm in bag.spot_vms:
+        if down[vm.type_index]:
+            saved[number_of[vm.type_index]] += vm.price * max(vm.end - max(until, vm.paid_until), 0)
+    if n_types > MOST_TYPES:  # bounded: all that is lost is done again, and the least is saved
+        return _rescue_cost(bag, packing, now, until) - saved.min()
+    ends = np.zeros((packing.used[0], n_types), dtype=np.int64)
+    for number in range(len(lost.task)):
+        place = packing.places[number]
+        of_type = number_of[bag.tasks[lost.task[number]].type_index]
+        ends[place.vm, of_type] = max(ends[place.vm, of_type], place.end)
+    most = -np.inf
+    for chosen in range(1, 1 << n_types):
+        cost = 0.0
+        for vm in range(packing.used[0]):
+            end = 0
+            for k in range(n_types):
+                if chosen >> k & 1:
+                    end = max(end, ends[vm, k])
+            cost += _vm_cost(bag, packing.vms[vm], end, now, until)
+        for k in range(n_types):
+            if chosen >> k & 1:
+                cost -= saved[k]
+        most = max(most, cost)
+    return most
 
 
 @compiled_part
@@ -599,7 +652,7 @@ def _last_end(packing: Packing) -> int:
 @inlined_part
 def _best_rescue(
     bag: Bag, lost: Lost, now: int, patience: int, cheap: bool, nothing: Packing, halt: IntArray
-) -> tuple[bool, int, int, float, Packing]:
+) -> tuple[bool, int, int, Packing]:
     """Find a rescue of what is lost at a second, and if asked for, a cheap one.
 
     Parameters
@@ -617,8 +670,6 @@ def _best_rescue(
         Seconds by which it ends before the deadline; of the quickest one found, unless the cost matters.
     delay : int
         Seconds by which this one may be carried out later.
-    cost : float
-        The most that it costs then, see `_rescue_cost`.
     packing : Packing
         The rescue.
     """
@@ -630,11 +681,11 @@ def _best_rescue(
     if not found:
         found, packing = _first_fit(bag, lost, now, deadline, room, bag.orders[1], halt)
     if not found:
-        return False, 0, 0, 0.0, packing
+        return False, 0, 0, packing
     slack = deadline - _last_end(packing)
     delay = min(slack, patience)
-    cost = _rescue_cost(bag, packing, now, now + delay)
     if cheap:
+        cost = _rescue_cost(bag, packing, now, now + delay)
         fits, filled = _first_fit(bag, lost, now, deadline - delay, room, bag.orders[0], halt)
         if fits:
             filled_cost = _rescue_cost(bag, filled, now, now + delay)
@@ -646,7 +697,7 @@ def _best_rescue(
                 if evened_cost < cost:
                     cost, packing = evened_cost, evened
         slack = deadline - _last_end(packing)
-    return True, slack, delay, cost, packing
+    return True, slack, delay, packing
 
 
 @compiled
@@ -680,7 +731,7 @@ def survey(
     moments : array of int, shape (most, 3)
         Receives the second of each rescue, the last that it serves, and its slack.
     costs : array of float, shape (most,)
-        Receives the most that the lost spot VMs and the rescue cost at any of these seconds.
+        Receives the most by which the bill grows at any of these seconds, if its cost matters; see `added_cost`.
 
     Returns
     -------
@@ -703,16 +754,11 @@ def survey(
             return count, OVER_BUDGET, second, work, lost, packing
         lost = lost_at(bag, down, now)
         work += (len(lost.task) + len(bag.tasks) // 16) * len(bag.rentals)
-        found, slack, delay, cost, packing = _best_rescue(
-            bag, lost, now, min(patience, until - now), cheap, nothing, halt
-        )
+        found, slack, delay, packing = _best_rescue(bag, lost, now, min(patience, until - now), cheap, nothing, halt)
         if not found:
             return count, FAILED, now, work, lost, packing
         last = now + delay
-        for vm in bag.spot_vms:
-            if down[vm.type_index]:
-                cost += vm.price * max(min(vm.end, last) - vm.paid_until, 0)
         moments[count, 0], moments[count, 1], moments[count, 2] = now, last, slack
-        costs[count] = cost
+        costs[count] = added_cost(bag, down, lost, packing, now, last) if cheap else 0.0
         count += 1
         second = last + 1

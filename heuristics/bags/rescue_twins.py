@@ -17,7 +17,7 @@ class Twins:
         instance = schedule.instance
         self._instance = instance
         self._vm_ids = schedule.vm_ids
-        overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        self._overhead_s = overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
         self.spot = np.flatnonzero(instance.offer_is_spot[schedule.vm_offer])
         self._offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
         loss = _longest_loss_s(schedule)
@@ -27,6 +27,9 @@ class Twins:
         unit = np.where(binds, len(core) + int(schedule.vm_vcpus.sum()) + schedule.task_vm, core)
         on_spot = instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
         units, place = np.unique(unit[on_spot], return_inverse=True)
+        self._unit = place
+        self.task_vm, self.task_core = schedule.task_vm[on_spot], schedule.task_core[on_spot]
+        self._start_s, self._end_s = schedule.task_start_s[on_spot], schedule.task_end_s[on_spot]
         end, longest = np.zeros((2, len(units)), dtype=np.int64)
         np.maximum.at(end, place, schedule.task_end_s[on_spot])
         np.maximum.at(longest, place, loss[on_spot])
@@ -58,6 +61,22 @@ class Twins:
         if most is not None and len(self._offers) > most:
             return f"all {len(self._offers)} VMs are more than limits.max_on_demand, {most}"
         return ""
+
+    def start_s(self, task: IntArray, left_s: IntArray, at_s: int) -> IntArray:
+        """Return when lost tasks start on the twins: what ran at once, all others so much later as that takes longer.
+
+        Parameters
+        ----------
+        task, left_s : array of int
+            Tasks, counted among those on spot VMs, and what is left of each on the twin, in seconds.
+        at_s : int
+            When their VMs go down.
+        """
+        ran = self._start_s[task] <= at_s
+        later = np.zeros(int(self._unit.max(initial=-1)) + 1, dtype=np.int64)
+        np.maximum.at(later, self._unit[task[ran]], left_s[ran] - (self._end_s[task[ran]] - at_s))
+        start_s: IntArray = np.where(ran, at_s, self._start_s[task] + later[self._unit[task]]) + self._overhead_s
+        return start_s
 
     def worst_cost_usd(self) -> float:
         """Return the most that the plan costs if each spot VM goes down at its worst moment, or never."""

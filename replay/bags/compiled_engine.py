@@ -122,6 +122,8 @@ class CompiledReplays:
         """Whether a day can be replayed in compiled loops."""
         if not self._able or type(policy) not in _CODES:
             return False
+        if isinstance(policy, Rescue) and self.plan.instance.survive == "each":  # one rescue a day is known there
+            return False
         return day is self._last[0] or all(event.kind != "price" for event in day.events)
 
     def _rules(self, policy: Policy, billing: Billing) -> dict[str, int]:
@@ -190,7 +192,6 @@ class CompiledReplays:
             "most_events": most_events,
             "list_length": list_length,
             "sketch_length": sketch_length,
-            "awaited_s": kernel.NONE,
         }
         # As plain numbers, which are copied as fast as memory is.
         self._at_first = [
@@ -239,8 +240,7 @@ class CompiledReplays:
         )
         tasks = np.zeros(len(planned.task), dtype=kernel.RESCUE_TASKS)
         tasks["task"], tasks["place"] = planned.task, planned.task_vm
-        values = {"rescue_found": 1, "rescue_at_s": planned.at_s, "rescue_begin_s": planned.begin_s}
-        return _Rescue(vms, tasks, True, values | {"rescue_known": 1})
+        return _Rescue(vms, tasks, True, {"rescue_found": 1, "rescue_known": 1})
 
     # --------------------------------------------------------------------- outcome
 

@@ -615,23 +615,20 @@ def _end_burstable_vms(r: Any) -> None:
 
 @compiled_part
 def _answer(r: Any, v: int) -> None:
-    """Rescue what a VM loses, unless that is awaited already; see `Rescue`."""
+    """Rescue what a VM loses, with what all others do; see `Rescue`."""
     if vm_at(r, v).n_left == 0:
         _end_halted(r, v)
-    elif r.awaited_s < r.now_s:
+    else:
         _rescue(r)
 
 
 @compiled_part
 def _rescue(r: Any) -> None:
     """Rescue the tasks of all VMs that give them, as planned the first time."""
-    first, types = NONE, 0
+    types = 0
     for v in range(r.n_vms):
         if vm_at(r, v).n_left and gives_tasks(r, v):
-            if first == NONE:
-                first = v
             types |= 1 << offer_at(r, vm_at(r, v).offer).type
-    r.awaited_s = NONE
     planned = not r.rescue_tried
     r.rescue_tried = 1
     if planned:
@@ -643,9 +640,6 @@ def _rescue(r: Any) -> None:
         r.why, r.lost_types = NEEDS_RESCUE, types
     elif not planned or not r.rescue_found:
         _to_where_they_end_first(r)
-    elif r.rescue_begin_s > r.now_s:
-        r.awaited_s = r.rescue_at_s
-        set_trigger(r, first, r.rescue_begin_s)
     else:
         _carry_out(r)
 
@@ -653,7 +647,6 @@ def _rescue(r: Any) -> None:
 @compiled_part
 def _carry_out(r: Any) -> None:
     """Request the VMs of a rescue and move the tasks, by their starts."""
-    r.awaited_s = NONE
     places = list_of(r, L_FREE)
     for k in range(r.n_rescue_vms):
         entry = rescue_vm_at(r, k)
@@ -791,19 +784,12 @@ def trigger_reached(r: Any, v: int) -> None:
     """Answer an interrupted VM whose migration trigger time has come."""
     if r.policy == HADS:
         _migrate_all(r, v, tasks_of(r, v))
-    elif r.policy == RESCUE:
-        if r.awaited_s != NONE:
-            _carry_out(r)
-        elif vm_at(r, v).n_left:
-            _rescue(r)
 
 
 @inlined_part
 def resumed(r: Any, v: int) -> None:
     """Answer a VM that has resumed, or boots again after it was stopped."""
     if r.policy == RESCUE:
-        if r.awaited_s != NONE:
-            _rescue(r)
         _retry_stranded(r)
     elif r.policy in (HADS, BURST_HADS):
         _retry_stranded(r)

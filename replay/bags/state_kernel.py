@@ -111,12 +111,9 @@ REPLAY = _record(
     *(
         "rescue_known",
         "rescue_found",
-        "rescue_at_s",
-        "rescue_begin_s",
         "n_rescue_vms",
         "n_rescue_tasks",
         "rescue_tried",
-        "awaited_s",
         "lost_types",
     ),
     # The instance, the policy and the billing.

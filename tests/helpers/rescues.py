@@ -134,9 +134,10 @@ def _offers(schedule: Schedule) -> list[RentalOffer]:
 
 
 def level_sets(schedule: Schedule, level: str) -> list[tuple[str, ...]]:
-    """Return the sets of types that go down together."""
+    """Return the sets of types that go down together: each type, or any types; all of them come last."""
     names = sorted({offer.vm_type.name for offer in _offers(schedule) if offer.market == "spot"})
-    return [(name,) for name in names] if level == "one-type" else [tuple(names)]
+    most = 1 if level == "one-type" else len(names)
+    return [chosen for size in range(1, most + 1) for chosen in itertools.combinations(names, size)]
 
 
 def left_of_lost(schedule: Schedule, types: tuple[str, ...], at_s: int) -> dict[int, float]:
@@ -175,12 +176,10 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
     lost = left_of_lost(schedule, types, at_s)
     if sorted(rescue.task.tolist()) != sorted(lost):
         yield f"moves tasks {rescue.task.tolist()}, lost are {sorted(lost)}"
-    if rescue.begin_s < at_s:
-        yield "begins before the loss"
     overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
     plan_vms = dict(zip(schedule.vm_ids, range(len(schedule.vm_ids)), strict=True))
     plan_offers = _offers(schedule)
-    alive = [vm for vm in plan_vms.values() if schedule.vm_end_s[vm] > rescue.begin_s]
+    alive = [vm for vm in plan_vms.values() if schedule.vm_end_s[vm] > at_s]
     rented = Counter(plan_offers[vm] for vm in alive if plan_offers[vm].market == "on-demand")
     rented.update(vm.offer for vm in rescue.vms if vm.new)
     for offer, number in rented.items():
@@ -200,7 +199,7 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
         if not vm.new and any(machine.id == vm.id and not machine.open for machine in instance.machines):
             yield f"{vm.id} takes no more tasks"
         last_s = max(int(rescue.task_end_s[k]) for k in mine)
-        ready_s = rescue.begin_s + instance.boot_overhead_s
+        ready_s = at_s + instance.boot_overhead_s
         if not vm.new:
             ready_s = max(int(schedule.vm_end_s[plan_vms[vm.id]]), _paid_until_s(schedule, plan_vms[vm.id]))
         cost_usd = vm.offer.price_usd_per_hour / 3600 * max(last_s - ready_s, 0)
@@ -221,7 +220,7 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
             task, start_s, end_s = int(rescue.task[k]), int(rescue.task_start_s[k]), int(rescue.task_end_s[k])
             if end_s - start_s != left_s(instance, task, lost[task], vm.offer):
                 yield f"task {task} takes {end_s - start_s} s"
-            if start_s < rescue.begin_s + overhead_s or start_s < _ready_s(schedule, vm.id):
+            if start_s < at_s + overhead_s or start_s < _ready_s(schedule, vm.id):
                 yield f"task {task} starts at {start_s} s"
             if end_s > instance.deadline_s:
                 yield f"task {task} ends at {end_s} s"

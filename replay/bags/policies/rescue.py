@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 class Rescue(Policy):
     """Follow the plan; when spot VMs go down, do at once on demand what they have lost, and never count on them again.
 
-    The first time, what goes down at that moment goes the way of the survival certificate (`certify`): the deadline is
-    kept at no more than the worst-case cost, if the plan survives it. That is a promise for types which go down at one
-    moment, once, and for bills by the second. Whatever else happens, and what does not survive, the tasks of each VM
-    go to where they end first, longest tasks first. A VM ends with its last task, also one that is hibernated. VMs that
-    have notice, are stopped or terminated are rescued like those that hibernate.
+    What goes down goes the way of the survival certificate (`certify`): the deadline is kept at no more than the
+    worst-case cost, whether VMs come back or not, if the plan survives it. A plan that is to survive ``each`` has a
+    twin on demand for whatever spot VM goes down whenever. Otherwise the promise is for types which go down at one
+    moment, once. It holds for bills by the second. Whatever else happens, and what does not survive, the tasks of each
+    VM go to where they end first, longest tasks first. A VM ends with its last task, also one that is hibernated. VMs
+    that have notice, are stopped or terminated are rescued like those that hibernate.
     """
 
     name = "rescue"
     summary = "does on demand what spot VMs lose, as the survival certificate has it, and ends these VMs"
 
     def __init__(self) -> None:
-        self._as_planned = True
-        self._awaited: PlannedRescue | None = None
+        self._first = True
 
     def idle(self, replay: ReplayState, vm: Vm) -> None:
         """Terminate a VM with its last task."""
@@ -49,56 +49,48 @@ class Rescue(Policy):
         """Rescue what is lost."""
         self._answer(replay, vm)
 
-    def _answer(self, replay: ReplayState, vm: Vm) -> None:
-        if not vm.n_left:
-            _end(replay, [vm])
-        elif self._awaited is None or self._awaited.at_s < replay.now_s:
-            self._rescue(replay)
-
-    def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
-        """Rescue what is lost, where that had to wait."""
-        if self._awaited is not None:
-            self._carry_out(replay, self._awaited)
-        elif vm.n_left:
-            self._rescue(replay)
-
     def resumed(self, replay: ReplayState, vm: Vm) -> None:
-        """Let a VM go on that still has its tasks; what else was to be rescued with them is rescued at once."""
-        if self._awaited is not None:
-            self._rescue(replay)
+        """A VM takes tasks again that have no place."""
         retry_stranded(replay)
 
     def terminated(self, replay: ReplayState, vm: Vm) -> None:
         """A place is free for tasks that had none."""
         retry_stranded(replay)
 
-    def _rescue(self, replay: ReplayState) -> None:
+    def _answer(self, replay: ReplayState, vm: Vm) -> None:
+        if not vm.n_left:
+            _end(replay, [vm])
+            return
         lost = [vm for vm in replay.vms if vm.gives_tasks and vm.n_left]
-        types = {vm.offer.vm_type.name for vm in lost}
-        left = any(vm.spot and not vm.gives_tasks and vm.n_left and vm.offer.vm_type.name in types for vm in replay.vms)
-        rescue, self._awaited = None, None
-        if self._as_planned:
-            from ....heuristics.bags.rescue import rescue_at  # here, so that other policies do not load it
-
-            self._as_planned = False
-            rescue = None if left else rescue_at(replay.plan.schedule, types, replay.now_s)
+        rescue = self._planned(replay, lost)
+        self._first = False
         if rescue is None:
             _to_where_they_end_first(replay, lost)
-        elif rescue.begin_s > replay.now_s:
-            self._awaited = rescue
-            replay.set_trigger(lost[0], rescue.begin_s)
         else:
-            self._carry_out(replay, rescue)
+            _carry_out(replay, rescue)
 
-    def _carry_out(self, replay: ReplayState, rescue: PlannedRescue) -> None:
-        """Request the VMs of a rescue and move the tasks, by their starts: so each starts as planned, or earlier."""
-        self._awaited = None
-        named = {vm.name: vm for vm in replay.vms}
-        targets = [replay.start_vm(vm.offer) if vm.new else named[vm.id] for vm in rescue.vms]
-        sources = {task: vm for vm in replay.vms if vm.gives_tasks for task in vm.tasks()}
-        for task, number in zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True):
-            replay.migrate(task, sources[task], targets[number])
-        _end(replay, sources.values())
+    def _planned(self, replay: ReplayState, lost: list[Vm]) -> PlannedRescue | None:
+        """Return the rescue that the certificate has for the loss of some VMs; None if it does not name that."""
+        from ....heuristics.bags.rescue import rescue_at, rescue_by_twins  # here, so that other policies do not load it
+
+        schedule, now_s = replay.plan.schedule, replay.now_s
+        twins = rescue_by_twins(schedule, [vm.index for vm in lost], now_s)
+        if twins is not None or not self._first:
+            return twins
+        types = {vm.offer.vm_type.name for vm in lost}
+        others = (vm for vm in replay.vms if vm.spot and not vm.gives_tasks and vm.n_left)
+        whole_types = types.isdisjoint(vm.offer.vm_type.name for vm in others)
+        return rescue_at(schedule, types, now_s) if whole_types else None
+
+
+def _carry_out(replay: ReplayState, rescue: PlannedRescue) -> None:
+    """Request the VMs of a rescue and move the tasks, by their starts: so each starts as planned, or earlier."""
+    named = {vm.name: vm for vm in replay.vms}
+    targets = [replay.start_vm(vm.offer) if vm.new else named[vm.id] for vm in rescue.vms]
+    sources = {task: vm for vm in replay.vms if vm.gives_tasks for task in vm.tasks()}
+    for task, number in zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True):
+        replay.migrate(task, sources[task], targets[number])
+    _end(replay, sources.values())
 
 
 def _to_where_they_end_first(replay: ReplayState, lost: list[Vm]) -> None:

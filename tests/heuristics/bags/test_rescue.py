@@ -227,7 +227,7 @@ def judge_plan(plan: Schedule, seed: int) -> None:
             worst_usd = plan.cost_usd
             for types in sets:
                 for at_s in moments:
-                    rescue = rescue_at(plan, types, at_s)
+                    rescue = rescue_at(plan, types, at_s, level)  # type: ignore[arg-type]
                     assert rescue is not None
                     assert list(faults(plan, types, at_s, rescue)) == [], (seed, types, at_s)
                     worst_usd = max(worst_usd, cost_of_loss_usd(plan, types, at_s, rescue.cost_usd))
