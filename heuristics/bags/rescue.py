@@ -496,7 +496,7 @@ class _Rescuer:
         lost = tuple(name for name in self.types if name in types and name in left)
         if not lost:
             return self._rescue((), at_s, *_nothing())
-        levels = [lost] if len(lost) == 1 and level != "blackout" else []
+        levels: list[tuple[str, ...]] = [lost] if len(lost) == 1 and level != "blackout" else []
         if level != "one-type" and self.types not in levels:
             levels.append(self.types)
         found = [rescue for names in levels if (rescue := self._certified(names, lost, at_s)) is not None]

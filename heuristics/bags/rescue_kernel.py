@@ -618,7 +618,8 @@ def added_cost(bag: Bag, down: BoolArray, lost: Lost, packing: Packing, now: int
         if down[vm.type_index]:
             saved[number_of[vm.type_index]] += vm.price * max(vm.end - max(until, vm.paid_until), 0)
     if n_types > MOST_TYPES:  # bounded: all that is lost is done again, and the least is saved
-        return _rescue_cost(bag, packing, now, until) - saved.min()
+        bound: float = _rescue_cost(bag, packing, now, until) - saved.min()
+        return bound
     ends = np.zeros((packing.used[0], n_types), dtype=np.int64)
     for number in range(len(lost.task)):
         place = packing.places[number]
