@@ -68,9 +68,11 @@ def _differences(trace: Trace, given: Given, notes: list[str]) -> Iterator[tuple
         yield from _of_stream(trace, given)
     else:
         held, expected = _content(Instance.from_document(trace.instance, "instance of the trace")), _content(given)
-        if given.d_spot_s is None:
-            notes.append(f"d_spot_s ({held['d_spot_s']}) is not compared: {given.name} has none")
-            del held["d_spot_s"], expected["d_spot_s"]
+        for name in ("d_spot_s", "survive"):  # those of the plan, where the instance has none
+            if getattr(given, name) is None:
+                if held[name] is not None:
+                    notes.append(f"{name} ({held[name]}) is not compared: {given.name} has none")
+                del held[name], expected[name]
         yield from _between(held, expected, "", "the instance that is given")
 
 

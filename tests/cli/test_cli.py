@@ -346,7 +346,7 @@ def test_check_judges_what_a_plan_survives_if_asked_or_if_the_plan_says_it(shell
     del plan["survival"]
     (shell.folder / "plan.json").write_text(json.dumps(plan))
     assert "survive" not in shell.run("check", "hads/J60", "plan.json")
-    assert "survives   all" in shell.run("check", "hads/J60", "plan.json", "--survive", "blackout")
+    assert "survives   any spot types" in shell.run("check", "hads/J60", "plan.json", "--survive", "blackout")
     late = "--deadline", "1300", "--d-spot", "1274"
     out = shell.run("check", "hads/J60", "plan.json", *late, "--survive", "one-type", code=1)
     assert "hads/J60: feasible" in out
