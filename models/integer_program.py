@@ -93,22 +93,29 @@ class IntegerProgram:
 
 _LARGEST_OBJECTIVE = 2**50
 _LARGEST_COEFFICIENT = 2**40
+_DOMAIN_OVER_OBJECTIVE = 2**10
 
 
-def integer_costs(costs: list[float], largest_value: float) -> tuple[list[int], float]:
+def integer_costs(costs: Sequence[float], upper: Sequence[int], known: float) -> tuple[list[int], float]:
     """Costs as integers, rounded down, and the factor they were multiplied by.
 
     Rounded down, they keep every bound of the integer objective a bound of the true one: variables are not negative.
+    CP-SAT adds up the objective with all variables at their upper ends, however good the solution that is known: so
+    much of its range is kept free that this does not overflow.
 
     Parameters
     ----------
-    costs : list of float
+    costs : sequence of float
         Nonnegative.
-    largest_value : float
-        An upper limit of the objectives that matter.
+    upper : sequence of int
+        Upper ends of the variables.
+    known : float
+        Objective of a solution that is known; infinite without one.
     """
-    highest = max((abs(cost) for cost in costs), default=0.0) or 1.0
-    factor = min(_LARGEST_COEFFICIENT / highest, _LARGEST_OBJECTIVE / largest_value if largest_value > 0 else math.inf)
+    whole = sum(cost * high for cost, high in zip(costs, upper, strict=True))
+    largest = max(min(known, whole), whole / _DOMAIN_OVER_OBJECTIVE)
+    highest = max(costs, default=0.0) or 1.0
+    factor = min(_LARGEST_COEFFICIENT / highest, _LARGEST_OBJECTIVE / largest if largest > 0 else math.inf)
     # A power of two changes no digit of a cost.
     factor = 2.0 ** math.floor(math.log2(factor))
     return [math.floor(cost * factor) for cost in costs], factor

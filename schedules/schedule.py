@@ -19,6 +19,8 @@ from .evaluation import makespan_s, objective_value, vm_cost_usd
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
 
+_DIGITS = 15
+
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
@@ -205,7 +207,7 @@ class Schedule:
             task_start_s=self.task_start_s,
             task_end_s=self.task_end_s,
             task_mode=np.where(burstable, np.where(self.task_baseline, baseline, burst), 0),
-            checkpoint_interval_s=np.where(np.isfinite(interval), interval.round(6), np.nan),
+            checkpoint_interval_s=_to_digits(interval),
             commands=instance.task_commands,
         )
 
@@ -252,6 +254,18 @@ def default_vm_ids(
                 break
         names.append(name)
     return tuple(names)
+
+
+def _to_digits(interval_s: FloatArray) -> FloatArray:
+    """Round checkpoint intervals as a plan states them, so that 30 is no 30.000000000000004; NaN for those without end.
+
+    To digits, not to decimals: an interval of 1e-7 s is none of 0 s.
+    """
+    stated = np.full(interval_s.shape, np.nan)
+    finite = np.isfinite(interval_s)
+    unit = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(interval_s[finite])))
+    stated[finite] = np.round(interval_s[finite] * unit) / unit
+    return stated
 
 
 def _check_indices(name: str, array: Any, size: int) -> None:

@@ -123,12 +123,8 @@ def solve_with_cp_sat(
             model.add(expression >= low)
         else:
             model.add_linear_constraint(expression, low, high)
-    largest = (
-        program.value(start) - program.constant
-        if start is not None
-        else sum(max(cost, 0.0) * high for cost, high in zip(program.costs, program.upper, strict=True))
-    )
-    costs, factor = integer_costs(program.costs, largest)
+    known = math.inf if start is None else program.value(start) - program.constant
+    costs, factor = integer_costs(program.costs, program.upper, known)
     model.minimize(cp_model.LinearExpr.weighted_sum(columns, costs))
     if start is not None:
         for column, value in zip(columns, start.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Class dynamic programme: exact for up to three classes of identical tasks, without an integer-programming solver.
+"""Class dynamic programme: exact for few classes of identical tasks, without an integer-programming solver.
 
 Time counts from the moment the VMs are ready. For offers j with n_j VMs of c_j cores at price p_j a second, and classes
 g with N_g tasks:

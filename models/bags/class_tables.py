@@ -28,9 +28,6 @@ from .cpu_credits import CreditRules, credit_role, credit_rules, credits_count_a
 from .task_classes import TaskClasses, task_classes, usable_offers
 from .vm_limits import binding_market_limits
 
-MOST_CLASSES = 3
-"""Classes beyond which the programme refuses."""
-
 MOST_COUNT_VECTORS = 50_000
 """Count vectors beyond which the programme refuses."""
 
@@ -48,6 +45,7 @@ MOST_TABLE_CELLS = 30_000_000
 
 _NAME = "the class programme"
 _NEVER = 2**40
+_NAMED_CLASSES, _WRITTEN_OUT = 3, 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +89,29 @@ def require_few_count_vectors(instance: Instance) -> TaskClasses:
     Raises
     ------
     ModelRefusal
-        If there are too many classes or count vectors.
+        If there are too many count vectors.
     """
     classes = task_classes(instance)
-    if len(classes) > MOST_CLASSES:
-        raise ModelRefusal(
-            f"{_NAME} takes up to {MOST_CLASSES} classes of identical tasks, and there are {len(classes)}; 'patterns' "
-            f"takes up to 40 of them, 'columns' up to 250, 'search' any number"
-        )
     vectors = math.prod((classes.size + 1).tolist())
     if vectors > MOST_COUNT_VECTORS:
         raise ModelRefusal(
-            f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {vectors:,} of {_sizes(classes)} "
-            f"tasks; {_OTHERS}"
+            f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {_many(vectors)} of "
+            f"{_sizes(classes)}; {_OTHERS}"
         )
     return classes
 
 
 def _sizes(classes: TaskClasses) -> str:
-    return " x ".join(str(size) for size in classes.size.tolist())
+    """Say how many tasks there are of each class, or of many classes how many those are."""
+    sizes = classes.size.tolist()
+    if len(sizes) > _NAMED_CLASSES:
+        return f"{len(sizes)} classes of identical tasks"
+    return " x ".join(str(size) for size in sizes) + " tasks"
+
+
+def _many(number: int) -> str:
+    """Write a number that may have hundreds of digits."""
+    return f"{number:,}" if number < _WRITTEN_OUT else f"more than {_WRITTEN_OUT:,}"
 
 
 class ClassTables:
@@ -145,8 +147,8 @@ class ClassTables:
     Raises
     ------
     ModelRefusal
-        If memory can bind, the credits of a burstable offer must be followed, or there are too many classes, count
-        vectors or patterns.
+        If memory can bind, the credits of a burstable offer must be followed, or there are too many count vectors
+        or patterns.
     LimitReached
         If the limit is over.
     """
@@ -186,7 +188,7 @@ class ClassTables:
         if states > MOST_STATES:
             markets = " and ".join(f"{cap} {market}" for market, cap in self._caps)
             raise ModelRefusal(
-                f"{_NAME} takes up to {MOST_STATES:,} states, and there are {states:,} of {sizes} tasks on up to "
+                f"{_NAME} takes up to {MOST_STATES:,} states, and there are {_many(states)} of {sizes} on up to "
                 f"{markets} VMs; {_OTHERS}"
             )
 

@@ -38,8 +38,6 @@ from .interval_places import Choices, CreditAccount, IntervalSwitches, Kind, Pla
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-_DOMAIN_OVER_OBJECTIVE = 2**10
-
 
 class IntervalModel:
     """The model of an instance; see the module.
@@ -355,9 +353,8 @@ class IntervalModel:
         self.constant = time_weight * self.zero_s + held_objective(self.instance)
         variables = [self.last, *(vm.paid_s for vm in self.vms)]
         most = [max(self.last_s, 0), *(self._most_paid_s(vm.kind) for vm in self.vms)]
-        whole = sum(cost * high for cost, high in zip([time_weight, *prices], most, strict=True))
-        known = whole if self.start is None else self.start.objective - self.constant
-        costs, self.factor = integer_costs([time_weight, *prices], max(known, whole / _DOMAIN_OVER_OBJECTIVE))
+        known = math.inf if self.start is None else self.start.objective - self.constant
+        costs, self.factor = integer_costs([time_weight, *prices], most, known)
         objective = sum(cost * variable for cost, variable in zip(costs, variables, strict=True))
         self.model.minimize(objective)
         # Each cost was rounded down by less than 1: that much less the integer objective may be.
@@ -406,13 +403,14 @@ class IntervalModel:
         rooms: dict[int, list[int]] = defaultdict(list)
         for index, vm in enumerate(self.vms):
             rooms[id(vm.kind)].append(index)
-        kinds = {machine: kind for kind in self.choices.kinds for machine in kind.machines}
+        machines = {machine: kind for kind in self.choices.kinds for machine in kind.machines}
+        rented = {kind.offer.index: kind for kind in self.choices.kinds if not kind.machines}
         slots = [-1] * len(start.vm_offer)
         used = set(start.task_vm.tolist())
         for vm in np.argsort(-start.vm_end_s, kind="stable").tolist():
             if vm in used:
                 machine = int(start.vm_machine[vm])
-                kind = self.choices.kinds[start.vm_offer[vm]] if machine < 0 else kinds[machine]
+                kind = rented.get(int(start.vm_offer[vm])) if machine < 0 else machines[machine]
                 room = rooms[id(kind)]
                 if not room:
                     return None

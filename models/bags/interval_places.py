@@ -6,6 +6,7 @@ that is known can take is left out before the model is built, and so is a mode t
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,9 +21,12 @@ from ...core.wording import counted
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
+from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from .configuration_bound import ConfigurationBound
 from .cpu_credits import CreditRole, credit_role, full_speed_possible, solver_credit_rules
+from .divisible_bound import held_objective
+from .task_classes import usable_offers
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -32,6 +36,8 @@ MAX_PLACES = 40_000
 
 MAX_CREDIT_STARTS = 400_000
 """Most starts by second on burstable VMs whose credits have to be planned."""
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +178,7 @@ class Choices:
     last_s : int
         Latest end of a plan as good as the start, from there.
     kinds : list of Kind
-        VMs by kind: those of each offer in their order, then the machines.
+        VMs by kind: those of each usable offer in their order, then the machines.
 
     Raises
     ------
@@ -195,9 +201,11 @@ class Choices:
             latest_s = bound.latest_makespan_s(instance, start.objective)
             barred = bound.barred(instance, start.objective)
         self.last_s = latest_s - self.zero_s
+        self._at_most = math.inf if start is None or not switches.fixing else start.objective
         self.kinds = [
-            self._rented(offer, latest_s, ~barred[:, offer.index] & (offer.index not in without_offers))
-            for offer in instance.offers
+            self._rented(offer, latest_s, ~barred[:, offer.index])
+            for offer in usable_offers(instance)
+            if offer.index not in without_offers
         ]
         self.kinds += self._machines(latest_s)
         self._refuse_too_many_places()
@@ -205,8 +213,6 @@ class Choices:
 
     def _rented(self, offer: RentalOffer, latest_s: int, allowed: BoolArray) -> Kind:
         """VMs of an offer that may be rented."""
-        if not offer.limit:
-            allowed = np.zeros_like(allowed)
         return self._kind(offer, (), self.instance.boot_overhead_s, latest_s, allowed)
 
     def _machines(self, latest_s: int) -> list[Kind]:
@@ -252,6 +258,7 @@ class Choices:
         """VMs that are alike, with what may run there and how."""
         instance = self.instance
         limit_s = min(instance.time_limit_s(offer.market), latest_s) - ready_s
+        limit_s = min(limit_s, self._affordable_s(offer, ready_s, free_s))
         first_core_s = min(entry.seconds for entry in busy) if len(busy) == offer.vcpus else 0
         seconds = instance.duration_s[:, offer.index]
         in_time = seconds <= limit_s - first_core_s
@@ -267,6 +274,15 @@ class Choices:
             modes[:, BASELINE] = False
         vms = len(machines) or min(offer.limit, int(instance.open_size[usable].sum()))
         return Kind(offer, machines, vms, ready_s, limit_s, free_s, busy, usable, role, credits, modes)
+
+    def _affordable_s(self, offer: RentalOffer, ready_s: int, free_s: int) -> int:
+        """Seconds from ready after which a VM alone costs more than the whole start."""
+        cost_weight, time_weight = objective_weights(self.instance)
+        price = cost_weight * offer.price_usd_per_s
+        if self._at_most == math.inf or price + time_weight == 0.0:
+            return self.instance.deadline_s
+        spare = self._at_most * (1 + _ROUNDING) - held_objective(self.instance) - time_weight * ready_s
+        return max(math.floor((spare + price * free_s) / (price + time_weight)), 0)
 
     def _refuse_too_many_places(self) -> None:
         """Refuse an instance with too many pairs of task and VM."""

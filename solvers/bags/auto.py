@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ...core.errors import ModelRefusal
+from ...core.errors import ModelRefusal, SpotbagError
 from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
 from ...heuristics.bags.core_pattern_starts import MOST_CLASSES as MOST_CLASSES_OF_STARTS
 from ...heuristics.bags.greedy import greedy
@@ -194,6 +194,7 @@ class _Route:
         self.trace: list[TracePoint] = []
         self.explanation = ""
         self.warnings: tuple[str, ...] = ()
+        self.failures: tuple[str, ...] = ()
         self._iterations_before = 0
         self._patience_ends: float | None = None
 
@@ -205,7 +206,7 @@ class _Route:
         return known.schedule is not None and closes_gap(known.objective, known.bound, self.run.target_gap)
 
     def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> Outcome | None:
-        """Run a step, unless the gap is closed, and keep what is better; a refusal ends the step only.
+        """Run a step, unless the gap is closed, and keep what is better; a refusal or a failure ends the step only.
 
         What it came to is returned, unless it was not run to its end.
 
@@ -222,6 +223,9 @@ class _Route:
             with within(left):
                 outcome = step(part)
         except (ModelRefusal, LimitReached):  # plans and bounds of a step that was cut short are known already
+            return None
+        except SpotbagError as error:  # what is known so far is the answer all the same
+            self.failures = (*self.failures, f"a step of auto failed: {error}")
             return None
         finally:
             if patient and self._patience_ends is not None:
@@ -262,7 +266,7 @@ class _Route:
         return Outcome(
             best,
             self.explanation if best is None else "",
-            self.warnings,
+            (*self.warnings, *self.failures),
             None if bound == -math.inf else bound,
             tuple(self.trace),
         )

@@ -6,12 +6,13 @@ Where the cost alone counts, the same prices and slacks reach further: `models.b
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ...core.errors import ModelRefusal
 from ...instances.instance import Instance
 from ...models.bags.class_dynamic_programme import best_plan
-from ...models.bags.class_tables import MOST_CLASSES, require_few_count_vectors
+from ...models.bags.class_tables import require_few_count_vectors
 from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.slack_fleets import SlackFleets
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
@@ -39,7 +40,7 @@ class ClassProgrammeOptions:
 
 
 def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run) -> Outcome:
-    """Plan by the class dynamic programme: exact for up to three classes of identical tasks whose memory never binds.
+    """Plan by the class dynamic programme: exact for few classes of identical tasks whose memory never binds.
 
     Where the cost alone counts, bags of more classes, or with more tasks, are planned by the slack of their VMs:
     exactly, unless the best plan has tasks on burstable VMs; then there is a bound.
@@ -56,17 +57,12 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     Raises
     ------
     ModelRefusal
-        If memory can bind, CPU credits must be followed over time, or there are too many classes or tasks.
+        If memory can bind, CPU credits must be followed over time, or there are too many count vectors.
     """
-    if cost_counts_alone(instance) and not has_small_class_programme(instance):
-        many = len(task_classes(instance)) > MOST_CLASSES
-        try:
+    if cost_counts_alone(instance):
+        with suppress(ModelRefusal):  # then that of the programme says more
             outcome = _by_slack(instance, run)
-        except ModelRefusal:
-            if many:
-                raise
-        else:
-            if many or not _is_open(outcome, run):
+            if not _is_open(outcome, run) or not _has_few_count_vectors(instance):
                 return outcome
     require_few_count_vectors(instance)
     start, at_most, window, nothing_left = begin_in_window(instance, run)
@@ -114,6 +110,15 @@ def _is_open(outcome: Outcome, run: Run) -> bool:
     return bound < math.inf and not run.answered(best, bound) and not closes_gap(best, bound, run.target_gap)
 
 
+def _has_few_count_vectors(instance: Instance) -> bool:
+    """Whether the programme does not refuse the bag at once."""
+    try:
+        require_few_count_vectors(instance)
+    except ModelRefusal:
+        return False
+    return True
+
+
 def has_small_class_programme(instance: Instance) -> bool:
     """Whether the programme is rather done in a tenth of a second than a search; that it refuses credits is left open.
 
@@ -122,12 +127,9 @@ def has_small_class_programme(instance: Instance) -> bool:
     instance : Instance
         With D_spot set.
     """
-    if not memory_is_free(instance):
+    if not memory_is_free(instance) or not _has_few_count_vectors(instance):
         return False
-    try:
-        classes = require_few_count_vectors(instance)
-    except ModelRefusal:
-        return False
+    classes = task_classes(instance)
     caps = [cap for _, cap in binding_market_limits(instance, usable_offers(instance))]
     states: int = math.prod(size + 1 for size in (*classes.size.tolist(), *caps))
     return states <= _FEW_STATES

@@ -259,7 +259,7 @@ METHODS: dict[str, MethodEntry] = {
             "dynamic programme over counts of identical tasks; no solver",
             _class_programme,
             True,
-            "up to three classes of identical tasks, more where the cost alone counts (burstable VMs there as a "
+            "few classes of identical tasks, or few tasks; more where the cost alone counts (burstable VMs there as a "
             "relaxation); memory that never binds; credits that count at the end",
             True,
             False,

@@ -150,7 +150,7 @@ def pareto_front(
     """Find the plans that no other plan beats in cost and makespan.
 
     The front is worked out by the epsilon-constraint method: the least cost for a limit of the makespan, limit after
-    limit. Where the class dynamic programme takes the instance, it does it: up to three classes of identical tasks,
+    limit. Where the class dynamic programme takes the instance, it does it: few classes of identical tasks,
     memory that never binds, CPU credits that count at the end of a VM only. Else `solve` does, with the limit as the
     deadline. D_spot stays that of the instance, or the limit if that is earlier. Every answer, proved or not, is kept
     as what it is: a plan, and a bound that holds for all earlier limits; what is proved follows from these alone.

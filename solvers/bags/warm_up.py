@@ -89,6 +89,6 @@ def _load(method: str) -> None:
         with suppress(SpotbagError):  # a method that refuses one of them takes another
             little = instance.replace(tasks=instance.tasks[:_MOST_TASKS])
             solve(little, method, options=_LITTLE.get(method), time_limit_s=10.0)
-    if method == "class-programme":  # more than three classes, where the cost alone counts
+    if method == "class-programme":  # many classes, where the cost alone counts
         instance = with_d_spot(library_instance(_BY_SLACK))
         SlackFleets(cheapest_by(instance, instance.deadline_s)).cheapest()

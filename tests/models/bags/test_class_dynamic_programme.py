@@ -237,8 +237,8 @@ def test_a_target_gap_ends_the_search_early() -> None:
 
 
 def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ModelRefusal, match="up to 3 classes of identical tasks, and there are 4"):
-        pareto_front(hand_instance([1, 2, 3, 4]))
+    with pytest.raises(ModelRefusal, match="50,000 count vectors, and there are 131,072 of 17 classes"):
+        pareto_front(hand_instance([*range(1, 18)]))
     tasks = [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": k + 1}, "count": 60} for k in range(3)]
     with pytest.raises(ModelRefusal, match="50,000 count vectors, and there are 226,981 of 60 x 60 x 60 tasks"):
         pareto_front(hand_instance([], tasks=tasks))
@@ -262,7 +262,7 @@ def test_small_programmes_are_known_by_their_states() -> None:
     assert has_small_class_programme(few_classes_instance([9, 9, 9]))
     assert not has_small_class_programme(few_classes_instance([30, 40, 30]))
     assert not has_small_class_programme(few_classes_instance([20, 20, 20], limits={"max_spot": 2}))
-    assert not has_small_class_programme(hand_instance([1, 2, 3, 4]))
+    assert has_small_class_programme(hand_instance([1, 2, 3, 4]))
     heavy = [{"id": "t", "memory_mb": 60_000, "runtime_s": {"a": 3}, "count": 2}]
     assert not has_small_class_programme(hand_instance([], tasks=heavy))
 

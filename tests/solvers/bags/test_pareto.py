@@ -345,8 +345,8 @@ def test_the_optimum_of_the_objective_is_on_the_front() -> None:
 
 
 def test_what_is_refused() -> None:
-    instance = hand_instance([1, 2, 3, 4])
-    with pytest.raises(ModelRefusal, match="up to 3 classes"):
+    instance = hand_instance([*range(1, 18)])
+    with pytest.raises(ModelRefusal, match="131,072 of 17 classes"):
         pareto_front(instance, method="class-programme")
     for options in ({"time_limit_s": 0}, {"seed": -1}, {"threads": 0}, {"most_points": 1}, {"method": "magic"}):
         with pytest.raises(InputError):
