@@ -256,16 +256,16 @@ def _rentable(instance: Instance, indices: IntArray) -> IntArray:
 
 
 def _machines(instance: Instance, indices: IntArray) -> tuple[IntArray, IntArray]:
-    """Machines that take tasks and need not end before, and the column of each."""
+    """Machines that take tasks in time and need not end before, and the column of each."""
     n_rented = len(usable_offers(instance))
     column_of = {index: n_rented + k for k, index in enumerate(indices[n_rented:].tolist())}
     limit_s = {index: instance.time_limit_s(instance.offers[index].market) for index in column_of}
-    running_end_s = np.zeros(len(instance.machines), dtype=np.int64)
-    np.maximum.at(running_end_s, instance.running.machine, instance.running_end_s)
+    busy_s = instance.machine_ready_s.copy()  # what gets ready after D_spot takes no task, and is not late either
+    np.maximum.at(busy_s, instance.running.machine, instance.running_end_s)
     columns, latest_s = np.full((2, len(instance.offers)), -1)
     for index, column in column_of.items():
         columns[index], latest_s[index] = column, limit_s[index]
-    machines = np.flatnonzero(instance.machine_open & (running_end_s <= latest_s[instance.machine_offer]))
+    machines = np.flatnonzero(instance.machine_open & (busy_s <= latest_s[instance.machine_offer]))
     columns = columns[instance.machine_offer[machines]]
     by_column = np.argsort(columns, kind="stable")
     return machines[by_column], columns[by_column]

@@ -11,6 +11,7 @@ from ...core.limits import checkpoint, stop_point
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
+from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
@@ -21,7 +22,7 @@ _SPARE_CREDITS = 1e-7
 
 
 def full_speed_plan(instance: Instance) -> Schedule | None:
-    """Plan longest task first over all VMs that may be rented; None if a task finds no place in time.
+    """Plan longest task first over machines and all VMs that may be rented; None if a task finds no place in time.
 
     A burstable VM uses one core. Each of its tasks runs at full speed, after a wait for the credits that it spends if
     they are too few, or at the baseline, whichever ends first.
@@ -39,7 +40,7 @@ def full_speed_plan(instance: Instance) -> Schedule | None:
     check_limit = stop_point if instance.n_tasks <= _FEW_TASKS else checkpoint
     machines = _machines(instance)
     fastest = instance.duration_s[:, :, FULL_SPEED].min(axis=1)
-    order = np.argsort(-fastest[instance.task_group], kind="stable")
+    order = instance.open_tasks[np.argsort(-fastest[instance.task_group[instance.open_tasks]], kind="stable")]
     task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
     baseline = np.zeros(instance.n_tasks, dtype=bool)
     for number, task in enumerate(order.tolist()):
@@ -53,14 +54,18 @@ def full_speed_plan(instance: Instance) -> Schedule | None:
         _, vm, place = min(found, key=lambda entry: entry[:2])
         task_vm[task], task_core[task] = vm, machines[vm].take(instance, group, place)
         start_s[task], baseline[task] = place.start_s, place.baseline
+    running = instance.running
+    task_vm[running.task], task_core[running.task] = running.machine, running.core  # machines come first
+    start_s[running.task], baseline[running.task] = running.start_s, running.baseline
     used, renumbered = np.unique(task_vm, return_inverse=True)
     vm_offer = np.array([machines[vm].offer.index for vm in used.tolist()], dtype=np.int64)
-    return Schedule(instance, vm_offer, renumbered, task_core, start_s, baseline)
+    vm_machine = np.where(used < len(instance.machines), used, -1)
+    return Schedule(instance, vm_offer, renumbered, task_core, start_s, baseline, vm_machine=vm_machine)
 
 
 def _machines(instance: Instance) -> list[_Machine]:
-    """All VMs that may be rented together, those with more cores first where a market is limited."""
-    machines: list[_Machine] = []
+    """Machines, and all VMs that may be rented together, those with more cores first where a market is limited."""
+    machines = [_Machine.that_exists(instance, number) for number in range(len(instance.machines))]
     for market in instance.markets:
         cap = instance.market_limit(market)
         offers = [offer for offer in instance.offers if offer.market == market]
@@ -98,7 +103,22 @@ class _Machine:
         cores = offer.vcpus if burstable is None else 1
         timeline = VmTimeline(cores, offer.memory_kb if binds else None, instance.boot_overhead_s)
         credits = 0.0 if burstable is None else min(burstable.initial_credits, burstable.credit_cap)
-        return cls(offer, timeline, instance.time_limit_s(offer.market), credits)
+        limit_s = -1 if offer.market == "spot" and instance.d_spot_s is None else instance.time_limit_s(offer.market)
+        return cls(offer, timeline, limit_s, credits)
+
+    @classmethod
+    def that_exists(cls, instance: Instance, number: int) -> _Machine:
+        """Take a machine; one that is closed, or burstable and busy, takes nothing more."""
+        offer, machine = instance.offers[instance.machine_offer[number]], instance.machines[number]
+        fresh = cls.of(instance, offer)
+        busy = bool((instance.running.machine == number).any())
+        fresh.timeline = timeline_of(instance, offer, number)
+        if offer.burstable:
+            fresh.timeline = VmTimeline(1, offer.memory_kb, int(instance.machine_ready_s[number]))
+            fresh.credits = fresh.credits if machine.credits is None else machine.credits
+        if not machine.open or (busy and offer.burstable):
+            fresh.limit_s = -1
+        return fresh
 
     def place(self, instance: Instance, group: int) -> _Place | None:
         """Where a task ends first here; None if it does not end in time."""

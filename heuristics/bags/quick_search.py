@@ -387,3 +387,42 @@ def _carried_queues(instance: Instance, start: Schedule) -> Schedule | None:
     if not all(ends_in_time(instance, queue) for queue in queues.values()):
         return None
     return schedule_of_queues(instance, [*queues.values()])
+
+
+def held_plan(instance: Instance, start: Schedule, now_s: int) -> Schedule | None:
+    """Return the part of a plan that is left of it, at its own times; None where a task or a VM of it is gone.
+
+    Parameters
+    ----------
+    instance : Instance
+        What is left, with D_spot set.
+    start : Schedule
+        The plan that is being carried out.
+    now_s : int
+        The moment of the state, in the time of the plan.
+
+    Returns
+    -------
+    Schedule or None
+        Whether it still holds is for the checker to say.
+    """
+    rows, machine_of_vm = _places(instance, start)
+    if (rows < 0).any() or (machine_of_vm[start.task_vm[rows]] == _GONE).any():
+        return None
+    running, tasks, first = instance.running, instance.open_tasks, len(instance.machines)
+    key, core, begin = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
+    baseline = np.zeros(instance.n_tasks, dtype=bool)
+    machine = machine_of_vm[start.task_vm[rows]]
+    key[tasks] = np.where(machine >= 0, machine, first + start.task_vm[rows])
+    core[tasks], begin[tasks] = start.task_core[rows], start.task_start_s[rows] - now_s
+    baseline[tasks] = start.task_baseline[rows]
+    key[running.task], core[running.task], begin[running.task] = running.machine, running.core, running.start_s
+    baseline[running.task] = running.baseline
+    offers = np.concatenate([instance.machine_offer, _offers_of(instance, start)]).astype(np.int64)
+    used, task_vm = np.unique(key, return_inverse=True)
+    try:
+        return Schedule(
+            instance, offers[used], task_vm, core, begin, baseline, vm_machine=np.where(used < first, used, -1)
+        )
+    except ValueError:  # the instance has changed: a task cannot run there any more
+        return None

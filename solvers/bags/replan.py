@@ -18,10 +18,12 @@ from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import LimitReached, Stop, stopped, watched_time, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
-from ...heuristics.bags.quick_search import quick_plan
+from ...heuristics.bags.full_speed import full_speed_plan
+from ...heuristics.bags.quick_search import held_plan, quick_plan
 from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
+from ...models.bags.task_classes import offers_of_vms
 from ...schedules.documents import Survival
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
@@ -128,7 +130,8 @@ def replan(
         quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
         with interruptible(stop):
             wanted: SurvivalLevel | None = None if level == "none" else level
-            quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance)
+            held = None if running is None else _held(remaining, running, state.time_s)
+            quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance, held)
             long = long and not stopped()
         if not long:
             return _with_new_names(quick, running)
@@ -284,8 +287,24 @@ def _survivor(
     return best
 
 
-def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: Instance) -> Result:
-    """Plan, bound and check within milliseconds."""
+def _held(remaining: Instance, running: Schedule, now_s: float) -> Schedule | None:
+    """Return the plan that is being carried out, if it holds as it is: it is the answer of the first instant.
+
+    It is one of the bag, whose times count from its beginning, or one of this very state.
+    """
+    if remaining.d_spot_s is None:
+        remaining.__dict__["d_spot_s"] = remaining.deadline_s
+    for moment_s in {0, math.ceil(now_s)}:
+        plan = held_plan(remaining, running, moment_s)
+        if plan is not None and check(remaining, plan).feasible:
+            return plan
+    return None
+
+
+def _quick(
+    remaining: Instance, running: Schedule | None, terms: _Terms, given: Instance, held: Schedule | None
+) -> Result:
+    """Plan, bound and check within milliseconds; nothing worse than the plan that is held."""
     if remaining.d_spot_s is None:
         remaining.__dict__["d_spot_s"] = remaining.deadline_s
     time_limit_s, begin, seed, level = terms
@@ -308,6 +327,10 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
             now = time.perf_counter()
             first_until = search_end if level is None else now + _SHARE_OF_FIRST * (until - now)
             schedule = quick_plan(remaining, bound, running, seed, first_until)
+            if schedule is None and held is None:
+                schedule = _with_credits(remaining)
+    if held is not None and (schedule is None or held.objective < schedule.objective):
+        schedule, infeasible = held, False
     budget = remaining.objective.budget_usd
     if schedule is not None and budget is not None and schedule.cost_usd > budget:
         schedule = None  # the search does not know budgets
@@ -351,6 +374,14 @@ def _quick(remaining: Instance, running: Schedule | None, terms: _Terms, given: 
         else:
             endings.shares.append((time.perf_counter() - search_end.moment) / usual_s)
     return result
+
+
+def _with_credits(remaining: Instance) -> Schedule | None:
+    """Return a plan with burstable VMs at full speed while credits last; None without such VMs, or if none is found."""
+    if not any(offer.burstable for offer in offers_of_vms(remaining)):
+        return None
+    plan = full_speed_plan(remaining)
+    return plan if plan is not None and check(remaining, plan).feasible else None
 
 
 def _certificate(schedule: Schedule, level: SurvivalLevel, survives: bool, until: float) -> Survival:

@@ -1,0 +1,57 @@
+"""States with a plan for which re-planning found none, in little time."""
+
+from __future__ import annotations
+
+from spotbag.heuristics.bags.quick_search import held_plan
+from spotbag.instances.instance import Instance
+from spotbag.schedules.state import State
+from spotbag.solvers.bags.replan import replan
+from spotbag.solvers.bags.solve import solve
+
+
+def test_full_speed_where_the_baseline_is_too_slow() -> None:
+    # t takes 7 s at full speed, of 0.2 credits = 12 s, and 18 s at the baseline: after the deadline at 16 s.
+    credits = {"baseline_fraction": 0.4, "credits_per_hour": 12, "initial_credits": 0.2}
+    problem = Instance(
+        name="nb", deadline_s=16, d_spot_s=16, survive="none",
+        vm_types=[
+            {"name": "b", "vcpus": 1, "memory_mb": 1000, "burstable": credits,
+             "offers": {"on-demand": {"price_usd_per_hour": 0.36, "limit": 1}}},
+            {"name": "s", "vcpus": 1, "memory_mb": 1000, "offers": {"spot": {"price_usd_per_hour": 1, "limit": 1}}},
+        ],
+        tasks=[{"id": "t", "memory_mb": 1, "runtime_s": {"b": 7}}, {"id": "u", "memory_mb": 1, "runtime_s": {"s": 2}}],
+    )  # fmt: skip
+    state = State(instance="nb", time_s=0, vms=[{"id": "v", "type": "s", "market": "spot", "status": "running"}])
+    found = replan(problem, state).schedule
+    assert found is not None
+    assert found.makespan_s == 7
+
+
+def test_a_spot_vm_that_gets_ready_after_d_spot_is_not_late() -> None:
+    # v gets ready at 130 s, D_spot is 120 s: t runs on demand, 50 s from 95 s on.
+    offers = {market: {"price_usd_per_hour": 1, "limit": 1} for market in ("spot", "on-demand")}
+    problem = Instance(
+        name="nl", deadline_s=1000, d_spot_s=120, survive="none",
+        vm_types=[{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": offers}],
+        tasks=[{"id": "t", "memory_mb": 1, "runtime_s": {"a": 50}}],
+    )  # fmt: skip
+    late = {"id": "v", "type": "a", "market": "spot", "status": "launching", "ready_s": 130}
+    found = replan(problem, State(instance="nl", time_s=95, vms=[late])).schedule
+    assert found is not None
+    assert found.makespan_s == 50
+
+
+def test_a_plan_that_holds_is_the_answer_of_the_first_instant() -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 2}}
+    problem = Instance(
+        name="held", deadline_s=20, survive="none",
+        vm_types=[{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": offers}],
+        tasks=[{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": 10}} for k in range(4)],
+    )  # fmt: skip
+    plan = solve(problem).schedule
+    assert plan is not None
+    state = State(instance="held", time_s=0, vms=[])
+    held = held_plan(state.remaining(problem), plan, 0)
+    assert held is not None
+    assert held.makespan_s == 20
+    assert replan(problem, state, start=plan, time_limit_s=1e-6).schedule is not None
