@@ -7,6 +7,7 @@ are tasks and cores.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -153,16 +154,19 @@ class CorePatternStarts:
         return len(queues) > 0
 
 
-def core_pattern_starts(instance: Instance) -> CorePatternStarts | None:
-    """Solve the linear programme of a bag of few classes; None if it is not for this bag, or takes too long."""
+def core_pattern_starts(instance: Instance, at_most: float = math.inf) -> CorePatternStarts | None:
+    """Solve the linear programme of a bag of few classes; None if it is not for this bag, or takes too long.
+
+    Makespans whose value exceeds the objective of a plan that is known, ``at_most``, are of no use as starts.
+    """
     bursts = any(offer.burstable for offer in usable_offers(instance))  # tasks are cut there
     if instance.machines or bursts or len(task_classes(instance)) > MOST_CLASSES:
         return None
     try:
         with within(share_of_time(_SHARE_OF_TIME)):
             configurations = configuration_bound(instance)
-            programme = CorePatternProgramme(instance, configurations)
-            programme.run()
+            programme = CorePatternProgramme(instance, configurations, at_most)
+            programme.run(at_most)
     except (ModelRefusal, LimitReached):
         return None
     if not len(programme.values):
