@@ -265,9 +265,12 @@ def listed_plan(instance: Instance) -> Schedule | None:
     Returns
     -------
     Schedule or None
-        None if a task found no place in time.
+        None if a task found no place in time, or one that runs already ends after the deadline.
     """
     cost_weight, time_weight = objective_weights(instance)
+    makespan_s = int(instance.running_end_s.max(initial=0))
+    if makespan_s > instance.deadline_s:
+        return None
     listed = [
         _Listed(instance, instance.offers[index], number)
         for number, index in enumerate(instance.machine_offer.tolist())
@@ -276,7 +279,6 @@ def listed_plan(instance: Instance) -> Schedule | None:
     left = {offer.index: offer.limit for offer in instance.offers if offer.limit}
     left_of_market = {market: instance.market_limit(market) for market in instance.markets}
     longest = instance.sustained_s.min(axis=1)[instance.task_group[instance.open_tasks]]
-    makespan_s = int(instance.running_end_s.max(initial=0))
     for task in instance.open_tasks[np.argsort(-longest, kind="stable")].tolist():
         checkpoint()
         fresh = [

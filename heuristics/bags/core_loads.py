@@ -182,9 +182,11 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     Returns
     -------
     CoreLoads or None
-        None if a task can run nowhere in this way, e.g. at the baseline of a burstable VM, or if too many tasks of one
-        core make the state too large.
+        None if there is no VM that takes tasks, if a task can run nowhere in this way, e.g. at the baseline of a
+        burstable VM, or if too many tasks of one core make the state too large.
     """
+    if not len(bound.offers):
+        return None
     offers = [instance.offers[index] for index in bound.offers.tolist()]
     table = instance.sustained_s[:, bound.offers]
     groups = instance.task_group[instance.open_tasks]

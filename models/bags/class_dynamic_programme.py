@@ -39,8 +39,7 @@ from .class_fleets import FIRST_SLACK, LEAST_SIZE, MORE_SLACK, ROUNDING, Fleet, 
 from .class_tables import ClassTables
 from .core_patterns import BurstableMode
 from .makespan_window import MakespanWindow, makespan_window
-
-_SAME_COST = 1e-11
+from .rounding import SAME_COST
 
 
 class ParetoPoint(NamedTuple):
@@ -110,7 +109,7 @@ class ClassProgramme:
             while place - dearer > 1:
                 trial = max(place - 2 ** max(ties - 1, 0), 0) if dearer < 0 else (place + dearer) // 2
                 found = self.fleets.cheapest_by(int(self.tables.ends_s[trial]), 1.2 * slack, fleet.cost)
-                if found is not None and found[0].cost <= fleet.cost * (1 + _SAME_COST):
+                if found is not None and found[0].cost <= fleet.cost * (1 + SAME_COST):
                     fleet, slack = found
                     place, ties = self._place_of(fleet), ties + 1
                 else:

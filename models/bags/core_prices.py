@@ -21,6 +21,7 @@ from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
 from .core_patterns import OfferPatterns, enumerate_patterns
+from .rounding import rounded_down
 
 MOST_PATTERNS = 300_000
 """Patterns of a core of one offer beyond which models that use these prices refuse."""
@@ -28,7 +29,6 @@ MOST_PATTERNS = 300_000
 _MOST_ROUNDS = 300
 _COLUMNS_A_ROUND = 20
 _CONVERGED = 1e-12
-_ROUNDING = 1e-13
 _UNIT = 1e4
 
 
@@ -227,4 +227,4 @@ class _Programme:
                     if gain[row] > least:
                         self._add(k, patterns.counts[row])
         worth, most = float(prices @ self._size), float(gains @ self._cores)
-        return CorePrices(prices, gains, worth - most - _ROUNDING * (worth + most), worth + most), added
+        return CorePrices(prices, gains, rounded_down(worth - most, worth + most), worth + most), added

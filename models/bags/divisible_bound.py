@@ -39,6 +39,7 @@ from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from .kelley import LinearRows, Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
+from .rounding import rounded_down
 from .task_classes import usable_offers
 from .vm_limits import binding_market_limits, effective_cores, least_work_s
 
@@ -277,7 +278,11 @@ class _Dual:
         return total - memory, memory
 
     def tasks(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Cheapest price of all tasks, and its supergradient."""
+        """Cheapest price of all tasks less what costs nothing, rounded down, and its supergradient.
+
+        Prices are no larger than the multipliers allow but for a few roundings of each, whose effect is relative to the
+        terms of the sum; what is taken off a multiplier of a machine makes no price larger.
+        """
         for_cores, for_memory = self._split(theta)
         core_price, memory_price = for_cores / self.cores, for_memory / self.sizes_kb
         unit = core_price + memory_price * self.memory_kb[:, None] if self.memory_bound else core_price
@@ -289,7 +294,8 @@ class _Dual:
         n_offers = len(self.offers)
         core_seconds = np.bincount(choice, weights=work, minlength=n_offers) / self.cores
         if self.machines:
-            value -= float(core_price @ self.free_core_s + memory_price @ self.free_kb_s)
+            free = float(core_price @ self.free_core_s + memory_price @ self.free_kb_s)
+            value = rounded_down(value - free, value + free)
             core_seconds = core_seconds - self.free_core_s / self.cores
         gradient = np.empty(self.size)
         gradient[:n_offers] = core_seconds

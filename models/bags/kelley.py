@@ -11,9 +11,7 @@ import numpy as np
 from ...core.limits import LimitReached
 from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray
-
-ROUNDING = 1e-13
-"""What the sum of some hundred thousand rounded products may be off, relative to the size of its terms."""
+from .rounding import rounded_down
 
 _NEAR = 0.1
 """How far from a point near the maximum the search goes, relative to the point."""
@@ -57,7 +55,7 @@ def maximise_concave(
     Parameters
     ----------
     tasks : callable
-        Concave function that returns its value and a supergradient.
+        Concave function that returns its value, rounded down by what its own terms ask for, and a supergradient.
     second : LinearRows
         The second, piecewise linear part.
     limits : LinearRows
@@ -129,6 +127,5 @@ def maximise_concave(
 def _value_at(theta: FloatArray, of_tasks: float, second: LinearRows) -> float:
     """Value of both parts at a point, less what it may be rounded up."""
     constants, rows = second
-    # Where both parts are large and cancel, rounding must not pass for a gain: it is taken off.
     size_of_terms = abs(of_tasks) + float((np.abs(constants) + np.abs(rows) @ theta).max())
-    return of_tasks + float((constants + rows @ theta).min()) - ROUNDING * size_of_terms
+    return rounded_down(of_tasks + float((constants + rows @ theta).min()), size_of_terms)

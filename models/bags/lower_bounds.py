@@ -15,11 +15,10 @@ from .configuration_bound import configuration_bound
 from .core_pattern_bound import core_pattern_bound
 from .divisible_bound import divisible_bound
 from .makespan_bounds import makespan_lower_bound_s
+from .rounding import whole_seconds
 from .task_classes import memory_is_free
 
 Unit: TypeAlias = Literal["objective", "$", "s"]
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
             "least makespan",
             "s",
             "no plan ends sooner, whatever it costs (cost weight 0)",
-            lambda: _whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
+            lambda: whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
         ),
         (
             "combinatorial makespan",
@@ -134,11 +133,6 @@ def _by_core_patterns(instance: Instance) -> float:
         return core_pattern_bound(instance, configurations)
     except ModelRefusal:
         return configurations.objective
-
-
-def _whole_seconds(value_s: float) -> float:
-    """Makespans are whole seconds: the next one, unless only rounding is between."""
-    return value_s if math.isinf(value_s) else float(math.ceil(value_s * (1 - _ROUNDING)))
 
 
 def _within_deadline(value_s: int, instance: Instance) -> float:

@@ -13,11 +13,12 @@ from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...core.plugins import PluginError
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
+from ...models.bags.rounding import is_above
 from ...schedules.method import Incumbent, Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .infeasible import explain
 from .methods import MethodEntry
-from .result import OPTIMALITY_TOLERANCE, closes_gap
+from .result import closes_gap
 
 _BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
 """Methods that have no plan only if the simple heuristics have none."""
@@ -142,7 +143,7 @@ def _checked(instance: Instance, asked: Instance | None, method: MethodEntry, ru
         found.schedule = _checked_plan(instance, method, found.schedule, forgiven)
     plan = _checked_plan(instance, method, outcome.schedule, forgiven)
     for bound, best in ((outcome.bound, plan), (found.bound, found.schedule)):
-        if bound is not None and best is not None and bound > best.objective * (1 + OPTIMALITY_TOLERANCE):
+        if bound is not None and best is not None and is_above(bound, best.objective):
             raise PluginError(
                 f"{method.plugin} claims a bound of {bound:.12g} and made a plan of {best.objective:.12g}"
             )

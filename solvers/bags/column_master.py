@@ -12,12 +12,12 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound
+from ...models.bags.rounding import rounded_down
 from ...models.bags.task_classes import TaskClasses, usable_offers
 from ...models.bags.vm_columns import ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 from ...models.bags.vm_limits import binding_market_limits
 from ...schedules.evaluation import objective_weights
 
-_ROUNDING = 1e-12
 _COLUMNS_A_CALL = 12
 _MOST_TASKS_BY_VM = 45
 _MOST_TASKS_BY_LARGE_VM = 24
@@ -210,7 +210,7 @@ class ColumnMaster:
             best = min((price - duals[task.group_class] / task.seconds for task in tasks), default=0.0)
             seconds = self._burstable_vms[position] * min(latest_s, self._burstable_limit_s[position])
             cost += seconds * min(best, 0.0)
-        cost -= _ROUNDING * (abs(cost) + float(duals @ self.classes.size))
+        cost = rounded_down(cost, abs(cost) + float(duals @ self.classes.size))
         return Priced(cost if complete else -np.inf, columns, saving)
 
     def least_prices(self, saving: FloatArray) -> FloatArray:

@@ -17,9 +17,10 @@ from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...models.bags.rounding import at_most
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
-from .result import OPTIMALITY_TOLERANCE, closes_gap
+from .result import closes_gap
 
 FIRST_SHARE = 0.8
 """Share of a time limit for the first quantity; what it leaves is the second one's."""
@@ -89,14 +90,14 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
         return attempts.make(instance, initial)
     question = cheapest_by(instance, instance.deadline_s)
     start = None if initial is None else plan_of(question, initial)
-    answer = attempts.make(question, start, threshold=_at_most(budget), silent=True)
-    if answer.bound > _at_most(budget):
+    answer = attempts.make(question, start, threshold=at_most(budget), silent=True)
+    if answer.bound > at_most(budget):
         if math.isinf(answer.bound):
             return answer
         reason = f"no plan exists within the budget of $ {budget:g}: every plan costs at least $ {answer.bound:.6f}"
         return Attempt(None, math.inf, reason, answer.warnings, answer.trace)
     first_s = makespan_lower_bound_s(instance)
-    if answer.schedule is None or answer.schedule.cost_usd > _at_most(budget):
+    if answer.schedule is None or answer.schedule.cost_usd > at_most(budget):
         reason = answer.message
         if answer.schedule is not None:
             cost = answer.schedule.cost_usd
@@ -165,7 +166,7 @@ def is_proven(plan: Schedule, second_bound: float | None) -> bool:
 def within_budget(plan: Schedule) -> bool:
     """Whether a plan costs no more than its instance allows."""
     budget = plan.instance.objective.budget_usd
-    return budget is None or plan.cost_usd <= _at_most(budget)
+    return budget is None or plan.cost_usd <= at_most(budget)
 
 
 def cheapest_by(instance: Instance, moment_s: int) -> Instance:
@@ -179,11 +180,6 @@ def cheapest_by(instance: Instance, moment_s: int) -> Instance:
 def plan_of(instance: Instance, plan: Schedule) -> Schedule:
     """Return a plan for another deadline, or another objective, as one of the instance."""
     return replace(plan, instance=instance)
-
-
-def _at_most(usd: float) -> float:
-    """Costs that are no more than an amount, but for rounding."""
-    return usd * (1 + OPTIMALITY_TOLERANCE)
 
 
 def _limit(seconds: float) -> float | None:
@@ -210,7 +206,7 @@ class _Earliest:
     ) -> None:
         self._attempts = attempts
         self._instance = instance
-        self._most_usd = _at_most(most_usd)
+        self._most_usd = at_most(most_usd)
         self._accepts = accepts
         self.plan = plan
         self.proven_s = min(makespan_lower_bound_s(instance), plan.makespan_s)

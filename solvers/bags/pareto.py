@@ -17,6 +17,7 @@ from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...models.bags.rounding import SAME_COST, whole_seconds
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.schedule import Schedule
 from .infeasible import explain
@@ -38,8 +39,6 @@ _PROGRAMME_SHARE = 0.6
 _LEAST_LIMIT_S = 0.05
 _MORE_TIME = 1.3
 """Times the seconds of a question asked in vain with which it is worth asking again."""
-
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +250,7 @@ def _by_programme(instance: Instance, walk: _Walk, end: float) -> None:
         moment = facts.latest_s
         for point in oracle.programme.front():
             # It is yielded when every faster plan is proved to cost more; the next point tells by how much.
-            facts.add_bound(point.makespan_s - 1, math.nextafter(point.cost_usd, math.inf))
+            facts.add_bound(point.makespan_s - 1, math.nextafter(point.cost_usd * (1 + SAME_COST), math.inf))
             walk.take(moment, point.schedule, point.cost_usd)
             moment = point.makespan_s - 1
         facts.add_bound(moment, math.inf)
@@ -447,7 +446,7 @@ class _Walk:
         if answer.plan is not None:
             self.take(answer.plan.makespan_s, answer.plan, 0.0)
         if math.isfinite(answer.bound):
-            self.facts.add_bound(math.ceil(answer.bound * (1 - _ROUNDING / 1e3) - _ROUNDING) - 1, math.inf)
+            self.facts.add_bound(int(whole_seconds(answer.bound)) - 1, math.inf)
 
 
 def _middle(gap: Gap) -> int:

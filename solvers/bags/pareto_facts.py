@@ -6,10 +6,8 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
+from ...models.bags.rounding import SAME_COST, is_dearer
 from ...schedules.schedule import Schedule
-
-_SAME_COST = 4e-9
-"""Relative difference up to which costs count as the same: a few times the tolerance of proofs of optimality."""
 
 
 class Gap(NamedTuple):
@@ -48,11 +46,11 @@ class FrontFacts:
     def add_plan(self, plan: Schedule) -> bool:
         """Keep a plan if no other is as fast and as cheap; tell whether it was kept."""
         makespan, cost = plan.makespan_s, plan.cost_usd
-        if cost >= self.least_cost_usd(makespan) * (1 - _SAME_COST):
+        if cost >= self.least_cost_usd(makespan) * (1 - SAME_COST):
             return False
         first = bisect_left(self._makespans, makespan)
         last = first
-        while last < len(self.plans) and self.plans[last].cost_usd >= cost * (1 - _SAME_COST):
+        while last < len(self.plans) and self.plans[last].cost_usd >= cost * (1 - SAME_COST):
             last += 1
         self.plans[first:last] = [plan]
         self._makespans[first:last] = [makespan]
@@ -62,8 +60,8 @@ class FrontFacts:
         """Keep that no plan that ends by a moment costs less; with `math.inf` that there is none."""
         cost_usd = float(cost_usd)  # comparisons with numpy's numbers give booleans that JSON does not know
         known = self.least_cost_usd(moment_s)
-        if known * (1 - _SAME_COST) <= cost_usd < known:
-            cost_usd = known  # they differ by rounding only
+        if cost_usd >= known * (1 - SAME_COST):
+            cost_usd = known  # there is a plan that costs as much: above it or below, they differ by rounding only
         place = bisect_left(self._moments, moment_s)
         if place < len(self._moments) and self._bounds[place] >= cost_usd:
             return
@@ -102,7 +100,7 @@ class FrontFacts:
 
     def is_proven(self, plan: Schedule) -> bool:
         """Whether a plan is proved to be the cheapest by its makespan, and every faster one to cost more."""
-        return self.is_least(plan) and self.bound_usd(plan.makespan_s - 1) > plan.cost_usd
+        return self.is_least(plan) and is_dearer(self.bound_usd(plan.makespan_s - 1), plan.cost_usd)
 
     def gaps(self) -> list[Gap]:
         """Return all moments at which the least cost is not known; none if the front is complete."""
@@ -120,4 +118,4 @@ class FrontFacts:
 
 def same_cost(one: Schedule, other: Schedule) -> bool:
     """Whether two plans cost the same but for rounding."""
-    return abs(one.cost_usd - other.cost_usd) <= _SAME_COST * one.cost_usd
+    return abs(one.cost_usd - other.cost_usd) <= SAME_COST * one.cost_usd

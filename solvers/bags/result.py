@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ...instances.instance import Instance
+from ...models.bags.rounding import OPTIMALITY_TOLERANCE
 from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
@@ -144,8 +145,6 @@ class Result:
         }
 
 
-OPTIMALITY_TOLERANCE = 1e-9
-"""Relative gap below which a plan counts as optimal."""
 _LAST_DIGIT = 1e-6
 """Some bounds leave just as much for rounding as the tolerance is: the last digit of an objective decides nothing."""
 

@@ -18,6 +18,7 @@ from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
+from ...models.bags.rounding import is_above
 from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
@@ -25,7 +26,7 @@ from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
 from .goals import FIRST_SHARE, FirstStage, SecondStage, first_stage, is_proven, second_stage, second_value
 from .methods import GivenMethod, find_method, make_options
-from .result import OPTIMALITY_TOLERANCE, Quantity, Result, Stage, Status, closes_gap
+from .result import Quantity, Result, Stage, Status, closes_gap
 
 MOST_THREADS = 1024
 
@@ -256,7 +257,7 @@ def _refuse_false_answer(method: str, instance: Instance, schedule: Schedule, bo
     if violations:
         raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
     objective = schedule.objective
-    if bound > objective * (1 + OPTIMALITY_TOLERANCE):
+    if is_above(bound, objective):
         raise SpotbagError(
             f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
         )

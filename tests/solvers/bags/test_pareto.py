@@ -22,6 +22,7 @@ from spotbag.core.limits import LimitReached
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.class_fleets import FleetSearch
+from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.pareto import FrontPoint, ParetoFront
 from spotbag.solvers.bags.pareto_facts import FrontFacts, Gap
 from spotbag.solvers.bags.pareto_oracles import Answer, SolveOracle
@@ -214,6 +215,46 @@ def test_a_bound_from_an_array_proves_in_booleans_of_json() -> None:
     facts.add_bound(10_000, np.float64(points[-1].cost_usd))
     facts.add_bound(points[-1].makespan_s - 1, np.float64(math.inf))
     assert facts.is_proven(points[-1].schedule) is True
+
+
+def test_a_bound_above_a_plan_by_rounding_does_not_prove_that_faster_plans_cost_more() -> None:
+    """Two VMs of one core do 10 s of work in 5 s, or one of them in 10 s, at the same cost."""
+    instance = hand_instance([5, 5], vcpus=1, limit=2)
+    fast = pareto_front(instance).points[0].schedule
+    cores = np.zeros(2, dtype=np.int64)
+    slow = Schedule(instance, fast.vm_offer[:1], cores, cores, np.array([0, 5]), cores > 0)
+    assert (fast.makespan_s, slow.makespan_s, fast.cost_usd) == (5, 10, pytest.approx(slow.cost_usd))
+    for digits in (-1e-9, 3e-18, 1e-9):
+        facts = FrontFacts(0, 100)
+        facts.add_plan(slow)
+        facts.add_bound(10, slow.cost_usd * (1 + digits) + 3e-18)
+        assert facts.is_least(slow)
+        assert not facts.is_proven(slow)
+        assert facts.bound_usd(9) == slow.cost_usd
+        facts.add_bound(9, slow.cost_usd * (1 + 1e-9))  # as cheap as makes no difference
+        assert not facts.is_proven(slow)
+        facts.add_bound(9, slow.cost_usd * (1 + 1e-8))
+        assert facts.is_proven(slow)
+
+
+def test_of_two_points_none_is_dominated_by_a_plan_that_costs_the_same() -> None:
+    """Tasks of 4 s, 8 s / 1.7 and 1 s at full speed on two VMs of $ 1 an hour end after 5 s at the cost of 6 s."""
+    credits = {"baseline_fraction": 0.05, "credits_per_hour": 90, "initial_credits": 0.2}
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 1}}
+    vm_types = [
+        {"name": name, "vcpus": 1, "memory_mb": 1e6, "offers": offers, "speed": speed, "burstable": credits}
+        for name, speed in (("a", 1), ("b", 1.7))
+    ]
+    tasks = [
+        {"id": "t0", "memory_mb": 1, "runtime_s": {"a": 4, "b": 4}},
+        {"id": "t1", "memory_mb": 1, "base_runtime_s": 8},
+        {"id": "t2", "memory_mb": 1, "runtime_s": {"a": 1, "b": 1}},
+    ]
+    instance = hand_instance([], vm_types=vm_types, tasks=tasks, deadline_s=29, d_spot_s=None)
+    front = pareto_front(instance, most_points=2)
+    assert [(point.makespan_s, point.cost_usd, point.proven) for point in front.points] == [
+        (5, pytest.approx(10 / 3600), True)
+    ]
 
 
 def test_facts_keep_what_is_proved() -> None:

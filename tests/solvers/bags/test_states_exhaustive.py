@@ -18,6 +18,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.assignments import listed_plan
 from spotbag.instances.entries import Goal
+from spotbag.instances.instance import Instance
 from spotbag.models.bags.configuration_bound import configuration_bound
 from spotbag.models.bags.core_counts import CoreCountModel
 from spotbag.models.bags.divisible_bound import divisible_bound
@@ -97,6 +98,68 @@ def test_a_plan_that_costs_nothing_more_is_optimal() -> None:
     result = solve(hand_instance([10, 20, 30], vm_types=vm_types, machines=[machine]), goal="cheapest")
     assert result.schedule is not None
     assert (result.status, result.schedule.cost_usd, result.schedule.makespan_s) == ("optimal", 0.0, 30)
+
+
+def _filled(deadline_s: int) -> Instance:
+    """Tasks of 1 s and 9 s, and one VM that is paid for 10 s."""
+    vm_types = [
+        {"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": {"on-demand": OFFER | {"price_usd_per_hour": 0.9}}}
+    ]
+    machine = {"id": "m", "type": "a", "market": "on-demand", "paid_until_s": 10}
+    return hand_instance([1, 9], vm_types=vm_types, machines=[machine], deadline_s=deadline_s, d_spot_s=None)
+
+
+@pytest.mark.parametrize("deadline_s", [10, 11])
+@pytest.mark.parametrize("method", ["auto", "search", "interval", "core-counts"])
+def test_tasks_that_fill_a_paid_vm_to_the_last_second_cost_nothing(method: str, deadline_s: int) -> None:
+    """1 s + 9 s = 10 s are paid: $ 0. The bound was 4e-19, above all that a plan can cost, or above the plan."""
+    result = solve(_filled(deadline_s), method, goal="cheapest")
+    assert result.schedule is not None
+    assert (result.status, result.schedule.cost_usd, result.schedule.makespan_s) == ("optimal", 0.0, 10)
+    assert divisible_bound(_filled(deadline_s).replace(objective={"goal": "cheapest"})).objective == 0.0
+    front = pareto_front(_filled(deadline_s))
+    assert (front.complete, [(point.makespan_s, point.cost_usd) for point in front.points]) == (True, [(10, 0.0)])
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5, 1e-6, 0.0])
+def test_large_multipliers_prove_nothing_that_is_lost_in_their_digits(weight: float) -> None:
+    """Ten tasks of 360 s fill a VM until the deadline, of which a second is not paid: multipliers grew to 3e7.
+
+    At weight 0.5 the objective is 0.5 / 3600 + 0.5 = 0.50014, and the bound was infinite.
+    """
+    vm_types = [{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": {"on-demand": OFFER}}]
+    machine = {"id": "m", "type": "a", "market": "on-demand", "paid_until_s": 3599}
+    given = {"vm_types": vm_types, "machines": [machine], "deadline_s": 3600, "d_spot_s": None}
+    left = hand_instance([360] * 10, objective={"cost_weight": weight}, **given)
+    plan, bound = listed_plan(left), divisible_bound(left).objective
+    assert plan is not None
+    assert bound <= plan.objective
+    assert bound == pytest.approx(plan.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("method", ["auto", "search", "interval", "core-counts"])
+def test_where_nothing_waits_and_nothing_can_be_rented_the_plan_is_what_runs(method: str) -> None:
+    """The task has 20 s - 5 s = 15 s left, which cost $ 15/3600; the VM drains, and it is the only one there may be."""
+    vm_types = [{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": {"spot": {"price_usd_per_hour": 1, "limit": 1}}}]
+    running = [{"task": "t0", "core": 0, "start_s": -5}]
+    machine = {"id": "v", "type": "a", "market": "spot", "open": False, "running": running}
+    left = hand_instance([20], vm_types=vm_types, machines=[machine], deadline_s=95, d_spot_s=95)
+    result = solve(left, method, goal="cheapest")
+    assert result.schedule is not None
+    assert (result.status, result.schedule.makespan_s) == ("optimal", 15)
+    assert result.schedule.cost_usd == pytest.approx(15 / 3600)
+
+
+@pytest.mark.parametrize("method", ["auto", "search", "interval", "core-counts"])
+def test_a_task_that_runs_and_ends_after_the_deadline_leaves_no_plan(method: str) -> None:
+    """It ends at 60 s - 10 s = 50 s, and the deadline is 40 s; core-counts began with a plan that had it so."""
+    vm_types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": {"on-demand": OFFER | {"limit": 2}}}]
+    running = [{"task": "t0", "core": 0, "start_s": -10}]
+    machine = {"id": "v", "type": "a", "market": "on-demand", "running": running}
+    left = hand_instance([60, 20], vm_types=vm_types, machines=[machine], deadline_s=40, d_spot_s=None)
+    result = solve(left, method)
+    assert (result.status, result.schedule) == ("infeasible", None)
+    assert listed_plan(left) is None
 
 
 def test_memory_of_machines_binds_where_no_more_vms_of_their_type_may_be_rented() -> None:
