@@ -3,12 +3,16 @@
 Shares nothing with the package but the reading of instances. With CPU credits it can pay to wait, so the least end of
 a burstable VM is searched second by second; without them a task that can start earlier may as well, and it is enough
 to start tasks when the VM is ready or another task ends. Machines that exist are VMs on which some tasks run already.
+
+What a state leaves of a bag is searched in exact time: a unit is such a part of a second that all its moments are
+whole numbers of it, and tasks start whenever a core is free.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -20,6 +24,7 @@ from tiny_instances import FAMILIES, tiny_instance
 from spotbag.instances.entries import Burstable, Machine, Market, RunningTask
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
+from spotbag.schedules.state import State, VmState
 
 Counts: TypeAlias = tuple[int, ...]
 """How many tasks of each group."""
@@ -89,6 +94,17 @@ class TinyOffer:
         return self.ready_s if self.machine is None else max(self.ready_s, self.machine.paid_until_s)
 
 
+class Problem(NamedTuple):
+    """What is to be run, and where: machines, VMs that may be rented, limits of markets less the machines there."""
+
+    bag: Counts
+    machines: list[TinyOffer]
+    offers: list[TinyOffer]
+    spot_left: int | None
+    on_demand_left: int | None
+    deadline_s: int
+
+
 class Choice(NamedTuple):
     """Cost and end of some VMs, and what each of them runs."""
 
@@ -105,7 +121,24 @@ def exhaustive_objective(instance: Instance) -> float | None:
 
 def exhaustive_front(instance: Instance) -> list[tuple[int, float]]:
     """Makespan and cost of all plans that no other one beats in both, fastest first: epsilon by epsilon."""
-    choices = _all_choices(instance, _open_bag(instance))
+    return _front(_all_choices(_problem(instance)))
+
+
+def front_in_time(instance: Instance, state: State) -> list[tuple[Fraction, float]]:
+    """Seconds from the moment of a state to the last end, and cost, of all plans of what it leaves, in exact time.
+
+    Parameters
+    ----------
+    instance : Instance
+        The bag as it was at the beginning.
+    state : State
+        Its moments are fractions of a second with small denominators.
+    """
+    problem, parts = _problem_in_time(instance, state)
+    return [(Fraction(end, parts), cost) for end, cost in _front(_all_choices(problem))]
+
+
+def _front(choices: list[Choice]) -> list[tuple[int, float]]:
     front: list[tuple[int, float]] = []
     for epsilon in sorted({choice.end_s for choice in choices}):
         cost, end = min((choice.cost_usd, choice.end_s) for choice in choices if choice.end_s <= epsilon)
@@ -199,7 +232,7 @@ def _ideal_cost_usd(instance: Instance) -> float:
 
 
 def _best_choice(instance: Instance) -> Choice | None:
-    choices = _all_choices(instance, _open_bag(instance))
+    choices = _all_choices(_problem(instance))
     return min(choices, key=lambda choice: _objective(instance, choice), default=None)
 
 
@@ -209,24 +242,30 @@ def _open_bag(instance: Instance) -> Counts:
     return tuple(sum(name not in runs for name in _ids(task.id, task.count)) for task in instance.tasks)
 
 
-def _all_choices(instance: Instance, bag: Counts) -> list[Choice]:
+def _problem(instance: Instance) -> Problem:
+    """What an instance asks for."""
+    begun = Counter(machine.market for machine in instance.machines)
+    left = [None if cap is None else cap - begun[market] for market, cap in _caps(instance).items()]
+    return Problem(_open_bag(instance), tiny_machines(instance), tiny_offers(instance), *left, instance.deadline_s)
+
+
+def _caps(instance: Instance) -> dict[str, int | None]:
+    return {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
+
+
+def _all_choices(problem: Problem) -> list[Choice]:
     """All ways to run the whole bag that no other one beats in both cost and end.
 
     VM by VM: each runs some of the tasks that are left, or is not rented. What counts of the VMs so far is which
     tasks they run, and how many of a market with a limit they are.
     """
-    caps = {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
-    begun = [sum(machine.market == market for machine in instance.machines) for market in ("spot", "on-demand")]
-    first = (
-        tuple(0 for _ in bag),
-        *(count if caps[m] is not None else 0 for m, count in zip(caps, begun, strict=True)),
-    )
-    states: dict[tuple[Counts, int, int], list[Choice]] = {first: [Choice(0.0, 0, ())]}
-    for offer in tiny_machines(instance):
-        states = _with_machine(states, offer, bag, instance.deadline_s)
-    for offer in tiny_offers(instance):
+    bag = problem.bag
+    states: dict[tuple[Counts, int, int], list[Choice]] = {(tuple(0 for _ in bag), 0, 0): [Choice(0.0, 0, ())]}
+    for offer in problem.machines:
+        states = _with_machine(states, offer, bag, problem.deadline_s)
+    for offer in problem.offers:
         plans = least_ends(offer, bag)
-        cap = caps[offer.market]
+        cap = problem.spot_left if offer.market == "spot" else problem.on_demand_left
         for _ in range(min(offer.vms, sum(bag))):
             wider = {state: list(choices) for state, choices in states.items()}
             for (done, spot, on_demand), choices in states.items():
@@ -291,25 +330,87 @@ def tiny_offers(instance: Instance) -> list[TinyOffer]:
 
 def tiny_machines(instance: Instance) -> list[TinyOffer]:
     """Machines that exist, each like an offer of one VM."""
-    found = []
-    for machine in instance.machines:
-        offer = _offer(instance, machine.type, machine.market, 1)
-        vm_type = next(vm_type for vm_type in instance.vm_types if vm_type.name == machine.type)
-        busy = []
-        for entry in machine.running:
-            group = next(index for index, task in enumerate(instance.tasks) if entry.task in _ids(task.id, task.count))
-            slow = entry.mode == "baseline"
-            seconds = duration_s(instance, instance.tasks[group], vm_type, machine.market, slow)
-            assert seconds is not None
-            need = math.ceil(instance.tasks[group].memory_mb * 1024)
-            way = Way(group, slow, vm_type.burstable is not None and not slow, seconds, need)
-            busy.append((entry, entry.start_s + seconds, way))
-        credits = None if vm_type.burstable is None else _credits(vm_type.burstable, machine.credits)
-        ways = offer.ways if machine.open else ()
-        found.append(
-            replace(offer, ready_s=machine.ready_s, ways=ways, credits=credits, machine=machine, busy=tuple(busy))
+    return [_machine(instance, machine) for machine in instance.machines]
+
+
+def _machine(instance: Instance, machine: Machine) -> TinyOffer:
+    """Return a machine as an offer of one VM."""
+    offer = _offer(instance, machine.type, machine.market, 1)
+    vm_type = next(vm_type for vm_type in instance.vm_types if vm_type.name == machine.type)
+    busy = []
+    for entry in machine.running:
+        group = next(index for index, task in enumerate(instance.tasks) if entry.task in _ids(task.id, task.count))
+        slow = entry.mode == "baseline"
+        seconds = duration_s(instance, instance.tasks[group], vm_type, machine.market, slow)
+        assert seconds is not None
+        need = math.ceil(instance.tasks[group].memory_mb * 1024)
+        way = Way(group, slow, vm_type.burstable is not None and not slow, seconds, need)
+        busy.append((entry, entry.start_s + seconds, way))
+    credits = None if vm_type.burstable is None else _credits(vm_type.burstable, machine.credits)
+    ways = offer.ways if machine.open else ()
+    return replace(offer, ready_s=machine.ready_s, ways=ways, credits=credits, machine=machine, busy=tuple(busy))
+
+
+def _problem_in_time(instance: Instance, state: State) -> tuple[Problem, int]:
+    """What a state leaves of a bag, in parts of a second, and how many parts a second has."""
+    moments = [state.time_s]
+    for vm in state.vms:
+        moments += [vm.ready_s, 0.0 if vm.paid_until_s is None else vm.paid_until_s]
+        moments += [entry.start_s for entry in vm.running]
+    parts = math.lcm(*(Fraction(moment).denominator for moment in moments))
+    gone_by = {*state.done, *(entry.task for vm in state.vms for entry in vm.running)}
+    bag = tuple(sum(name not in gone_by for name in _ids(task.id, task.count)) for task in instance.tasks)
+    exist = Counter((vm.type, vm.market) for vm in state.vms)
+    begun = Counter(vm.market for vm in state.vms)
+    passed = int(state.time_s * parts)
+    offers = [
+        _in_parts(
+            _offer(instance, vm_type.name, market, max(offer.limit - exist[vm_type.name, market], 0)), parts, passed
         )
-    return found
+        for vm_type in instance.vm_types
+        for market, offer in vm_type.offers.items()
+        if market in instance.markets
+    ]
+    machines = [_machine_in_parts(instance, vm, parts, passed) for vm in state.vms]
+    left = [None if cap is None else cap - begun[market] for market, cap in _caps(instance).items()]
+    return Problem(bag, machines, offers, *left, instance.deadline_s * parts - passed), parts
+
+
+def _in_parts(offer: TinyOffer, parts: int, passed: int) -> TinyOffer:
+    """Return an offer with its times in parts of a second, its limit from a moment on."""
+    credits = offer.credits
+    if credits is not None:
+        credits = replace(credits, initial=credits.initial * parts, cap=credits.cap * parts)
+    return replace(
+        offer,
+        price_usd_per_s=offer.price_usd_per_s / parts,
+        ready_s=offer.ready_s * parts,
+        limit_s=offer.limit_s * parts - passed,
+        ways=tuple(way._replace(seconds=way.seconds * parts) for way in offer.ways),
+        credits=credits,
+    )
+
+
+def _machine_in_parts(instance: Instance, vm: VmState, parts: int, passed: int) -> TinyOffer:
+    """Return a VM of a state as a machine, with its times in parts of a second from a moment on."""
+    running = tuple(RunningTask(task=run.task, core=run.core, start_s=0, mode=run.mode) for run in vm.running)
+    machine = Machine(
+        id=vm.id,
+        type=vm.type,
+        market=vm.market,
+        ready_s=0 if running else max(int(vm.ready_s * parts) - passed, 0),
+        paid_until_s=max(int((vm.paid_until_s or 0) * parts) - passed, 0),
+        open=vm.status in ("launching", "running"),
+        running=running,
+        credits=vm.credits,
+    )
+    offer = _machine(instance, machine)
+    in_parts = _in_parts(offer, parts, passed)
+    busy = tuple(
+        (entry, int(run.start_s * parts) + end * parts - passed, way._replace(seconds=way.seconds * parts))
+        for run, (entry, end, way) in zip(vm.running, offer.busy, strict=True)
+    )
+    return replace(in_parts, ready_s=machine.ready_s, busy=busy)
 
 
 def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> TinyOffer:

@@ -1,14 +1,25 @@
-"""Tiny instances of which a part is under way: machines that exist, with what runs on them."""
+"""Tiny instances of which a part is under way: machines that exist, with what runs on them; and tight bags."""
 
 from __future__ import annotations
 
+import math
 import random
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
+from exhaustive import exhaustive_plan, front_in_time
 from second_by_second import duration_s
 from tiny_instances import FAMILIES, tiny_instance
 
+from spotbag.core.errors import InputError
+from spotbag.instances.entries import Goal
 from spotbag.instances.instance import Instance
+from spotbag.schedules.documents import ScheduleDocument
+from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.schedule_files import schedule_of_document
+from spotbag.schedules.state import State
+
+GOALS: tuple[Goal, ...] = ("cheapest", "fastest", "balanced")
 
 
 def tiny_state(family: str, seed: int) -> Instance:
@@ -59,3 +70,149 @@ def tiny_state(family: str, seed: int) -> Instance:
         document.pop("limits", None)
     document["machines"] = machines
     return Instance.from_document(document, "tiny state")
+
+
+class TightBag(NamedTuple):
+    """A bag that is under way, and has hardly more time than it needs.
+
+    Attributes
+    ----------
+    instance : Instance
+        The bag as it was at the beginning.
+    state : State
+        What has happened; all moments of it but its own are whole seconds.
+    plan : Schedule or None
+        The plan that is being carried out, if the state is one of a plan.
+    front : list of (Fraction, float)
+        Seconds from the state to the end, and cost, of all plans of what is left, searched in exact time.
+    """
+
+    instance: Instance
+    state: State
+    plan: Schedule | None
+    front: list[tuple[Fraction, float]]
+
+
+def tight_bag(seed: int) -> TightBag:
+    """Draw a tiny bag, what has happened of it, and a deadline a second around the end of a plan of what is left.
+
+    VMs are paid for a while, until a plan ends, until the deadline or beyond, and may launch, drain or hibernate; some
+    states can rent nothing, or have nothing. Moments are whole seconds, halves or quarters.
+    """
+    rng = random.Random(f"tight {seed}")
+    while True:
+        bag = tiny_instance(rng.randrange(10**9), **FAMILIES[rng.choice([*FAMILIES])]).to_document()
+        bag["deadline_s"] = 30
+        if "d_spot_s" in bag:
+            bag["d_spot_s"] = rng.choice([30, 30, rng.randint(10, 30)])
+        price = rng.choice([1e-4, 1.0, 1.0, 1.0, 1e3])
+        for vm_type in bag["vm_types"]:
+            for offer in vm_type["offers"].values():
+                offer["price_usd_per_hour"] *= price
+        try:
+            loose = Instance.from_document(bag, "tight bag")
+            under_way = _of_plan(rng, loose) if rng.random() < 0.3 else (_drawn_state(rng, loose), None)
+            if under_way is None:
+                continue
+            state, document = under_way
+            found = _tightened(rng, bag, state, document)
+        except InputError:  # no such bag, or nothing is left of it
+            continue
+        if found is not None:
+            return found
+
+
+def _tightened(
+    rng: random.Random, bag: dict[str, Any], state: dict[str, Any], plan: ScheduleDocument | None
+) -> TightBag | None:
+    """Return a bag with a deadline a second around the end of a plan; None if it has no plan at all, as a rule."""
+    if plan is None and rng.random() < 0.3:  # nothing can be rented
+        markets = [vm["market"] for vm in state["vms"]]
+        bag["limits"] = {"max_spot": markets.count("spot"), "max_on_demand": markets.count("on-demand")}
+    front = front_in_time(Instance.from_document(bag, "tight bag"), State.from_document(state, "tight bag"))
+    ends_s = [Fraction(state["time_s"]) + end_s for end_s, _ in front]
+    if not ends_s and rng.random() < 0.9:
+        return None
+    if ends_s:
+        end_s = rng.choice([ends_s[0], *ends_s])
+        bag["deadline_s"] = max(math.ceil(end_s) + rng.choice([-1, -1, 0, 0, 0, 1]), 1)
+        often = rng.choice([0.4, 1.0])
+        for vm in state["vms"]:
+            if rng.random() < often:
+                vm["paid_until_s"] = bag["deadline_s"] + rng.choice([-1, -1, 0, 0, 0, 1, 30])
+    if plan is not None:
+        assert plan.makespan_s is not None
+        bag["deadline_s"] = max(bag["deadline_s"], plan.makespan_s)
+    if "d_spot_s" in bag:
+        bag["d_spot_s"] = min(bag["d_spot_s"], bag["deadline_s"])
+    goal = rng.choice(GOALS)
+    if goal != "balanced":
+        bag["objective"] = {"goal": goal}
+    instance, left = Instance.from_document(bag, "tight bag"), State.from_document(state, "tight bag")
+    left.remaining(instance)  # refused where nothing is left
+    followed = None if plan is None else schedule_of_document(plan, instance)
+    return TightBag(instance, left, followed, front_in_time(instance, left))
+
+
+def _moment_s(rng: random.Random, bag: Instance, latest_s: int) -> float:
+    """Draw a moment: a whole second, or a part of one; where credits are looked at second by second, a half."""
+    parts = [0.5] if any(vm_type.burstable for vm_type in bag.vm_types) else [0.25, 0.5, 0.75]
+    return max(rng.randint(0, latest_s) - rng.choice([0, 0, rng.choice(parts)]), 0)
+
+
+def _of_plan(rng: random.Random, bag: Instance) -> tuple[dict[str, Any], ScheduleDocument] | None:
+    """Return the state of a plan that goes as planned, and the plan: the best one, with its tasks where it has them."""
+    plan = exhaustive_plan(bag)
+    if plan is None:
+        return None
+    assert plan.makespan_s is not None
+    schedule = schedule_of_document(plan, bag)
+    state = State.planned(schedule, _moment_s(rng, bag, plan.makespan_s - 1)).to_document()
+    return state, plan
+
+
+def _drawn_state(rng: random.Random, bag: Instance) -> dict[str, Any]:
+    """Draw what has happened of a bag."""
+    now_s = _moment_s(rng, bag, 12)
+    ids = list(bag.task_ids)
+    rng.shuffle(ids)
+    done = [ids.pop() for _ in range(rng.choice([0, 0, 1]))]
+    offers = [(vm_type, market) for vm_type in bag.vm_types for market in vm_type.offers]
+    vms: list[dict[str, Any]] = []
+    for number in range(rng.choice([0, 1, 1, 1, 2, 3])):
+        vm_type, market = rng.choice(offers)
+        status = rng.choice(["running"] * 5 + ["launching", "draining", "hibernated"])
+        vm: dict[str, Any] = {"id": f"v{number}", "type": vm_type.name, "market": market, "status": status}
+        vm["ready_s"] = int(now_s) + rng.randint(1, 4) if status == "launching" else 0
+        if rng.random() < 0.4:
+            vm["paid_until_s"] = int(now_s) + rng.randint(1, 14)
+        if vm_type.burstable is not None and rng.random() < 0.7:
+            vm["credits"] = rng.choice([0, 0.01, 0.037, 0.05, 0.1, 0.3])
+        if status in ("running", "draining"):
+            vm["running"] = _drawn_running(rng, bag, vm, now_s, ids)
+        vms.append(vm)
+    if vms and rng.random() < 0.2:  # nothing waits
+        done += ids
+    return {"format": "spotbag.state/1", "instance": bag.name, "time_s": now_s, "done": done, "vms": vms}
+
+
+def _drawn_running(
+    rng: random.Random, bag: Instance, vm: dict[str, Any], now_s: float, waiting: list[str]
+) -> list[dict[str, Any]]:
+    """Take tasks of those that wait, and have them run on cores of a VM."""
+    vm_type = next(vm_type for vm_type in bag.vm_types if vm_type.name == vm["type"])
+    entries, memory_mb = [], vm_type.memory_mb
+    for core in rng.sample(range(vm_type.vcpus), rng.choice([0, 1, 1, min(2, vm_type.vcpus)])):
+        if not waiting:
+            break
+        task = bag.tasks[bag.task_group[bag.task_index[waiting[-1]]]]
+        baseline = vm_type.burstable is not None and rng.random() < 0.6
+        seconds = duration_s(bag, task, vm_type, vm["market"], baseline)
+        if seconds is None or task.memory_mb > memory_mb:
+            continue
+        memory_mb -= task.memory_mb
+        entry = {"task": waiting.pop(), "core": core, "start_s": int(now_s) - rng.randint(0, seconds - 1)}
+        if vm_type.burstable is not None:
+            entry["mode"] = "baseline" if baseline else "burst"
+        entries.append(entry)
+    return entries
