@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
@@ -17,7 +18,7 @@ from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, Credits,
 from ..core.record_lists import Records, picked, rows_of, with_fields
 from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues, made_all
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
-from ..instances.entries import MAX_TASKS, Machine, Market, RunningTask, Task
+from ..instances.entries import MAX_TASKS, Burstable, Machine, Market, RunningTask, Task
 from ..instances.instance import Instance, RunningTasks
 
 if TYPE_CHECKING:
@@ -145,7 +146,10 @@ class State(WholeDocument):
 
     @classmethod
     def planned(cls, plan: Schedule, time_s: float) -> State:
-        """Return the state at a moment if all goes as planned, from the beginning; VMs end with their last task."""
+        """Return the state at a moment if all goes as planned, from the beginning; VMs end with their last task.
+
+        Burstable VMs have the credits that the plan leaves them then.
+        """
         _refuse_from_state(plan)
         ids, started = plan.instance.task_ids, plan.task_start_s <= time_s
         done = started & (plan.task_end_s <= time_s)
@@ -167,7 +171,9 @@ class State(WholeDocument):
             )
         alive = np.flatnonzero((plan.vm_end_s > time_s) | (plan.vm_ready_s > time_s)).tolist()
         vms = [
-            vm.model_copy(update={"running": tuple(running.get(number, ()))})
+            vm.model_copy(
+                update={"running": tuple(running.get(number, ())), "credits": _credits_at(plan, number, time_s)}
+            )
             for number, vm in zip(alive, _requested(plan, 0.0, alive, time_s), strict=True)
         ]
         seconds = np.clip(np.minimum(plan.vm_end_s, time_s) - plan.vm_paid_until_s, 0, None)
@@ -395,6 +401,13 @@ class State(WholeDocument):
         Its times count from the moment of the state. Tasks that run are tasks of it, which every plan has where they
         run. What has been spent is spent; a budget is what is left of it.
 
+        Plans are made in whole seconds. At a moment with a fraction of one, they count from the next moment that is
+        whole seconds before the deadline, and thereby before D_spot. Durations are whole seconds, so whatever is ready
+        or free in between can wait until the next such moment, and no task that would end by the deadline ends after
+        it: no plan is lost, and none is late. What is left of a task that runs is rounded up, and so is when a VM is
+        ready; until when one is paid is rounded down: a plan costs no more than it says. Credits are those that a VM
+        has by then.
+
         Raises
         ------
         InputError
@@ -449,6 +462,30 @@ def _requested(plan: Schedule, at_s: float, numbers: Iterable[int], now_s: float
         )
 
 
+def _credits_at(plan: Schedule, vm: int, time_s: float) -> float | None:
+    """Credits of a burstable VM of a plan at a moment; None of others, and before it is ready: its first ones."""
+    rules = plan.instance.offers[plan.vm_offer[vm]].vm_type.burstable
+    ready_s = int(plan.vm_ready_s[vm])
+    if rules is None or time_s <= ready_s:
+        return None
+    tasks = np.flatnonzero(plan.task_vm == vm)
+    starts, ends, baseline = plan.task_start_s[tasks], plan.task_end_s[tasks], plan.task_baseline[tasks]
+    changes = np.concatenate([starts, ends])
+    moments = [ready_s, *np.unique(changes[(changes > ready_s) & (changes < time_s)]).tolist(), time_s]
+    balance = min(rules.initial_credits, rules.credit_cap)
+    for since_s, until_s in itertools.pairwise(moments):
+        runs = (starts <= since_s) & (ends > since_s)
+        at_baseline = int((runs & baseline).sum())
+        balance = _credits_after(rules, balance, until_s - since_s, int(runs.sum()) - at_baseline, at_baseline)
+    return balance
+
+
+def _credits_after(rules: Burstable, credits: float, seconds: float, at_full_speed: int, at_baseline: int) -> float:
+    """Credits of a VM after some time in which as many tasks run: at the baseline they spend no more than there are."""
+    spent = (at_full_speed + at_baseline * rules.baseline_fraction) / 60
+    return min(max(credits + (rules.credits_per_hour / SECONDS_PER_HOUR - spent) * seconds, 0.0), rules.credit_cap)
+
+
 class _Remaining:
     """The instance that a state leaves of another: fields that are known to be valid, and arrays that follow."""
 
@@ -460,6 +497,7 @@ class _Remaining:
         if instance.machines:
             raise _wrong("is to be applied to the bag as it was at the beginning, not to what a state has left of it")
         self.left_s = math.floor(instance.deadline_s - state.time_s + _NOISE_S)
+        self.now_s = instance.deadline_s - self.left_s  # from when times count
         self.tasks = self._tasks()
         if not len(self.tasks):
             raise _wrong("leaves nothing to be planned: all tasks are done")
@@ -518,7 +556,7 @@ class _Remaining:
         fields: dict[str, Any] = {name: getattr(given, name) for name in kept_fields}
         fields["deadline_s"] = self.left_s
         if given.d_spot_s is not None:
-            fields["d_spot_s"] = max(math.floor(given.d_spot_s - self.state.time_s + _NOISE_S), 0)
+            fields["d_spot_s"] = max(given.d_spot_s - self.now_s, 0)
         fields["tasks"] = Records(Task, tuple(kept))
         fields["objective"] = self._objective()
         remaining = Instance.model_construct(set(fields), **{**_defaults(), **fields})
@@ -578,7 +616,7 @@ class _Remaining:
 
     def _machines(self, remaining: Instance) -> dict[str, Any]:
         """VMs that exist, as machines, and what follows of them in arrays."""
-        now, given, vms = self.state.time_s, self.given, self.state.vms
+        now, given, vms = self.now_s, self.given, self.state.vms
         known = {(offer.vm_type.name, offer.market): offer.index for offer in given.offers}
         offer = np.array([known.get((vm.type, vm.market), -1) for vm in vms], dtype=np.int64)
         entries = [entry for vm in vms for entry in vm.running]
@@ -598,7 +636,8 @@ class _Remaining:
             self._refuse(offer, machine, entries, wrong)
         expected_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
         # One that should have ended may end at any moment: the next whole second is as good as any.
-        left_s = np.maximum(np.ceil(expected_s - now - _NOISE_S), 1).astype(np.int64)
+        overdue = expected_s <= self.state.time_s + _NOISE_S
+        left_s = np.maximum(np.ceil(expected_s - now - _NOISE_S), overdue).astype(np.int64)
         start_s = np.minimum(left_s - seconds, 0)
         records = made_all(
             RunningTask,
@@ -622,7 +661,7 @@ class _Remaining:
                     "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + _NOISE_S), 0),
                     "open": status in ("launching", "running"),
                     "running": tuple(records[first:after]),
-                    "credits": balance,
+                    "credits": self._credits_now(offer[len(fields)], status, balance, runs),
                 }
             )
             first = after
@@ -652,6 +691,16 @@ class _Remaining:
             "running": RunningTasks(*map(read_only, (task, machine, core, start_s, baseline))),
             **{name: read_only(value) for name, value in arrays.items()},
         }
+
+    def _credits_now(
+        self, offer: int, status: VmStatus, credits: float | None, runs: Sequence[TaskOnVm]
+    ) -> float | None:
+        """Credits from when times count on, of a VM that has some at the moment of the state."""
+        rules = self.given.offers[offer].vm_type.burstable
+        if rules is None or credits is None or status not in ("running", "draining"):
+            return credits
+        at_baseline = sum(run.mode == "baseline" for run in runs)
+        return _credits_after(rules, credits, self.now_s - self.state.time_s, len(runs) - at_baseline, at_baseline)
 
     def _refuse(self, offer: IntArray, machine: IntArray, entries: Sequence[TaskOnVm], wrong: BoolArray) -> None:
         """Say which VM is the first that is not offered, or has a task that cannot run there."""

@@ -86,7 +86,7 @@ class TinyOffer:
     @property
     def running(self) -> Running:
         """What runs there when it is ready."""
-        return tuple(sorted((end, 2 * way.spends_as_full, way.need_kb) for _, end, way in self.busy))
+        return tuple(sorted((end, 2 * way.spends_as_full, way.need_kb) for _, end, way in self.busy if end > 0))
 
     @property
     def paid_from_s(self) -> int:
@@ -452,11 +452,12 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
 def _credits(rules: Burstable, given: float | None = None) -> Credits:
     """Credits of a burstable type, in the largest unit of which all its figures are multiples."""
     per_hour = Fraction(repr(rules.credits_per_hour))  # the decimal number that was written
+    balance = None if given is None else Fraction(given).limit_denominator(10**7)  # what seconds of it add up to
     amounts = [
         per_hour / 3600,
         Fraction(1, 60),
         Fraction(repr(rules.baseline_fraction)) / 60,
-        Fraction(repr(rules.initial_credits if given is None else float(given))),
+        Fraction(repr(rules.initial_credits)) if balance is None else balance,
         24 * per_hour if rules.max_credits is None else Fraction(repr(rules.max_credits)),
     ]
     parts = math.lcm(*(amount.denominator for amount in amounts))

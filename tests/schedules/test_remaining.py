@@ -23,6 +23,7 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.bags.rescue import survival_of
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.runs import replay_day
+from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import format_schedule_csv, read_schedule, read_schedule_document, write_schedule
 from spotbag.schedules.state import State, TaskOnVm, VmState
 
@@ -54,6 +55,7 @@ def look_at_the_rest(seed: int, ticks: int, fraction: float, late_s: float, spen
     if not (waiting or state.running_ids):
         return
     rest = state.remaining(instance)
+    begin_s = instance.deadline_s - math.floor(instance.deadline_s - now_s)  # whole seconds before the deadline
 
     assert rest.deadline_s == math.floor(instance.deadline_s - now_s)
     assert rest.d_spot_s == max(math.floor((instance.d_spot_s or 0) - now_s), 0)
@@ -82,14 +84,15 @@ def look_at_the_rest(seed: int, ticks: int, fraction: float, late_s: float, spen
     for machine, vm in zip(rest.machines, vms, strict=True):
         assert (machine.type, machine.market, machine.open) == (vm.type, vm.market, vm.status != "draining")
         if not vm.running:
-            assert machine.ready_s == max(math.ceil(Fraction(vm.ready_s) - now_s), 0)
-        assert machine.paid_until_s == (3 if vm.paid_until_s is not None else 0)
+            assert machine.ready_s == max(math.ceil(Fraction(vm.ready_s) - begin_s), 0)
+        paid_s = 0 if vm.paid_until_s is None else math.floor(Fraction(vm.paid_until_s) - begin_s)
+        assert machine.paid_until_s == paid_s
         assert [(run.task, run.core) for run in machine.running] == [(run.task, run.core) for run in vm.running]
         for entry, run in zip(machine.running, vm.running, strict=True):
             task = instance.task_index[run.task]
             seconds = int(plan.task_end_s[task] - plan.task_start_s[task])
             end_s = run.start_s + seconds if run.end_s is None else run.end_s
-            expected_s = max(math.ceil(Fraction(end_s) - now_s), 1)
+            expected_s = max(math.ceil(Fraction(end_s) - begin_s), int(end_s <= now_s))
             assert entry.start_s == min(expected_s - seconds, 0)
     assert [*zip(*(column.tolist() for column in rest.running), strict=True)] == [
         (rest.task_index[run.task], number, run.core, run.start_s, run.mode == "baseline")
@@ -130,6 +133,43 @@ def test_what_is_left_of_thousands_is_what_is_worked_out_by_hand(
     seed: int, ticks: int, fraction: float, late_s: float, spent_usd: float
 ) -> None:
     look_at_the_rest(seed, ticks, fraction, late_s, spent_usd)
+
+
+def test_a_task_that_ends_at_the_deadline_does_so_from_a_moment_with_a_fraction_of_a_second_too() -> None:
+    """At 5.5 s, a task of 10 s that began at 0 s ends at 10 s, the deadline: 4 s after 6 s, from which plans count."""
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 1}}
+    vm_types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}]
+    tasks = [{"id": name, "memory_mb": 1, "runtime_s": {"a": runtime_s}} for name, runtime_s in (("t", 10), ("u", 4))]
+    bag = Instance(name="half", deadline_s=10, vm_types=vm_types, tasks=tasks)
+    running = ({"task": "t", "core": 0, "start_s": 0},)
+    vm = {"id": "v", "type": "a", "market": "on-demand", "paid_until_s": 10.0, "running": running}
+    rest = State(instance="half", time_s=5.5, vms=(vm,)).remaining(bag)
+    assert (rest.deadline_s, rest.running_end_s.tolist(), rest.machine_paid_until_s.tolist()) == (4, [4], [4])
+    again = State(instance="half", time_s=5.5, vms=({**vm, "running": ()},), done=("t",)).remaining(bag)
+    assert (again.deadline_s, again.tasks[0].runtime_s) == (4, {"a": 4.0})
+    # One that ends at 6 s leaves its core at 0 s, so that 4 s more end in time.
+    ends = ({"task": "t", "core": 0, "start_s": -4},)
+    assert State(instance="half", time_s=5.5, vms=({**vm, "running": ends},)).remaining(bag).running_end_s[0] == 0
+
+
+def test_a_planned_state_has_the_credits_that_the_plan_leaves() -> None:
+    """0.02 credits and 12 an hour: 0.02 + 5 * 12/3600 after 5 s of waiting, 1/60 a second less at full speed.
+
+    From 18 s on the task runs at full speed: at 20.5 s there are 0.02 + 20.5 * 12/3600 - 2.5/60 credits, and at 21 s,
+    from which plans count, half a second's (12/3600 - 1/60) less.
+    """
+    credits = {"baseline_fraction": 0.05, "credits_per_hour": 12, "initial_credits": 0.02, "max_credits": 100}
+    offers = {"on-demand": {"price_usd_per_hour": 0.36, "limit": 1}}
+    vm_types = [{"name": "b", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": credits}]
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"b": 6}}]
+    bag = Instance(name="credits", deadline_s=25, vm_types=vm_types, tasks=tasks)
+    one = np.zeros(1, dtype=np.int64)
+    plan = Schedule(bag, one, one, one, np.array([18]), one > 0)
+    assert State.planned(plan, 0.0).vms[0].credits is None  # its first ones
+    assert State.planned(plan, 5.0).vms[0].credits == pytest.approx(0.02 + 5 * 12 / 3600)
+    late = State.planned(plan, 20.5)
+    assert late.vms[0].credits == pytest.approx(0.02 + 20.5 * 12 / 3600 - 2.5 / 60)
+    assert late.remaining(bag).machines[0].credits == pytest.approx(0.02 + 21 * 12 / 3600 - 3 / 60)
 
 
 def test_the_rest_of_a_plan_costs_what_has_not_been_spent_and_ends_when_it_did() -> None:
