@@ -405,8 +405,8 @@ class State(WholeDocument):
         whole seconds before the deadline, and thereby before D_spot. Durations are whole seconds, so whatever is ready
         or free in between can wait until the next such moment, and no task that would end by the deadline ends after
         it: no plan is lost, and none is late. What is left of a task that runs is rounded up, and so is when a VM is
-        ready; until when one is paid is rounded down: a plan costs no more than it says. Credits are those that a VM
-        has by then.
+        ready; until when one is paid is rounded down. Costs count from that moment as well, which is less than a second
+        after that of the state, and credits are those that a VM has by then.
 
         Raises
         ------

@@ -69,7 +69,7 @@ def wrong_answers(bag: TightBag, limit_s: float = 20.0) -> Iterator[str]:
 
 
 def _of_rounding(bag: TightBag, left: Instance, front: Front) -> Iterator[str]:
-    """Whole seconds cost no less than exact ones, and up to a second of each VM more; at whole moments, the same."""
+    """Costs are those of exact time but for a second of each VM at its beginning and end; at whole moments, the same."""
     dearest = max(left.offer_price_usd_per_s) * (len(left.machines) + len(left.open_tasks))
     spare_s, spare_usd = (0, 0.0) if bag.state.time_s.is_integer() else (1, dearest)
     for rank in (0, -1):
@@ -77,7 +77,7 @@ def _of_rounding(bag: TightBag, left: Instance, front: Front) -> Iterator[str]:
         waits_s = bag.instance.deadline_s - left.deadline_s - bag.state.time_s
         if not exact_s <= end_s + waits_s <= exact_s + spare_s:
             yield "remaining: other ends"
-        if not exact_usd * (1 - _SAME) <= usd <= exact_usd * (1 + _SAME) + spare_usd:
+        if not exact_usd * (1 - _SAME) - spare_usd <= usd <= exact_usd * (1 + _SAME) + spare_usd:
             yield "remaining: other costs"
 
 
