@@ -69,7 +69,7 @@ def wrong_answers(bag: TightBag, limit_s: float = 20.0) -> Iterator[str]:
 
 
 def _of_rounding(bag: TightBag, left: Instance, front: Front) -> Iterator[str]:
-    """Costs are those of exact time but for a second of each VM at its beginning and end; at whole moments, the same."""
+    """Costs are those of exact time but for a second of each VM at its ends; at whole moments, the same."""
     dearest = max(left.offer_price_usd_per_s) * (len(left.machines) + len(left.open_tasks))
     spare_s, spare_usd = (0, 0.0) if bag.state.time_s.is_integer() else (1, dearest)
     for rank in (0, -1):
