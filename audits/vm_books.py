@@ -48,6 +48,7 @@ class RunBook:
     preempted_uptime_s: int | None = None
     stops_uptime_s: int = 0
     writes: bool = False
+    written: tuple[int, Fraction, Fraction] = (0, Fraction(0), Fraction(0))
 
     @property
     def due_uptime_s(self) -> int:

@@ -455,6 +455,8 @@ class PlanAudit(Audit):
             return
         self._check_missed_trigger(vm, event["t"])
         vm.trigger_at_s = None
+        for run in vm.runs.values():
+            run.written = self._saved_by_run(vm, run, event["t"])
         vm.resume(event["t"])
         self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, event["t"]))
         self._may_be_idle(vm, event["t"])
@@ -717,7 +719,7 @@ class PlanAudit(Audit):
     def _saved_by_run(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
         """Checkpoints that a run has written; the fraction of the task and the work that they save.
 
-        One that knew of its interruption long enough has written one more, just before.
+        One that knew of its interruption long enough has written one more, just before; what is written stays written.
         """
         rules = self.facts.interval_and_dump_s(run.task) if vm.market == "spot" else None
         if rules is None:
@@ -726,10 +728,11 @@ class PlanAudit(Audit):
         until = vm.uptime_s(now) if run.preempted_uptime_s is None else run.preempted_uptime_s
         worked = (until - run.started_uptime_s) * run.work.speed
         knew = vm.state != "up" and vm.notice_s and run.preempted_uptime_s is None
-        if knew and vm.notice_s * run.work.speed + NOISE >= dump:
-            return self._saved_by_one_more(vm, run, worked - dump)
         done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
-        return self._saves(vm, run, done, done * interval)
+        written = [self._saves(vm, run, done, done * interval), run.written]
+        if knew and vm.notice_s * run.work.speed + NOISE >= dump:
+            written.append(self._saved_by_one_more(vm, run, worked - dump))
+        return max(written, key=lambda saves: (saves[2], saves[0]))
 
     def _saved_by_one_more(self, vm: VmBook, run: RunBook, worked: Fraction) -> tuple[int, Fraction, Fraction]:
         """What a run saves that writes a checkpoint after so much work and checkpoints.

@@ -39,6 +39,7 @@ class LiveState(ReplayState):
         run = vm.running[core]
         assert run is not None
         vm.running[core] = None
+        vm.written.pop(core, None)
         vm.n_left -= 1
         vm.task_finished()
         self.unfinished -= 1
@@ -132,6 +133,10 @@ class LiveState(ReplayState):
 
     def come_back(self, vm: Vm) -> None:
         """Let a VM resume, or boot again after it was stopped."""
+        if vm.notice_s:
+            vm.written = {
+                core: self._last_checkpoint(vm, run.task)[1:] for core, run in enumerate(vm.running) if run is not None
+            }
         pause_s = self._end_halt(vm)
         stopped = vm.state == STOPPED
         vm.stranded = False

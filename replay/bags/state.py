@@ -431,7 +431,9 @@ class ReplayState(EventQueue):
     def _last_checkpoint(self, vm: Vm, task: int, until_s: int | None = None) -> tuple[float, float, int]:
         """Fraction saved of a task, and what its present run adds to that: seconds of work, checkpoints.
 
-        ``until_s`` asks for what they will be when the VM is interrupted, which drains until then.
+        What is written stays written: of the regular checkpoints, the one of a notice, and those of notices that the
+        run has outlived, as its VM has resumed, that counts which saves most. ``until_s`` asks for what they will be
+        when the VM is interrupted, which drains until then.
         """
         saved = self.saved.get(task, 0.0)
         placed = vm.run_of(task)
@@ -442,16 +444,15 @@ class ReplayState(EventQueue):
         elapsed_s = vm.uptime_s(self.now_s if until_s is None else until_s) - run.start_s
         if begun_s is not None:
             elapsed_s = begun_s - run.start_s
-        elif vm.notice_s and (vm.state > RUNNING or until_s is not None):
-            written = self.work.last_checkpoint(task, offer, run.mode, saved, elapsed_s, vm.notice_s)
-            if written is not None:
-                seconds, done = written
-                return saved + seconds / self.work.runtime_s(task, offer), seconds, done
-        done = self.work.checkpoints_until(task, offer, run.mode, saved, elapsed_s)
+        most = self.work.saved_until(task, offer, run.mode, saved, elapsed_s)
+        if begun_s is None and vm.notice_s and (vm.state > RUNNING or until_s is not None):
+            most = max(most, self.work.last_checkpoint(task, offer, run.mode, saved, elapsed_s, vm.notice_s))
+        if vm.written:
+            most = max(most, vm.written.get(core, most))
+        seconds, done = most
         if done == 0:
             return saved, 0.0, 0
-        fraction, seconds = self.work.saved_by(task, offer, done)
-        return saved + fraction, seconds, done
+        return saved + seconds / self.work.runtime_s(task, offer), seconds, done
 
     def _stop_run(self, vm: Vm, task: int) -> tuple[float, bool]:
         """Take down what a task has saved that goes on elsewhere or later; say how much, and whether it goes on."""

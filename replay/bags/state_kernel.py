@@ -75,10 +75,11 @@ CORES = _record((), "running", "first", "last")
 """Of a core: the task that runs, and the first and the last that wait."""
 
 TASKS = _record(
-    ("saved", "weight"),
-    *("start_s", "end_s", "mode", "vm", "core", "next", "running", "group", "saved", "rank", "weight", "tie"),
+    ("saved", "written_s", "weight"),
+    *("start_s", "end_s", "mode", "vm", "core", "next", "running", "group", "saved", "written_s", "written"),
+    *("rank", "weight", "tie"),
 )
-"""The last three are what they are sorted by."""
+"""What ``written`` of `Vm` has of a run; the last three are what they are sorted by."""
 
 EVENTS = _record((), "time_s", "rank", "vm", "core", "epoch")
 
@@ -333,24 +334,25 @@ def last_checkpoint(r: Any, v: int, task: int, until_s: int) -> tuple[float, flo
     regular = checkpoints_of(r, task, offer, saved)
     runtime_s = work_at(r, run.group, offer).runtime_s
     period_s = group.interval_s + group.dump_s
+    done = min(regular, math.floor((elapsed_s * speed + _NOISE_S) / period_s)) if regular else 0
+    seconds = done * group.interval_s
     in_time = vm.notice_s > 0 and vm.notice_s * speed + _NOISE_S >= group.dump_s
     if in_time and r.takes_checkpoints and (vm.state > RUNNING or until_s != NONE):
         worked_s = elapsed_s * speed - group.dump_s
         count = min(regular, math.floor((worked_s + _NOISE_S) / period_s)) if regular else 0
         since_s = worked_s - count * period_s
         if count < regular and since_s > group.interval_s + _NOISE_S:
-            seconds, done = (count + 1) * group.interval_s, count + 1
+            last_s, last = (count + 1) * group.interval_s, count + 1
         else:
             whole_s = count * group.interval_s
-            seconds = max(float(math.floor(whole_s + since_s + _NOISE_S)), whole_s)
-            done = count + int(seconds > whole_s + _NOISE_S)
-        return saved + seconds / runtime_s, seconds, done
-    if regular == 0:
-        return saved, 0.0, 0
-    done = min(regular, math.floor((elapsed_s * speed + _NOISE_S) / period_s))
+            last_s = max(float(math.floor(whole_s + since_s + _NOISE_S)), whole_s)
+            last = count + int(last_s > whole_s + _NOISE_S)
+        if (last_s, last) > (seconds, done):
+            seconds, done = last_s, last
+    if (run.written_s, run.written) > (seconds, done):
+        seconds, done = run.written_s, run.written
     if done == 0:
         return saved, 0.0, 0
-    seconds = done * group.interval_s
     return saved + seconds / runtime_s, seconds, done
 
 
@@ -544,7 +546,8 @@ def take(r: Any, v: int, task: int) -> None:
         check_credits(r, v)
     if run.running:
         core_at(r, v, run.core).running = NONE
-        run.running = 0
+        run.running = run.written = 0
+        run.written_s = 0.0
         if vm.burstable:
             count_running(r, v, run.mode, -1)
     else:
@@ -892,6 +895,12 @@ def interrupt(r: Any, v: int) -> None:
 def come_back(r: Any, v: int) -> None:
     """Let a VM resume, or boot again after it was stopped."""
     vm = vm_at(r, v)
+    if vm.notice_s:
+        for core in range(vm.vcpus):
+            task = core_at(r, v, core).running
+            if task != NONE:
+                _, seconds, done = last_checkpoint(r, v, task, NONE)
+                task_at(r, task).written_s, task_at(r, task).written = seconds, done
     pause_s = end_halt(r, v)
     vm.stranded = 0
     r.events_handled += 1

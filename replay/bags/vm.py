@@ -52,6 +52,9 @@ class Vm:
         Of each core: what runs on it, what waits for it in order.
     dumps : dict of int to int
         Of each core whose task is preempted and writes a checkpoint: the uptime at which it was preempted.
+    written : dict of int to tuple of float and int
+        Of each core whose run has outlived an interruption with notice: what it had saved then, in seconds of its
+        work, and the checkpoints that it had written.
     n_left : int
         Tasks on it that are not finished.
     disordered : bool
@@ -109,6 +112,7 @@ class Vm:
         "trigger_epoch",
         "trigger_s",
         "waiting",
+        "written",
         "zero_s",
     )
 
@@ -140,6 +144,7 @@ class Vm:
         self.running: list[Run | None] = [None] * offer.vcpus
         self.waiting: list[deque[Run]] = []
         self.dumps: dict[int, int] = {}
+        self.written: dict[int, tuple[float, int]] = {}
         self.n_left = 0
         self.disordered = False
         self.stranded = False
@@ -168,6 +173,7 @@ class Vm:
         twin.running = self.running.copy()
         twin.waiting = [queue.copy() for queue in self.waiting]
         twin.dumps = self.dumps.copy()
+        twin.written = self.written.copy()
         twin.sessions = self.sessions.copy()
         twin.migration_kinds = self.migration_kinds.copy()
         twin._least_waiting = {}
@@ -355,6 +361,7 @@ def take_task(vm: Vm, task: int, now_s: int) -> bool:
         core, run = placed
         vm.running[core] = None
         vm.dumps.pop(core, None)
+        vm.written.pop(core, None)
         if vm.burstable is not None:
             burst = run.mode == FULL_SPEED
             vm.count_running(now_s, -int(burst), -int(not burst))

@@ -155,24 +155,19 @@ class WorkTable:
             return int(self._checkpoints_of[group][self._type_of[offer]])
         return self._count(group, offer, self._runtime_s[group][self._type_of[offer]] * (1.0 - saved))
 
-    def checkpoints_until(self, task: int, offer: int, mode: int, saved: float, elapsed_s: int) -> int:
-        """Checkpoints that are written when a task has been running for so long."""
+    def saved_until(self, task: int, offer: int, mode: int, saved: float, elapsed_s: int) -> tuple[float, int]:
+        """Seconds of work that regular checkpoints save when a task has run for so long; how many they are."""
         count = self.checkpoints(task, offer, saved)
         if count == 0:
-            return 0
+            return 0.0, 0
         group = self.group_of[task]
         speed = self._baseline[offer] if mode == BASELINE else 1.0
-        done = math.floor((elapsed_s * speed + _NOISE_S) / (self._interval_s[group] + self._dump_s[group]))
-        return min(count, done)
-
-    def saved_by(self, task: int, offer: int, checkpoints: int) -> tuple[float, float]:
-        """Fraction of a task, and seconds of its work on an offer, that so many checkpoints save."""
-        seconds = checkpoints * self._interval_s[self.group_of[task]]
-        return seconds / self.runtime_s(task, offer), seconds
+        done = min(count, math.floor((elapsed_s * speed + _NOISE_S) / (self._interval_s[group] + self._dump_s[group])))
+        return done * self._interval_s[group], done
 
     def last_checkpoint(
         self, task: int, offer: int, mode: int, saved: float, elapsed_s: int, notice_s: int
-    ) -> tuple[float, int] | None:
+    ) -> tuple[float, int]:
         """What a task saves that knows when it is interrupted, and writes a checkpoint just before.
 
         Parameters
@@ -186,14 +181,14 @@ class WorkTable:
 
         Returns
         -------
-        tuple of float and int, or None
+        tuple of float and int
             Seconds of its work on the offer, in whole seconds since the last regular checkpoint, and the checkpoints
-            written, regular ones included. None if the notice does not suffice, or the bag takes no checkpoints.
+            written, regular ones included. None of either if the notice does not suffice, or the bag takes none.
         """
         dump_s = self._dump_s[self.group_of[task]]
         speed = self.speed(offer, mode)
         if not self._checkpoints or notice_s * speed + _NOISE_S < dump_s:
-            return None
+            return 0.0, 0
         return self.saved_by_one_more(task, offer, saved, elapsed_s * speed - dump_s)
 
     def saved_by_one_more(self, task: int, offer: int, saved: float, worked_s: float) -> tuple[float, int]:
