@@ -753,7 +753,10 @@ def noticed(r: Any, v: int) -> None:
 def hibernated(r: Any, v: int) -> None:
     """Answer a VM that is hibernated or stopped."""
     policy = r.policy
-    if policy == HADS:
+    if policy == STATIC:
+        if not vm_at(r, v).n_left:
+            let_go(r, v)
+    elif policy == HADS:
         _count_anew(r, v)
         if vm_at(r, v).n_left:
             _aim(r, v, NEVER)

@@ -24,6 +24,11 @@ class Static(Policy):
         """Terminate a VM with its last task."""
         replay.terminate(vm)
 
+    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
+        """Terminate a VM whose last task has ended in this second, or while it drained."""
+        if not vm.n_left:
+            replay.terminate(vm)
+
 
 @dataclass(kw_only=True, eq=False)
 class OnDemand(Policy):
