@@ -16,13 +16,12 @@ from ...vms import RUNNING
 from ..plan import Run
 from ..policy import Policy
 from ..state import ReplayState
-from ..vm import Vm
+from ..vm import Vm, move_up, take_task
 from .migration import Places
 from .on_time_rescue import (
     LOST,
     WAITS,
     Packing,
-    Place,
     Plan,
     Scene,
     Table,
@@ -32,10 +31,10 @@ from .on_time_rescue import (
     longest_first,
     new_latest_s,
     pack,
+    place_of_new,
     place_without,
     prices_from,
     takes_rescues,
-    work_s,
 )
 from .on_time_spread import GAIN_S, best_spread
 
@@ -724,33 +723,28 @@ class OnTime(Policy):
         return replay.instance.deadline_s
 
     def _start_early(self, replay: ReplayState, lost: list[Task]) -> None:
-        """Start new VMs for what is lost, if the rest can still be rescued."""
+        """Start new VMs for what is lost, if it ends there in time and the rest can still be rescued."""
         table, scene, now_s = self._known(replay), self._look(), replay.now_s
         wanted = pack(replay, table, lost, [], window=(now_s, now_s)).plan(table)
-        by_task, first_s = {entry.task: entry for entry in lost}, now_s + replay.start_overhead_s
+        by_task = {entry.task: entry for entry in lost}
+        lists = [
+            sorted([by_task[task] for entries in new.cores for task in entries], key=longest_first)
+            for new in wanted.new
+        ]
         added = []
-        for number, new in enumerate(wanted.new):
-            column = table.column[new.offer.index]
-            binds = table.binds[new.offer.index]
-            added.append(
-                Place(
-                    len(replay.vms) + number,
-                    column,
-                    new.offer.memory_kb if binds else -1,
-                    tuple([first_s + work_s(by_task, entries, column) for entries in new.cores]),
-                    tuple([max([by_task[task].row.memory_kb for task in entries], default=0) for entries in new.cores]),
-                )
-            )
+        for new, entries in zip(wanted.new, lists, strict=True):
+            place = place_of_new(replay, table, new.offer, entries, len(replay.vms) + len(added))
+            if place is None:
+                return
+            added.append(place)
         rest = [entry for entry in scene.ordered if entry.task not in by_task]
         found = pack(replay, table, rest, [*scene.places, *added], [new.offer for new in wanted.new])
         if found.left_out or found.latest_s <= now_s:
             return
-        for new in wanted.new:
+        for new, entries in zip(wanted.new, lists, strict=True):
             vm = self._start(replay, new.offer)
-            for task in sorted(
-                [task for entries in new.cores for task in entries], key=lambda task: longest_first(by_task[task])
-            ):
-                self._move(replay, by_task[task], vm)
+            for entry in entries:
+                self._move(replay, entry, vm)
         self._replace(replay, found)
 
     def _end_idle(self, replay: ReplayState, vms: Iterable[Vm], idle: bool) -> int:
@@ -823,7 +817,7 @@ def _paid_until_s(replay: ReplayState, vm: Vm) -> int:
 def _last_run(replay: ReplayState, vm: Vm, table: Table) -> Run | None:
     """What a VM ends last of what waits, has just started, or saves often; of a burstable one what starts last.
 
-    So nothing moves up there: it might be at full speed, before there are credits for it.
+    None of a burstable one on which what is left would move up: it might be at full speed before there are credits.
     """
     uptime_s, last = vm.uptime_s(replay.now_s), None
     for core, queue in enumerate(vm.waiting):
@@ -835,7 +829,18 @@ def _last_run(replay: ReplayState, vm: Vm, table: Table) -> Run | None:
             at_s = run.end_s if vm.burstable is None else run.start_s
             if last is None or at_s > last[0]:
                 last = at_s, run
-    return None if last is None else last[1]
+    if last is None or (vm.burstable is not None and _moves_up(replay, vm, last[1].task)):
+        return None
+    return last[1]
+
+
+def _moves_up(replay: ReplayState, vm: Vm, task: int) -> bool:
+    """Whether anything that waits on a VM would start at another time without a task; see `move_up`."""
+    twin = vm.copy()
+    before = {run.task: run.start_s for run, _ in vm.waiting_runs()}
+    take_task(twin, task, replay.now_s)
+    move_up(twin, replay.now_s, replay.work)
+    return any(run.start_s != before[run.task] for run, _ in twin.waiting_runs())
 
 
 def _in_time(replay: ReplayState) -> bool:

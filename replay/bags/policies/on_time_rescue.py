@@ -13,6 +13,7 @@ import numpy as np
 from ....core.quantities import IntArray
 from ....instances.durations import FULL_SPEED, NEVER
 from ....instances.entries import RentalOffer
+from ....schedules.timing import VmTimeline
 from ..state import ReplayState
 from ..vm import Vm
 
@@ -264,6 +265,26 @@ def place_of(replay: ReplayState, table: Table, vm: Vm) -> Place:
         there = [*queue] if run is None else [run, *queue]
         shares.append(max([replay.memory_kb(entry.task) for entry in there], default=0))
     return Place(vm.index, table.column[vm.offer_index], vm.offer.memory_kb, free_s, tuple(shares))
+
+
+def place_of_new(
+    replay: ReplayState, table: Table, offer: RentalOffer, entries: Iterable[Task], number: int
+) -> Place | None:
+    """Return what a rescue may use of a new VM that is given tasks now, in their order; None if one ends late there.
+
+    That is the timetable which they will have: where memory binds, some wait for the memory of others.
+    """
+    column, binds = table.column[offer.index], table.binds[offer.index]
+    timeline = VmTimeline(offer.vcpus, offer.memory_kb if binds else None, replay.now_s + replay.start_overhead_s)
+    shares = [0] * offer.vcpus
+    for entry in entries:
+        duration_s, memory_kb = entry.row.durations_s[column], entry.row.memory_kb
+        start_s = timeline.earliest_start_s(memory_kb, duration_s)
+        if start_s is None or start_s + duration_s > replay.instance.deadline_s:
+            return None
+        core = timeline.append(start_s, memory_kb, duration_s)
+        shares[core] = max(shares[core], memory_kb)
+    return Place(number, column, offer.memory_kb if binds else -1, tuple(timeline.core_free_s), tuple(shares))
 
 
 def place_without(replay: ReplayState, place: Place, vm: Vm, task: int) -> Place:

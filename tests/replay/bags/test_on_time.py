@@ -25,9 +25,11 @@ from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.state import ReplayState
+from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 
+from ...helpers.adverse_days import adverse_days
 from ...helpers.random_days import random_cloud, random_cloud_day, random_day
 from ...helpers.rescues import random_plan, with_deadline
 from ...helpers.soaks import soak
@@ -107,6 +109,95 @@ def demand_on_time(
     if covered:
         assert outcome.meets_deadline
     return bool(covered)
+
+
+def demand_none_late(seeds: range, days: int) -> None:
+    """No day of the adversary is late, of so many; the auditor judges one in ten bags."""
+    found = 0
+    for seed in seeds:
+        for day in adverse_days(seed):
+            outcome = day.replay.outcome()
+            assert outcome.meets_deadline or not day.covered, seed
+            if seed % 10 == 0:
+                trace = trace_of(day.replay.state, day.replay.day, day.replay.cloud, outcome, 0)
+                assert audit(trace).correct, seed
+            found += day.covered
+        if found >= days:
+            return
+    raise AssertionError(f"{found} of {days} days")
+
+
+def test_a_few_days_of_an_adversary_are_on_time() -> None:
+    demand_none_late(range(100), 100)
+
+
+@soak(1_000, 20_000)
+def test_days_of_an_adversary_are_on_time(how_many: int) -> None:
+    demand_none_late(range(1_000, 1_000 + how_many), how_many)
+
+
+def seven_tasks() -> Schedule:
+    """Seven tasks on a spot VM of two cores; three of them may be there, and one on demand."""
+    kinds = [vm_type("two", vcpus=2, memory_mb=1000, spot=3, on_demand=1)]
+    memory_mb = dict(zip("abcdefg", (100, 200, 200, 700, 200, 400, 200), strict=True))
+    runtimes_s = {name: {"two": s} for name, s in zip("abcdefg", (17, 13, 17, 18, 26, 25, 24), strict=True)}
+    instance = bag(
+        runtimes_s, kinds, deadline_s=73, d_spot_s=73, migration_overhead_s=0, memory_mb=memory_mb, checkpoint=None
+    )
+    spot = next(offer for offer in instance.offers if offer.market == "spot")
+    return schedule_of_queues(instance, [Queue(spot, list(range(7)))])
+
+
+def test_an_early_start_that_the_timetable_does_not_confirm_is_not_made() -> None:
+    """All tasks went to one VM at once, by shares of memory for each core; by memory, the last of them ended at 74 s.
+
+    They have 140 s of work for two cores, and 73 s: at the latest starts of the rescue each core has its share.
+    """
+    plan = replay_plan(seven_tasks())
+    day = Timeline((TimelineEvent(0, "two", "terminate"),))
+    assert demand_on_time(plan, day, find_cloud("aws-terminate"))
+    assert Replay(plan, OnTime(), day, find_cloud("aws-terminate")).run().makespan_s == 73
+
+
+def credits_job(starts_s: list[int]) -> Schedule:
+    """Tasks at full speed on a burstable VM with 0.9 credits; the last of them may run on spot VMs, too."""
+    burst = {"baseline_fraction": 0.1, "credits_per_hour": 6, "initial_credits": 0.9, "max_credits": 10}
+    kinds = [vm_type("burst", spot=0, on_demand=1, burstable=burst), vm_type("s", spot=1, on_demand=1)]
+    runtimes_s = {"a": {"burst": 60}, "b": {"burst": 60}, "c": {"burst": 60, "s": 60}}
+    instance = bag(runtimes_s, kinds, deadline_s=2000, d_spot_s=2000, checkpoint=None)
+    offer = next(offer.index for offer in instance.offers if offer.burstable)
+    return Schedule(instance, [offer], [0] * 3, [0] * 3, starts_s, [False] * 3)  # type: ignore[arg-type]
+
+
+def test_a_burstable_vm_is_not_relieved_where_what_is_left_would_move_up_over_a_gap() -> None:
+    """The last task left, the second moved up from 600 s to 60 s, and had no credits there.
+
+    Each takes 1 - 0.1 = 0.9 credits, as 6 an hour are earned: all that there are at first, and after 540 s more.
+    """
+    schedule = credits_job([0, 600, 1200])
+    assert demand_on_time(replay_plan(schedule), Timeline(()))
+
+
+def test_a_checkpoint_of_a_notice_stays_written_when_the_vm_resumes() -> None:
+    """It was forgotten, and the rescue had as much more to do: of 100 s, 30 were saved, then none.
+
+    The VM has notice at 20 s and hibernates at 40 s, with 38 s done and saved, as a checkpoint takes 2 s; it resumes at
+    50 s and hibernates for good at 60 s, without notice. The first regular one comes after 90 s.
+    """
+    kinds = [vm_type("one", spot=1, on_demand=1)]
+    checkpoint = Checkpoints(overhead_fraction=2 / 90, dump_base_s=2)
+    instance = bag({"a": {"one": 100}}, kinds, deadline_s=150, d_spot_s=150, migration_overhead_s=0)
+    plan = replay_plan(Schedule(instance.replace(checkpoint=checkpoint), [0], [0], [0], [0], [False]))  # type: ignore[arg-type]
+    blows = (
+        TimelineEvent(20, "one", "hibernate", notice_s=20),
+        TimelineEvent(50, "one", "resume"),
+        TimelineEvent(60, "one", "hibernate"),
+    )
+    run = Replay(plan, OnTime(), Timeline(blows), law=RETURNS, record=True)
+    while run.step() and run.state.now_s < 60:
+        pass
+    assert run.state.saved_if_moved(run.state.vms[0], 0) == pytest.approx(0.38)
+    assert demand_on_time(plan, Timeline(blows), law=RETURNS)
 
 
 def random_replay(seed: int) -> bool:
