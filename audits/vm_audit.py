@@ -68,7 +68,7 @@ class Audit(ABC):
         """Go through the events, then the end."""
         for event in self.trace.events:
             self._event(event)
-        self._moment_ends()
+        self._moment_ends(self.trace.end["t"] + 1)
         cost, vm_costs = self._end()
         figures, last = self.figures, self._last_s()
         self.findings += figure_findings(figures, self.trace.end, float(cost), last, self.trace.of_stream)
@@ -109,8 +109,8 @@ class Audit(ABC):
     def _note_more(self) -> None:  # noqa: B027
         """Note what else is worth it."""
 
-    def _moment_ends(self) -> None:  # noqa: B027
-        """Look at the events of a moment, before the next one or the end."""
+    def _moment_ends(self, next_s: int) -> None:  # noqa: B027
+        """Look at the events of a moment, before the next one at ``next_s``, or the end."""
 
     def _last_s(self) -> int:
         """When the replay ends."""
@@ -127,7 +127,7 @@ class Audit(ABC):
             early = self.now_s - now
             self._find("order", "", early, "s", f"{described(event)} is recorded after what happens at {self.now_s} s")
         elif now > self.now_s:
-            self._moment_ends()
+            self._moment_ends(now)
             self.now_s, self.rank = now, -1
         figures = self.figures
         if figures.finished == figures.n_tasks and (kind != "terminate" or now > figures.last_finish_s):

@@ -105,7 +105,6 @@ class VmBook:
     reported_cycle_uptime_s: int = -1
     stolen: int = 0
     stole_s: int = -1
-    trigger_at_s: int | None = None
     trigger_set_s: int | None = None
     idle_since_uptime_s: int | None = None
     became_idle_uptime_s: int = 0

@@ -47,8 +47,13 @@ class PlanAudit(Audit):
         self.day = Day([moment for moment in moments if self.interrupts or moment["event"] == "price"], prices)
         self._read_day()
         self.limits_noted = False
+        self.cloudless = "cloud" not in self.run  # of an older version, whose policies were asked between what happens
+        self.asked_s = -1
+        self.stopping: Event | None = None  # the record that must follow at once on one of a task that stops at once
         self.preempted: list[tuple[VmBook, int]] = []  # VMs and cores with a checkpoint just written: who is asked next
         self.woken_s = -1
+        self.triggers: dict[str, int] = {}  # when the tasks of a VM are to be migrated, if that is set
+        self.touched: list[VmBook] = []  # VMs with something on record in this second
         self.planned: dict[str, PlannedVm] = {}
         self._read_plan()
         self.timetables: dict[str, Timetable] = {}  # of the VMs that have been launched
@@ -162,6 +167,7 @@ class PlanAudit(Audit):
     def _handle(self, event: Event) -> None:
         kind, now = event["event"], event["t"]
         rank = RANKS.get(kind)
+        self._check_stopped(event)
         if rank is not None and not self._preempted_at_once(event):
             if rank >= RANKS["trigger"]:
                 self._questions_asked()
@@ -187,6 +193,7 @@ class PlanAudit(Audit):
                 if vm.state == "up":
                     self._check_missed_starts(vm, vm.uptime_s(now))
                 self.handlers[kind](event, vm)
+                self.touched.append(vm)
 
     def _preempted_at_once(self, event: Event) -> bool:
         """Whether a task waits as soon as it is preempted: what else was decided then has not ended."""
@@ -197,13 +204,10 @@ class PlanAudit(Audit):
     def _follow_day(self, event: Event, rank: int | None) -> None:
         """Let the day go on to an event: decisions come after all that happens in their second."""
         kind, now = event["event"], event["t"]
+        all_done = self.figures.finished == self.figures.n_tasks
         if rank is None:
             at_first = kind == "launch" and self._launched_at_first(event)
-            all_done = self.figures.finished == self.figures.n_tasks
             until = -1 if at_first or all_done else max(self.rank, 0) if kind == "start" else LAST_RANK
-            # All happens before the policy is asked; traces that name no cloud are older than that.
-            if until == LAST_RANK and now == self.now_s and "cloud" in self.run:
-                self.rank = max(self.rank, RANKS["trigger"])
         elif event.get("vm") in self.vms and self._comes_later(event, self.vms[event["vm"]]):
             until = RECALLED
         else:
@@ -212,6 +216,52 @@ class PlanAudit(Audit):
         if kind == "capacity" and not self._matching(event):  # one that falls, and is recorded later in the second
             self.day.advance(now, RANKS["hibernate"])
         self._check_announced(now, -1 if rank is None else rank)
+        asked = until == LAST_RANK if rank is None else rank >= RANKS["trigger"]
+        if asked and now == self.now_s and not (all_done or self.cloudless):
+            self.rank = max(self.rank, RANKS["trigger"])
+            self._policy_asked(now)
+
+    def _policy_asked(self, now: int) -> None:
+        """What happens by itself in a second is on record before the policy is first asked in it.
+
+        So when its first question or decision of a second is recorded, the day is: prices, capacities, and what struck,
+        warned or brought back each VM that there is; no run is due to end; no task is due to start; no boot is over.
+        """
+        if self.asked_s == now:
+            return
+        self.asked_s = now
+        self._day_on_record(now, LAST_RANK)
+        for vm in self.vms.values():
+            if vm.state == "launching" and vm.launched_s + self.facts.boot_s == now:
+                self._find("ready", vm.name, 1, "events", f"{vm.name} is ready at {now} s, which is not recorded")
+            if vm.state != "up":
+                continue
+            uptime = vm.uptime_s(now)
+            for run in vm.runs.values():
+                if run.due_uptime_s == uptime:
+                    does = "finish" if run.preempted_uptime_s is None else "stop"
+                    message = (
+                        f"task {run.task!r} on {vm.name} is to {does} by {now} s, before any decision of that second"
+                    )
+                    self._find("run-time", run.task, 1, "events", message)
+            self._check_missed_starts(vm, uptime + 1)
+
+    def _day_on_record(self, now: int, rank: int) -> None:
+        """Find what the day has brought by a moment, up to a rank, that is not recorded."""
+        self.day.advance(now, rank)
+        self._check_announced(now, rank + 1)
+        for vm in self.vms.values():
+            if vm.state != "terminated":
+                self._catch_up(vm, now, rank + 1)
+
+    def _check_stopped(self, event: Event) -> None:
+        """A task that is preempted and writes nothing stops at once: that is the next record."""
+        due, self.stopping = self.stopping, None
+        if due is not None and {key: event.get(key) for key in due} != due:
+            message = (
+                f"{due['task']!r} is preempted on {due['vm']} at {due['t']} s and stops at once, which is not recorded"
+            )
+            self._find("preemption", due["task"], 1, "events", message)
 
     def _comes_later(self, event: Event, vm: VmBook) -> bool:
         """Whether an event was caused in its second: it comes when those are back that come back at once."""
@@ -290,9 +340,29 @@ class PlanAudit(Audit):
         waits = waits and all(vm.state == "terminated" for vm in self.vms.values())
         return end_s if waits and end_s in self.day.times else self.now_s
 
-    def _moment_ends(self) -> None:
+    def _moment_ends(self, next_s: int) -> None:
         self._questions_asked()
         self._move_up()
+        for vm in self.touched:
+            self._check_free_core(vm)
+        self.touched.clear()
+        if self.figures.finished == self.figures.n_tasks:
+            return
+        for name, at in [(name, at) for name, at in self.triggers.items() if at < next_s]:
+            del self.triggers[name]
+            message = f"the migration trigger of {name}, set to {at} s, has not been reached by {next_s} s"
+            self._find("trigger", name, next_s - at, "s", message)
+
+    def _check_free_core(self, vm: VmBook) -> None:
+        """Find a core that stays free while tasks wait that fit: in whatever order they do, the first would start."""
+        table = self.timetables[vm.name]
+        if not table.unsure or vm.state != "up" or vm.draining or len(vm.cores) >= vm.type.vcpus:
+            return
+        if vm.uptime_s(self.now_s) >= vm.first_start_uptime_s and table.misses_all(vm.type.memory_kb - vm.used_kb):
+            message = (
+                f"a core of {vm.name} stays free at {self.now_s} s, though {len(vm.tasks)} tasks are there that fit"
+            )
+            self._find("timetable", vm.name, 1, "cores", message)
 
     def _questions_asked(self) -> None:
         """Let what waits move up where a checkpoint of a preempted task was written, once the policy has been asked."""
@@ -326,9 +396,10 @@ class PlanAudit(Audit):
 
     def _check_missed_starts(self, vm: VmBook, until_uptime_s: int) -> None:
         """Find tasks that should have started on a VM that is up; one that drains starts nothing."""
-        if vm.draining or self._held_cores(vm):
+        if vm.draining:
             return
         writing = [run.core for run in vm.runs.values() if run.preempted_uptime_s is not None]
+        writing += self._held_cores(vm)
         for slot in self.timetables[vm.name].due(until_uptime_s, writing):
             message = f"task {slot.task!r} does not start on {vm.name} when it has been up for {slot.start_s} s"
             self._find("timetable", slot.task, until_uptime_s - slot.start_s, "s", message)
@@ -351,6 +422,9 @@ class PlanAudit(Audit):
         planned = self._launched_at_first(event)
         if planned:
             self._launch_planned(event, vm, table)
+        if vm.market == "spot" and not self.interrupts:
+            message = f"{described(event)}: in the on-demand baseline, without hibernations, there are no spot VMs"
+            self._find("vm", vm.name, 1, "VMs", message)
         vm.first_start_uptime_s = 0 if planned else max(self.facts.migration_s - self.facts.boot_s, 0)
         self.figures.on_demand_started += vm.market == "on-demand" and not planned
         self._check_limits(event, vm, planned)
@@ -363,6 +437,12 @@ class PlanAudit(Audit):
         plan, now = self.planned[vm.name], event["t"]
         if now:
             self._find("plan", vm.name, now, "s", f"{described(event)}: VMs of the plan are requested at the start")
+        turn = list(self.planned).index(vm.name)
+        if list(self.vms).index(vm.name) != turn:
+            message = (
+                f"{described(event)}: it is number {turn + 1} in the plan, whose VMs are requested first, in its order"
+            )
+            self._find("plan", vm.name, 1, "VMs", message)
         if (vm.type.name, vm.market) != (plan.type.name, plan.market):
             message = f"{described(event)} of type {vm.type.name} {vm.market}; in the plan it is {plan.type.name}"
             self._find("plan", vm.name, 1, "VMs", f"{message} {plan.market}")
@@ -371,8 +451,22 @@ class PlanAudit(Audit):
                 table.plan(slot)
             vm.tasks.add(slot.task)
 
+    def _check_limits(self, event: Event, vm: VmBook, strict: bool) -> None:
+        """Of the on-demand baseline, find VMs that no plan within the limits can have had on either market."""
+        super()._check_limits(event, vm, strict)
+        if self.interrupts:
+            return
+        name, there = vm.type.name, sum(self.living_by_market.values())
+        of_type = sum(self.living[name, market] for market in vm.type.limits) - sum(vm.type.limits.values())
+        caps = list(self.facts.market_limits.values())
+        in_all = 0 if None in caps else there - sum(cap for cap in caps if cap is not None)
+        over = max(of_type, in_all)
+        if over > 0:
+            message = f"{described(event)}: {over} over what the limits of all markets allow together"
+            self._find("limit", vm.name, over, "VMs", message)
+
     def _over_limit(self, vm: str, over: int, message: str) -> None:
-        """In the on-demand baseline, which is only a price to compare with, that is worth a note."""
+        """In the on-demand baseline, whose spot VMs have become on-demand VMs, that is worth a note."""
         if self.interrupts:
             super()._over_limit(vm, over, message)
         elif not self.limits_noted:
@@ -453,10 +547,9 @@ class PlanAudit(Audit):
         self._check_day(event, vm)
         if not self._in_state(event, vm, "hibernated"):
             return
-        self._check_missed_trigger(vm, event["t"])
-        vm.trigger_at_s = None
+        self.triggers.pop(vm.name, None)
         for run in vm.runs.values():
-            run.written = self._saved_by_run(vm, run, event["t"])
+            run.written = self._saved_by_run(vm, run, event[\"t\"])
         vm.resume(event["t"])
         self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, event["t"]))
         self._may_be_idle(vm, event["t"])
@@ -467,8 +560,7 @@ class PlanAudit(Audit):
         self._check_day(event, vm)
         if not self._in_state(event, vm, "stopped"):
             return
-        self._check_missed_trigger(vm, event["t"])
-        vm.trigger_at_s = None
+        self.triggers.pop(vm.name, None)
         now, table = event["t"], self.timetables[vm.name]
         for run in sorted(vm.runs.values(), key=lambda run: run.core):
             table.plan_first(self._again(vm, run, self._saved_by_run(vm, run, now), vm.uptime_s(now)))
@@ -504,26 +596,18 @@ class PlanAudit(Audit):
         now, at = event["t"], event["at_s"]
         if not self._gives_tasks(event, vm):
             return
-        self._check_missed_trigger(vm, now)
         if at < now:
             self._find("trigger", vm.name, now - at, "s", f"{described(event)} to {at} s, which is past")
-        vm.trigger_at_s, vm.trigger_set_s = at, now
+        self.triggers[vm.name], vm.trigger_set_s = at, now
 
     def _trigger(self, event: Event, vm: VmBook) -> None:
-        now, at = event["t"], vm.trigger_at_s
+        now, at = event["t"], self.triggers.pop(vm.name, None)
         if not self._gives_tasks(event, vm):
             return
         if at is None:
             self._find("trigger", vm.name, 1, "events", f"{described(event)}, but none is set")
         elif at != now:
             self._find("trigger", vm.name, abs(now - at), "s", f"{described(event)}, but it is set to {at} s")
-        vm.trigger_at_s = None
-
-    def _check_missed_trigger(self, vm: VmBook, now: int) -> None:
-        at = vm.trigger_at_s
-        if at is not None and at < now:
-            message = f"the migration trigger of {vm.name}, set to {at} s, has not been reached by {now} s"
-            self._find("trigger", vm.name, now - at, "s", message)
 
     def _cycle_end(self, event: Event, vm: VmBook) -> None:
         now = event["t"]
@@ -574,15 +658,17 @@ class PlanAudit(Audit):
     def _terminate(self, event: Event, vm: VmBook) -> None:
         now = event["t"]
         self._no_longer_idle(vm, now)
-        self._check_missed_trigger(vm, now)
-        ends = now == self.trace.end["t"]
+        ends = now == self.trace.end["t"] and self.figures.finished < self.figures.n_tasks
         waiting = len(vm.tasks) - (len(vm.runs) if vm.state == "up" else 0)
         if waiting and not (ends and vm.halted):
             message = f"{described(event)}, {vm.state}, while {counted(waiting, 'task')} wait there"
             self._find("state", vm.name, waiting, "tasks", message)
-        if ends and vm.trigger_at_s is not None and self.figures.finished < self.figures.n_tasks:
-            message = f"the replay ends at {now} s; the migration trigger of {vm.name} is set to {vm.trigger_at_s} s"
-            self._find("trigger", vm.name, max(vm.trigger_at_s - now, 1), "s", message)
+        elif waiting and not self.cloudless:  # it is the replay that ends: nothing more can happen
+            self._day_on_record(now, RECALLED)
+        at = self.triggers.pop(vm.name, None)
+        if ends and vm.tasks and at is not None:
+            message = f"the replay ends at {now} s; the migration trigger of {vm.name} is set to {at} s"
+            self._find("trigger", vm.name, max(at - now, 1), "s", message)
         self._price_session(vm)
         self._end_vm(event, vm)
         self.day.ended(vm.name)
@@ -835,6 +921,8 @@ class PlanAudit(Audit):
             self._find("preemption", name, off, "s", message)
         table = self.timetables[vm.name]
         table.unsure = table.unsure or table.disturbed or table.early_s == now
+        if not dump_s:
+            self.stopping = {"event": "preempted", "t": now, "vm": vm.name, "task": name}
         longer = uptime + dump_s > run.due_uptime_s
         run.preempted_uptime_s, run.stops_uptime_s, run.writes = uptime, uptime + dump_s, event["checkpoint"]
         if longer:  # what waits for its memory waits longer
@@ -891,8 +979,8 @@ class PlanAudit(Audit):
 
     def _check_unfinished(self) -> None:
         super()._check_unfinished()
-        self.day.advance(self.trace.end["t"], -1)
-        self._check_announced(self.trace.end["t"], -1)
+        gives_up = self.figures.finished < self.figures.n_tasks and not self.cloudless
+        self._day_on_record(self.trace.end["t"], RECALLED if gives_up else -1)
         for name, plan in self.planned.items():
             if name not in self.vms:
                 message = f"VM {name!r} of the plan, with {counted(len(plan.slots), 'task')}, is never requested"

@@ -148,3 +148,12 @@ class Timetable:
             if queue and queue[0].start_s < until_s and not queue[0].missed:
                 queue[0].missed = True
                 yield queue[0]
+
+    def misses_all(self, free_kb: int) -> bool:
+        """Whether something waits and all of it fits so much memory; tells so once."""
+        slots = self._slots.values()
+        if not slots or any(slot.missed or slot.memory_kb > free_kb for slot in slots):
+            return False
+        for slot in slots:
+            slot.missed = True
+        return True

@@ -147,7 +147,7 @@ class StreamAudit(Audit):
     def _launched_at_first(self, event: Event) -> bool:
         return event["t"] == 0 and not self.began
 
-    def _moment_ends(self) -> None:
+    def _moment_ends(self, next_s: int) -> None:
         """Look for VMs that leave the first of their queue waiting, from this moment on or until now."""
         for vm in self.touched.values():
             queue = self.queues[vm.name]

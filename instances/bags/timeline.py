@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
@@ -312,16 +312,9 @@ def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None =
 
 def _fault_of_fields(event: TimelineEvent) -> tuple[str, str] | None:
     """Field that an event must not have, lacks or has out of its range, and the rule; None if all is well."""
-    kind = event.kind
-    allowed = _FIELDS_OF[kind]
-    for field in _OPTIONAL:
-        if getattr(event, field) is not None and field not in allowed:
-            return field, f"does not belong to {kind!r}"
-    for field in _NEEDED.get(kind, ()):
-        if getattr(event, field) is None:
-            return field, f"is missing: {kind!r} needs it"
-    if event.vm is not None and event.share is not None:
-        return "share", "does not go together with 'vm'"
+    fault = field_fault(event.kind, [field for field in _OPTIONAL if getattr(event, field) is not None])
+    if fault is not None:
+        return fault
     for field, least in (("vm", 1), ("notice_s", 0), ("vms", 0)):
         value = getattr(event, field)
         if value is not None and (type(value) is not int or value < least):
@@ -335,6 +328,18 @@ def _fault_of_fields(event: TimelineEvent) -> tuple[str, str] | None:
     if event.market is not None and event.market not in MARKETS:
         return "market", f"must be one of {', '.join(MARKETS)}"
     return None
+
+
+def field_fault(kind: EventKind, fields: Collection[str]) -> tuple[str, str] | None:
+    """Return the first optional field that an event of a kind has and must not have, or lacks, and the rule."""
+    allowed = _FIELDS_OF[kind]
+    for field in _OPTIONAL:
+        if field in fields and field not in allowed:
+            return field, f"does not belong to {kind!r}"
+    for field in _NEEDED.get(kind, ()):
+        if field not in fields:
+            return field, f"is missing: {kind!r} needs it"
+    return ("share", "does not go together with 'vm'") if "vm" in fields and "share" in fields else None
 
 
 _OPTIONAL = TimelineEvent._fields[3:]

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from ...core.quantities import Name
 from ...core.records import Record, Text
+from ...instances.bags.timeline import field_fault
 from ...instances.clouds import InterruptionKind
 from ...instances.entries import Market
 from ..vm_records import (
@@ -47,10 +48,9 @@ class TimelineMoment(Record):
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:
-        if self.event == "capacity" and self.vms is None:
-            raise PydanticCustomError("needs", "needs 'vms'")
-        if self.event == "price" and (self.market is None or self.usd_per_hour is None):
-            raise PydanticCustomError("needs", "needs 'market' and 'usd_per_hour'")
+        fault = field_fault(self.event, self.model_dump(exclude_none=True))
+        if fault is not None:
+            raise PydanticCustomError("fields", "{fault}", {"fault": f"{fault[0]!r} {fault[1]}"})
         return self
 
 
