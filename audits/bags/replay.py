@@ -396,10 +396,9 @@ class PlanAudit(Audit):
 
     def _check_missed_starts(self, vm: VmBook, until_uptime_s: int) -> None:
         """Find tasks that should have started on a VM that is up; one that drains starts nothing."""
-        if vm.draining:
+        if vm.draining or self._held_cores(vm):
             return
         writing = [run.core for run in vm.runs.values() if run.preempted_uptime_s is not None]
-        writing += self._held_cores(vm)
         for slot in self.timetables[vm.name].due(until_uptime_s, writing):
             message = f"task {slot.task!r} does not start on {vm.name} when it has been up for {slot.start_s} s"
             self._find("timetable", slot.task, until_uptime_s - slot.start_s, "s", message)

@@ -21,7 +21,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from hand_made_traces import ALL as HAND_MADE
-from random_days import random_day, random_plan
+from random_days import Anything as AnythingOfBags
+from random_days import random_cloud, random_cloud_day, random_day, random_plan
 from random_platforms import crowded_platform
 from random_streams import Anything, random_stream
 
@@ -37,6 +38,7 @@ from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.bags.runs import trace_day
 from spotbag.replay.platforms.runs import replay_platform_once
 from spotbag.replay.streams.runs import replay_stream_once
+from spotbag.traces.bags.records import BAG_EVENT_RECORDS
 from spotbag.traces.files import parse_traces, trace_lines
 from spotbag.traces.trace import Trace, document_sha256
 
@@ -46,6 +48,7 @@ Forge: TypeAlias = Callable[[Lines, random.Random], bool]
 """Changes a trace in place; False if it has nothing of the kind."""
 
 BAGS, STREAMS, PLATFORMS = "bags", "streams", "platforms"
+CLOUDS = "bags on days of today's clouds"
 SYSTEMS = (BAGS, STREAMS, PLATFORMS)
 
 
@@ -110,6 +113,16 @@ def _bags(how_many: int) -> Iterator[tuple[Trace, Given | None]]:
         number += 1
 
 
+def _clouds(how_many: int) -> Iterator[tuple[Trace, Given | None]]:
+    for number in range(how_many):
+        rng = np.random.default_rng(number)
+        plan = random_plan(_bag(rng, number), rng)
+        assert plan is not None
+        policy = (AnythingOfBags(number, preempts=True), "hads", "burst-hads", "static")[number % 4]
+        day, cloud = random_cloud_day(plan.instance, rng), random_cloud(rng)
+        yield trace_day(plan, policy, day, cloud=cloud)[1], plan.instance
+
+
 def _streams(how_many: int) -> Iterator[tuple[Trace, Given | None]]:
     for number in range(how_many):
         stream = random_stream(np.random.default_rng(number))
@@ -132,7 +145,7 @@ def _platforms(how_many: int) -> Iterator[tuple[Trace, Given | None]]:
 @cache
 def honest(system: str, how_many: int = 60) -> tuple[Honest, ...]:
     """Honest traces of a system."""
-    make = {BAGS: _bags, STREAMS: _streams, PLATFORMS: _platforms}[system]
+    make = {BAGS: _bags, CLOUDS: _clouds, STREAMS: _streams, PLATFORMS: _platforms}[system]
     return tuple(Honest(system, given, tuple(trace_lines([trace]))) for trace, given in make(how_many))
 
 
@@ -397,6 +410,97 @@ def resume_first(lines: Lines, rng: random.Random) -> bool:
         return False
     place, later = rng.choice(pairs)
     lines[place]["event"], lines[later]["event"] = "resume", "hibernate"
+    return True
+
+
+# What happens in the second of a decision
+
+
+def two_dropped(lines: Lines, rng: random.Random) -> bool:
+    return dropped(lines, rng) and dropped(lines, rng)
+
+
+def _struck(lines: Lines, vm: str, t: int, rng: random.Random) -> bool:
+    """Strike a VM, by its number among the spot VMs of its type."""
+    launch = next(entry for entry in _events(lines) if entry["event"] == "launch" and entry["vm"] == vm)
+    of_type = [
+        entry["vm"]
+        for entry in _events(lines)
+        if (entry["event"], entry.get("type"), entry.get("market")) == ("launch", launch["type"], "spot")
+    ]
+    if launch["market"] != "spot" or not lines[1]["hibernation"]:
+        return False
+    kind = rng.choice(["hibernate", "stop", "terminate"])
+    moment = {"time_s": t, "type": launch["type"], "event": kind, "vm": of_type.index(vm) + 1}
+    _day(lines).append(moment | ({"notice_s": 30} if rng.random() < 0.5 else {}))
+    _day(lines).sort(key=lambda other: other["time_s"])
+    return True
+
+
+def struck_in_last_second(lines: Lines, rng: random.Random) -> bool:
+    """A VM that is up is struck in the second in which the policy ends it."""
+    state: dict[str, str] = {}
+    ended = []
+    for entry in _events(lines):
+        if entry["event"] in ("ready", "resume", "notice", "hibernate", "stop", "restart", "reclaim"):
+            state[entry["vm"]] = entry["event"]
+        elif entry["event"] == "terminate" and entry["t"] < lines[-1]["t"]:
+            ended += [entry] if state.get(entry["vm"]) in ("ready", "resume") else []
+    if not ended:
+        return False
+    entry = rng.choice(ended)
+    return _struck(lines, entry["vm"], entry["t"], rng)
+
+
+def struck_in_first_second(lines: Lines, rng: random.Random) -> bool:
+    """A VM is struck in the second in which it is up for the first time."""
+    first = [entry for entry in _events(lines) if entry["event"] == "ready" and entry["t"] < lines[-1]["t"]]
+    requested = {entry["vm"]: entry["t"] for entry in _events(lines) if entry["event"] == "launch"}
+    first = [entry for entry in first if requested[entry["vm"]] < entry["t"]]
+    if not first:
+        return False
+    entry = rng.choice(first)
+    after = [other["event"] for other in _events(lines) if other["t"] == entry["t"] and other.get("vm") == entry["vm"]]
+    return not {"hibernate", "stop", "reclaim", "notice"} & {*after} and _struck(lines, entry["vm"], entry["t"], rng)
+
+
+def preempted_at_its_end(lines: Lines, rng: random.Random) -> bool:
+    """A task is preempted in the second in which it ends, and ends nevertheless."""
+    places = [place for place, entry in enumerate(lines[:-1]) if entry.get("event") == "finish"]
+    if not places:
+        return False
+    place = rng.choice(places)
+    entry = lines[place]
+    fields = {key: entry[key] for key in ("record", "t", "vm", "core", "task")}
+    lines.insert(place, fields | {"event": "preempt", "checkpoint": False, "until_s": entry["t"]})
+    lines[-1]["preemptions"] = lines[-1].get("preemptions", 0) + 1
+    return True
+
+
+def planned_in_another_order(lines: Lines, rng: random.Random) -> bool:
+    """Two VMs of the plan are requested in the other order."""
+    names = [vm["vm"] for vm in lines[1]["plan"]]
+    if len(names) < 2:
+        return False
+    one, other = rng.sample(range(2, 2 + len(names)), 2)
+    lines[one], lines[other] = lines[other], lines[one]
+    return True
+
+
+def spot_without_hibernation(lines: Lines, rng: random.Random) -> bool:
+    lines[1]["hibernation"], lines[1]["timeline"]["events"] = False, []
+    return any(vm["market"] == "spot" for vm in lines[1]["plan"])
+
+
+def day_field(lines: Lines, rng: random.Random) -> bool:
+    """An event of the day has a field of another kind, or both a VM and a share."""
+    if not _day(lines):
+        return False
+    moment = rng.choice(_day(lines))
+    if moment["event"] in ("resume", "capacity", "price"):
+        moment["share"] = 0.5
+    else:
+        moment |= rng.choice([{"vms": 1}, {"by": "stop"}, {"usd_per_hour": 1.0}, {"vm": 1, "share": 1.0}])
     return True
 
 
@@ -739,6 +843,9 @@ LABEL = "a label"
 DECISION = "it could have been decided so"
 UNREACHED = "nothing comes of it"
 BELIEVED = "it is believed"
+KINDS = tuple(kind for kind in BAG_EVENT_RECORDS if kind not in ("stranded", "idle-limit"))
+DROPPED = {"steal-attempt": DECISION, "trigger": UNREACHED, "terminate": DECISION}
+"""Of which kinds the auditor need not miss one."""
 
 FORGERIES = (
     Forgery("an event is dropped", SYSTEMS, dropped),
@@ -747,6 +854,14 @@ FORGERIES = (
     Forgery("a launch is dropped", SYSTEMS, dropped_of("launch")),
     Forgery("a terminate is dropped: a VM without a bill", SYSTEMS, dropped_of("terminate")),
     Forgery("a hibernate or resume is dropped", (BAGS,), dropped_of("hibernate", "resume")),
+    *(Forgery(f"{kind} is dropped, on a cloud", (CLOUDS,), dropped_of(kind), DROPPED.get(kind, "")) for kind in KINDS),
+    Forgery("two events are dropped, on a cloud", (CLOUDS,), two_dropped, DECISION),
+    Forgery("a VM is struck when it is terminated", (CLOUDS, BAGS), struck_in_last_second),
+    Forgery("a VM is struck when it is ready", (CLOUDS, BAGS), struck_in_first_second),
+    Forgery("a task is preempted when it ends", (CLOUDS, BAGS), preempted_at_its_end),
+    Forgery("the plan: VMs are requested in another order", (CLOUDS,), planned_in_another_order),
+    Forgery("spot VMs in the on-demand baseline", (BAGS,), spot_without_hibernation),
+    Forgery("the day: a field of another kind of event", (CLOUDS,), day_field),
     Forgery("an event is given twice", SYSTEMS, twice),
     Forgery("an event is repeated elsewhere", SYSTEMS, repeated),
     Forgery("an event has another time", SYSTEMS, moved_in_time),
@@ -909,7 +1024,7 @@ def answer(forgery: Forgery, case: Honest, before: Lines, lines: Lines, answers:
         answers.with_instance += 1
     elif essence(lines) == essence(before):
         answers.same += 1
-    elif forgery.unseen and case.system in (forgery.unseen_in or SYSTEMS):
+    elif forgery.unseen and case.system in (forgery.unseen_in or forgery.systems):
         answers.unseen += 1
     else:
         answers.missed.append((case, lines))

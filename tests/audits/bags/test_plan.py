@@ -170,7 +170,7 @@ def test_d_spot_must_be_known_where_it_is_to_be_estimated() -> None:
     assert check(two_core_instance(d_spot_s=None), one_vm_plan(instance, GOOD)).feasible
 
 
-def burstable_instance(initial: float, runtime_s: int = 60) -> Instance:
+def burstable_instance(initial: float, runtime_s: int = 60, cap: float | None = None) -> Instance:
     """Two tasks for one burstable VM with two cores that earns 30 credits an hour, half a credit a minute."""
     return Instance(
         name="burst",
@@ -181,7 +181,8 @@ def burstable_instance(initial: float, runtime_s: int = 60) -> Instance:
                 "vcpus": 2,
                 "memory_mb": 1024,
                 "offers": {"on-demand": {"price_usd_per_hour": 1, "limit": 1}},
-                "burstable": {"baseline_fraction": 0.25, "credits_per_hour": 30, "initial_credits": initial},
+                "burstable": {"baseline_fraction": 0.25, "credits_per_hour": 30, "initial_credits": initial}
+                | ({} if cap is None else {"max_credits": cap}),
             }
         ],
         tasks=[{"id": name, "memory_mb": 1, "runtime_s": {"b": runtime_s}} for name in ("x", "y")],
@@ -216,6 +217,17 @@ def test_credits_are_earned_while_waiting_and_no_one_lacks_any_at_the_baseline()
     assert broken_rules(instance, burst_plan(instance, *hasty)) == {"credits": pytest.approx(10 / 120)}
     slow = (("x", 0, 0, 240, "baseline"), ("y", 1, 0, 240, "baseline"))
     assert broken_rules(instance, burst_plan(instance, *slow)) == {}
+
+
+def test_credits_are_earned_up_to_the_cap() -> None:
+    """In 400 s, 3 1/3 credits are earned, of which the cap leaves its own; both tasks need 1.5, as above."""
+    late = (("x", 0, 400, 460, "burst"), ("y", 1, 400, 460, "burst"))
+    capped, roomy = burstable_instance(0, cap=1.0), burstable_instance(0, cap=1.5)
+    assert broken_rules(capped, burst_plan(capped, *late)) == {"credits": pytest.approx(0.5)}
+    assert broken_rules(roomy, burst_plan(roomy, *late)) == {}
+    full = burstable_instance(4, cap=1.0)  # nor are there more at first
+    early = (("x", 0, 0, 60, "burst"), ("y", 1, 0, 60, "burst"))
+    assert broken_rules(full, burst_plan(full, *early)) == {"credits": pytest.approx(0.5)}
 
 
 def test_a_mode_on_a_regular_vm_is_refused() -> None:
