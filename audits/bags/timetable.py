@@ -140,12 +140,13 @@ class Timetable:
     def due(self, until_s: int, writing: Collection[int] = ()) -> Iterator[Slot]:
         """Yield the first tasks of the cores that should have started before a time, each once.
 
-        Those of cores that write the checkpoint of a preempted task wait for its end.
+        Those of cores that write the checkpoint of a preempted task wait for its end, and the task itself until the
+        others have moved up.
         """
         for core, queue in enumerate(self._cores):
             if core in writing or self.unsure:
                 continue
-            if queue and queue[0].start_s < until_s and not queue[0].missed:
+            if queue and queue[0].start_s < until_s and not (queue[0].missed or queue[0].moves_up):
                 queue[0].missed = True
                 yield queue[0]
 

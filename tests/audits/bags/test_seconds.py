@@ -1,4 +1,4 @@
-"""What happens by itself in a second is on record before the first decision of that second: forged traces, one by one."""
+"""What happens by itself in a second is on record before its first decision: forged traces, one by one."""
 
 from __future__ import annotations
 
