@@ -548,7 +548,7 @@ class PlanAudit(Audit):
             return
         self.triggers.pop(vm.name, None)
         for run in vm.runs.values():
-            run.written = self._saved_by_run(vm, run, event[\"t\"])
+            run.written = self._saved_by_run(vm, run, event["t"])
         vm.resume(event["t"])
         self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, event["t"]))
         self._may_be_idle(vm, event["t"])
