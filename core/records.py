@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import (
+from typing import (, NoReturn, TypeVar
     TYPE_CHECKING,
     Annotated,
     Any,
@@ -39,7 +39,6 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from .errors import InputError, Issue, input_error
-from .frozen_dict import FrozenDict
 from .json_documents import NAMED_LISTS, Document, check_format, format_json, parse_json
 from .record_lists import SHORT_TEXT, decode_long_list
 from .text_files import read_text, source_name, write_text
@@ -48,6 +47,31 @@ if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as _ModelType
 else:
     _ModelType = type(BaseModel)
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class FrozenDict(dict[Key, Value]):
+    """A dictionary that refuses to be changed, and can be hashed if its values can."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenDict, (dict(self),)
+
+    def __copy__(self) -> FrozenDict[Key, Value]:
+        return self
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("this dictionary belongs to a frozen record; make a dict of it to change that")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))  # for type checkers: it is not inherited

@@ -12,10 +12,9 @@ import numpy as np
 from pydantic import Field
 
 from ..core.errors import Issue
-from ..core.frozen_dict import FrozenDict
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, BoolArray, FloatArray, IntArray, Name, Seconds, read_only, whole
 from ..core.record_lists import LongList, rows_of
-from ..core.records import INTEGRAL, Text, WholeDocument, first_issues
+from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, first_issues
 from .durations import (
     BASELINE,
     FULL_SPEED,

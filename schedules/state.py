@@ -13,10 +13,9 @@ import numpy as np
 from pydantic import Field
 
 from ..core.errors import InputError, Issue
-from ..core.frozen_dict import FrozenDict
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, Credits, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
-from ..core.records import FROZEN, INTEGRAL, Record, WholeDocument, duplicates, first_issues, made_all
+from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, WholeDocument, duplicates, first_issues, made_all
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.entries import MAX_TASKS, Burstable, Machine, Market, RunningTask, Task
 from ..instances.instance import Instance, RunningTasks

@@ -9,9 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from ...core.errors import Issue
-from ...core.frozen_dict import FrozenDict
 from ...core.quantities import Name
-from ...core.records import Text, WholeDocument, first_issues
+from ...core.records import FrozenDict, Text, WholeDocument, first_issues
 from ..entries import Provenance
 from .entries import MAX_NODES, MAX_PLATFORM_JOBS, Agent, MalleableJob, Resource
 from .platform_checks import cross_issues, cross_issues_of_parts

@@ -100,10 +100,10 @@ def test_that_no_plan_keeps_the_limit_of_a_market_is_proved() -> None:
 
 
 def test_that_only_burstable_vms_could_do_is_said() -> None:
-    """Four classes of tasks that one VM cannot run in time; a burstable one beside it could, dearly."""
-    document = two_cores([1, 1, 1, 1], [6, 7, 8, 9], 10, limit=1).to_document()
+    """Ten classes, of 59,049 count vectors, that one VM cannot run in time; a burstable one beside it could, dearly."""
+    document = two_cores([2] * 10, list(range(6, 16)), 60, limit=1).to_document()
     credits = {"baseline_fraction": 0.5, "credits_per_hour": 12, "initial_credits": 1, "max_credits": 10}
-    offers = {"on-demand": {"price_usd_per_hour": 72000.0, "limit": 1}}
+    offers = {"on-demand": {"price_usd_per_hour": 1e6, "limit": 1}}
     document["vm_types"].append(document["vm_types"][0] | {"name": "burst", "offers": offers, "burstable": credits})
     for task in document["tasks"]:
         task["runtime_s"]["burst"] = task["runtime_s"]["two"]

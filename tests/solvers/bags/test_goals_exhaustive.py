@@ -13,11 +13,8 @@ from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal, SpotbagError
-from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.entries import Goal
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.class_tables import MOST_CLASSES
-from spotbag.models.bags.task_classes import task_classes
 from spotbag.solvers.bags.attempts import Attempt, Attempts
 from spotbag.solvers.bags.goals import SecondStage, second_value
 from spotbag.solvers.bags.methods import METHODS
@@ -77,8 +74,6 @@ def asked(family: str, seed: int) -> list[Asked]:
 
 def relaxes_burstables(instance: Instance, method: str) -> bool:
     """Whether a method lets burstable VMs do more than they can, so that it need not prove an optimum with them."""
-    if method == "class-programme":  # the search by slack, of many classes, knows no credits
-        return len(task_classes(with_d_spot(instance))) > MOST_CLASSES
     return method in RELAX_BURSTABLES
 
 
