@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from forgeries import FORGERIES, LABEL, SYSTEMS, Forgery, forge, honest, table
+from forgeries import CLOUDS, FORGERIES, LABEL, SYSTEMS, Forgery, forge, honest, random_bag, table
+from random_days import Anything, random_cloud, random_cloud_day, random_plan
 from soaks import soak
 
 from spotbag.audits.auditor import audit
+from spotbag.core.errors import SpotbagError
 from spotbag.core.tables import Table
+from spotbag.replay.bags.runs import trace_day
 from spotbag.traces.files import parse_traces
 
 by_class = pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.name)
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+POLICIES = (
+    "static",
+    "hads",
+    "hads+any-thief+idle-60",
+    "burst-hads",
+    "on-time",
+    "uniform-progress",
+    "rescue",
+    "on-demand",
+)
+CLOUDS_OF_TODAY = ("papers", "aws-terminate", "aws-stop", "aws-hibernate", "gcp", "azure")
+
+
+@soak(120, 20_000)
+def test_soak_of_honest_traces(how_many: int) -> None:
+    """Bags with memory that binds, burstable VMs and boots, on days with all kinds of events, under all policies."""
+    for number in range(how_many):
+        rng = np.random.default_rng(number)
+        plan = random_plan(random_bag(rng, number), rng)
+        assert plan is not None
+        cloud = random_cloud(rng) if number % 2 else CLOUDS_OF_TODAY[number // 2 % 6]
+        policy = Anything(number, preempts=True) if number % 3 == 0 else POLICIES[number // 3 % len(POLICIES)]
+        try:
+            _, trace = trace_day(plan, policy, random_cloud_day(plan.instance, rng), cloud=cloud)
+        except SpotbagError:  # a policy that refuses such a plan
+            assert policy in ("on-time", "uniform-progress", "rescue")
+            continue
+        assert audit(trace, given=plan.instance).findings == (), number
+
+
+@pytest.mark.parametrize("system", [*SYSTEMS, CLOUDS])
 def test_honest_traces_are_correct(system: str) -> None:
     for case in honest(system):
         [trace] = parse_traces("\n".join(case.lines), "honest")

@@ -64,7 +64,7 @@ class Honest:
     lines: tuple[str, ...]
 
 
-def _bag(rng: np.random.Generator, number: int) -> Instance:
+def random_bag(rng: np.random.Generator, number: int) -> Instance:
     """A bag with binding memory, checkpoints, burstable VMs, and boots, that hibernations hurt."""
 
     def vm_type(name: str, vcpus: int, spot: bool = True) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _bags(how_many: int) -> Iterator[tuple[Trace, Given | None]]:
     number = 0
     while number < how_many:
         rng = np.random.default_rng(number)
-        plan = random_plan(_bag(rng, number), rng)
+        plan = random_plan(random_bag(rng, number), rng)
         assert plan is not None
         yield trace_day(plan, policies[number % len(policies)], random_day(plan.instance, rng))[1], plan.instance
         number += 1
@@ -116,7 +116,7 @@ def _bags(how_many: int) -> Iterator[tuple[Trace, Given | None]]:
 def _clouds(how_many: int) -> Iterator[tuple[Trace, Given | None]]:
     for number in range(how_many):
         rng = np.random.default_rng(number)
-        plan = random_plan(_bag(rng, number), rng)
+        plan = random_plan(random_bag(rng, number), rng)
         assert plan is not None
         policy = (AnythingOfBags(number, preempts=True), "hads", "burst-hads", "static")[number % 4]
         day, cloud = random_cloud_day(plan.instance, rng), random_cloud(rng)
