@@ -364,12 +364,19 @@ class PlanAudit(Audit):
             )
             self._find("timetable", vm.name, 1, "cores", message)
 
-    def _questions_asked(self) -> None:
-        """Let what waits move up where a checkpoint of a preempted task was written, once the policy has been asked."""
-        for vm, _ in self.preempted:
+    def _questions_asked(self, last: VmBook | None = None) -> None:
+        """Let what waits move up where a checkpoint of a preempted task was written, once the policy has been asked.
+
+        It is asked in the order in which the VMs were requested: about all, or up to the ``last``.
+        """
+        if not self.preempted:
+            return
+        numbers = {name: number for number, name in enumerate(self.vms)}
+        asked = [vm for vm, _ in self.preempted if last is None or numbers[vm.name] <= numbers[last.name]]
+        for vm in sorted(asked, key=lambda vm: numbers[vm.name]):
             if vm not in self.disturbed:
                 self.disturbed.append(vm)
-        self.preempted.clear()
+        self.preempted = [(vm, core) for vm, core in self.preempted if vm not in asked]
 
     def _held_cores(self, vm: VmBook) -> list[int]:
         """Cores on which a checkpoint of a preempted task was just written, of which the policy is asked first."""
@@ -703,7 +710,7 @@ class PlanAudit(Audit):
         """A task starts when and where it is its turn."""
         held = self._held_cores(vm)
         if held and not self.timetables[vm.name].is_due(event["task"], vm.uptime_s(event["t"]), held):
-            self._questions_asked()
+            self._questions_asked(vm)
         self._move_up(vm)
         table, uptime = self.timetables[vm.name], vm.uptime_s(event["t"])
         unsure, slot = table.unsure, table.take(event["task"])
