@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import (, NoReturn, TypeVar
+from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
     Literal,
+    NoReturn,
     Self,
     TypeAlias,
     TypeVar,
