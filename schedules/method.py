@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
+from ..core.gaps import closes_gap
 from ..instances.instance import Instance
 from .schedule import Schedule
 
@@ -97,8 +98,13 @@ class Run:
     threshold: float = -math.inf
 
     def answered(self, objective: float, bound: float) -> bool:
-        """Whether a plan and a bound answer the question whether any plan is as good as the threshold."""
-        return objective <= self.threshold or (self.threshold > -math.inf and bound > self.threshold)
+        """Whether a plan and a bound are good enough, or answer whether any plan is as good as the threshold."""
+        known = objective <= self.threshold or (self.threshold > -math.inf and bound > self.threshold)
+        return known or closes_gap(objective, bound, self.target_gap)
+
+    def enough(self, objective: float) -> float:
+        """Return the bound that is enough for a plan of an objective: what is above it need not be proved."""
+        return objective * (1 - self.target_gap)
 
     def report(self, point: TracePoint, planned: int) -> None:
         """Report the progress."""

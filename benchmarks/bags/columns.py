@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ...core.gaps import relative_gap
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.instance import Instance
 from ...instances.library import library_instance, library_names
-from ...solvers.bags.result import relative_gap
 from ...solvers.bags.solve import solve
 from ..paper_tables import print_table
 from .heuristics import bag

@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
+from ...core.gaps import closes_gap, relative_gap
 from ...core.json_documents import format_json
 from ...core.limits import stop_point, watched_time
 from ...heuristics.bags.d_spot import with_d_spot
@@ -22,7 +23,7 @@ from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...schedules.documents import SurvivalVerdict
-from ...solvers.bags.result import OPTIMALITY_TOLERANCE, Result, closes_gap, relative_gap
+from ...solvers.bags.result import OPTIMALITY_TOLERANCE, Result
 from ...solvers.bags.solve import solve
 from ...solvers.bags.warm_up import warm_up
 

@@ -65,9 +65,11 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
     if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
         return
     rng = np.random.default_rng(found.run.seed)
-    starts = core_pattern_starts(instance, found.objective)
+    starts = core_pattern_starts(instance, found.run.enough(found.objective))
     if starts is not None:
         found.raise_bound(max(found.bound, starts.bound))
+        if found.run.answered(found.objective, found.bound):
+            return
         _search_from_patterns(instance, starts, moves, rng, found)
         return
     fleet = None if instance.machines else fractional_fleet(instance)

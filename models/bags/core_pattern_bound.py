@@ -495,7 +495,8 @@ class CorePatternProgramme:
                 smooth = 0.0
                 continue
             smooth = _SMOOTHED
-            if not added:
+            if not added:  # nor does the least of all values get beyond this one, by whatever is missing to the level
+                self.ceiling = min(self.ceiling, float(self.values[place]))
                 return
             if self.values[place] >= min(level, least * self.scale * (1 - _DONE)):
                 return

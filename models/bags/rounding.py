@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import math
 
+from ...core.gaps import OPTIMALITY_TOLERANCE
+
 ROUNDING = 1e-13
 """Rounding error of a sum, relative to the size of its terms: 900 times the 2^-53 of one operation. A term is a product
 of a few numbers, and numpy adds terms up in pairs: no term takes part in more than some 60 operations, or in as many as
 there are offers, of which a dot product may add up one after the other."""
-
-OPTIMALITY_TOLERANCE = 1e-9
-"""Relative gap below which a plan counts as optimal."""
 
 SAME_COST = 4e-9
 """Relative difference up to which costs count as the same: a few times the tolerance of proofs of optimality."""

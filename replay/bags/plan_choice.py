@@ -12,6 +12,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ...core.errors import InputError, Issue
+from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, Stop, checkpoint, share_of_time, stopped, within
 from ...core.processes import interruptible
 from ...core.racing import race
@@ -26,7 +27,7 @@ from ...schedules.survival_text import LOSSES
 from ...solvers.bags.candidates import QUIET, Candidate, candidates, survival_level
 from ...solvers.bags.methods import GivenMethod
 from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays, percentile
-from ...solvers.bags.result import Quantity, Result, Stage, closes_gap
+from ...solvers.bags.result import Quantity, Result, Stage
 from ...solvers.bags.solve import solve
 from ..policies import Given, PolicyMaker
 from ..runs import check_runs

@@ -17,11 +17,11 @@ from ...benchmarks.bags.comparison import (
     summarise,
     total_by_method,
 )
+from ...core.gaps import relative_gap
 from ...core.tables import Column, Table
 from ...core.wording import counted, shortened
 from ...instances.bags.best_known import best_known
 from ...instances.library import library_instance, library_names
-from ...solvers.bags.result import relative_gap
 from ..graphs import axes, log_axis, points
 from ..page import Block, Graph, Listing, Paragraph, Section
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...audits.bags.plan import CLAIMS, CheckReport, check
 from ...charts.bags.plan import plan_chart
+from ...core.gaps import closes_gap, relative_gap
 from ...core.limits import within
 from ...core.tables import Column, Table
 from ...core.wording import counted
@@ -22,7 +23,7 @@ from ...schedules.documents import Rescue, ScheduleDocument
 from ...schedules.plan_text import goal_text, rented_table
 from ...schedules.schedule import Schedule
 from ...schedules.survival_text import checked_lines
-from ...solvers.bags.result import STATUS_MEANINGS, closes_gap, relative_gap
+from ...solvers.bags.result import STATUS_MEANINGS
 from ..page import Block, Facts, Listing, Paragraph, Report, Section
 
 BOUNDS_WITHIN_S = 20.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...audits.bags.plan import check
+from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...core.plugins import PluginError
 from ...instances.instance import Instance
@@ -18,7 +19,6 @@ from ...schedules.method import Incumbent, Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .infeasible import explain
 from .methods import MethodEntry
-from .result import closes_gap
 
 _BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
 """Methods that have no plan only if the simple heuristics have none."""

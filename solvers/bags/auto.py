@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...core.errors import ModelRefusal, SpotbagError
+from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
 from ...heuristics.bags.core_pattern_starts import MOST_CLASSES as MOST_CLASSES_OF_STARTS
 from ...heuristics.bags.greedy import greedy
@@ -31,7 +32,6 @@ from .core_counts_method import CoreCountOptions, core_counts, has_small_core_co
 from .infeasible import explain
 from .interval_method import IntervalOptions, interval
 from .patterns_method import PatternOptions, patterns
-from .result import closes_gap
 
 _PATIENCE_S = 30.0
 """Seconds that the exact steps take at most if there is no time limit."""
@@ -133,7 +133,9 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
         if configurations is not None:
             known = configurations
             route.take(
-                lambda part: Outcome(None, bound=core_pattern_bound(instance, known, route.known.objective)),
+                lambda part: Outcome(
+                    None, bound=core_pattern_bound(instance, known, part.enough(route.known.objective))
+                ),
                 share=_SHARE_OF_CORE_PATTERNS,
             )
         more = small or not memory_free  # whether something follows the columns
@@ -201,9 +203,7 @@ class _Route:
     def finished(self) -> bool:
         """Whether nothing is left to be done."""
         known = self.known
-        if out_of_time() or known.bound == math.inf or self.run.answered(known.objective, known.bound):
-            return True
-        return known.schedule is not None and closes_gap(known.objective, known.bound, self.run.target_gap)
+        return out_of_time() or known.bound == math.inf or self.run.answered(known.objective, known.bound)
 
     def take(self, step: _Step, share: float = 1.0, patient: bool = False) -> Outcome | None:
         """Run a step, unless the gap is closed, and keep what is better; a refusal or a failure ends the step only.

@@ -20,7 +20,6 @@ from ...models.bags.vm_limits import binding_market_limits
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from .exact_method import ModelTrace, begin_in_window, exact_outcome, start_plan
-from .result import closes_gap
 
 _FEW_STATES = 10_000
 
@@ -107,7 +106,7 @@ def _is_open(outcome: Outcome, run: Run) -> bool:
     """Whether something is left to be proved."""
     best = math.inf if outcome.schedule is None else outcome.schedule.objective
     bound = -math.inf if outcome.bound is None else outcome.bound
-    return bound < math.inf and not run.answered(best, bound) and not closes_gap(best, bound, run.target_gap)
+    return bound < math.inf and not run.answered(best, bound)
 
 
 def _has_few_count_vectors(instance: Instance) -> bool:

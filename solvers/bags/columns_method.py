@@ -31,7 +31,6 @@ from ..highs import solve_with_highs
 from .column_master import ColumnMaster
 from .column_program import column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
-from .result import closes_gap
 
 MOST_CLASSES = 250
 _MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
@@ -128,7 +127,7 @@ class _ColumnSearch:
         """Work on the part with the least bound until none is left, or the gap or the time is."""
         while self.open:
             checkpoint()
-            if self.best is not None and closes_gap(self.at_most, self.bound, self.run.target_gap):
+            if self.best is not None and self.run.answered(self.at_most, self.bound):
                 return
             part = heapq.heappop(self.open)
             if part.bound >= self.at_most * (1 - _BETTER):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
@@ -20,7 +21,6 @@ from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.rounding import at_most
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
-from .result import closes_gap
 
 FIRST_SHARE = 0.8
 """Share of a time limit for the first quantity; what it leaves is the second one's."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
+from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, Stop, stopped, watched_time, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
@@ -29,7 +30,7 @@ from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from ...schedules.survival_text import LOSSES
 from .methods import find_method
-from .result import Result, Stage, closes_gap
+from .result import Result, Stage
 from .solve import MOST_THREADS, solve
 
 LONG_S = 0.3

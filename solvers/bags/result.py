@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ...core.gaps import relative_gap
 from ...instances.instance import Instance
-from ...models.bags.rounding import OPTIMALITY_TOLERANCE
 from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
@@ -143,24 +143,6 @@ class Result:
             "stats": dict(self.stats),
             "interrupted": self.interrupted,
         }
-
-
-_LAST_DIGIT = 1e-6
-"""Some bounds leave just as much for rounding as the tolerance is: the last digit of an objective decides nothing."""
-
-
-def closes_gap(objective: float, bound: float, target_gap: float = 0.0) -> bool:
-    """Whether a bound proves a plan good enough: optimal, or within a target gap."""
-    gap = relative_gap(objective, bound)
-    return gap is not None and gap <= max(target_gap, OPTIMALITY_TOLERANCE) * (1 + _LAST_DIGIT)
-
-
-def relative_gap(objective: float | None, bound: float | None) -> float | None:
-    """Gap between the objective of a plan and a lower bound, relative to the objective; None if either is missing."""
-    if objective is None or bound is None:
-        return None
-    # Nothing is less than 0, which a plan has whose machines are paid already.
-    return 0.0 if objective in (bound, 0) else (objective - bound) / abs(objective)
 
 
 def _vms(schedule: Schedule) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
+from ...core.gaps import closes_gap
 from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, share_of_time, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
@@ -26,7 +27,7 @@ from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
 from .goals import FIRST_SHARE, FirstStage, SecondStage, first_stage, is_proven, second_stage, second_value
 from .methods import GivenMethod, find_method, make_options
-from .result import Quantity, Result, Stage, Status, closes_gap
+from .result import Quantity, Result, Stage, Status
 
 MOST_THREADS = 1024
 

@@ -16,6 +16,7 @@ from functools import partial
 
 import numpy as np
 
+from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, share_of_time, stopped, within
 from ...heuristics.bags.d_spot import spot_offers
 from ...heuristics.bags.rescue import certify
@@ -28,7 +29,6 @@ from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
 from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage, within_budget
 from .methods import find_method, make_options
-from .result import closes_gap
 
 _SHARE_OF_FIRST_PLAN = 0.5
 """Share of a time limit for the plan without the guarantee."""

@@ -12,6 +12,7 @@ from fake_time import fake_time
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.core.gaps import relative_gap
 from spotbag.core.limits import checkpoint
 from spotbag.heuristics.bags import search
 from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
@@ -23,7 +24,6 @@ from spotbag.solvers.bags import auto
 from spotbag.solvers.bags import methods as registry
 from spotbag.solvers.bags.exact_method import exact_outcome
 from spotbag.solvers.bags.methods import METHODS
-from spotbag.solvers.bags.result import relative_gap
 from spotbag.solvers.bags.solve import solve
 
 

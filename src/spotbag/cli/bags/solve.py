@@ -184,7 +184,7 @@ def _d_spot(result: Result, given: Instance) -> str:
 
 def _proved(result: Result, quantity: str) -> str:
     """Say what is proved of the cost or the makespan; nothing where they are weighed against each other."""
-    from ...solvers.bags.result import relative_gap
+    from ...core.gaps import relative_gap
 
     for place, stage in enumerate(result.stages):
         if stage.quantity != quantity:
