@@ -95,8 +95,11 @@ def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
 def schedule_of_document(document: ScheduleDocument, instance: Instance, source: str = "plan") -> Schedule:
     """Make a schedule of a plan's document; see `read_schedule`.
 
-    What the plan says that it survives is what it is to survive, unless the instance says something else.
+    What the plan says that it survives is what it is to survive, and the D_spot that it was made for is its D_spot,
+    unless the instance says something else.
     """
+    if instance.d_spot_s is None and document.d_spot_s is not None:
+        instance = instance.replace(d_spot_s=min(document.d_spot_s, instance.deadline_s))
     if document.survival is not None and document.survival.verdict == "survives" and instance.survive is None:
         instance = instance.replace(survive=document.survival.level)
     placed, issues = _placed_by_task(document, instance)
