@@ -72,7 +72,7 @@ class VmState(Record):
     price_usd_per_hour : float, optional
         At which it is rented; what it costs is added to ``spent_usd`` by `State.advance`.
     credits : float, optional
-        CPU credits of a burstable VM at the moment of the state.
+        CPU credits of a burstable VM at the moment of the state, or when it is ready; those of its type if absent.
     running : tuple of TaskOnVm
         What it runs.
     """
@@ -266,8 +266,8 @@ class State(WholeDocument):
         modes : mapping of str to {"burst", "baseline"}, optional
             Of tasks that have started on burstable VMs; full speed if absent.
         credits : mapping of str to float, optional
-            CPU credits that burstable VMs have now. One that had some before, and of which nothing is said, has none
-            that a plan could count on.
+            CPU credits that burstable VMs have now. One that was up before, and of which nothing is said, has none that
+            a plan could count on.
         paid_until_s : mapping of str to float, optional
             Until when VMs are paid, where that is later than now.
         spent_usd : float, optional
@@ -320,7 +320,8 @@ class State(WholeDocument):
         for name in {*ready} & late:
             vms[name] = _with(vms[name], ready_s=float(time_s))
         for vm in self.vms:
-            if vm.credits and time_s > self.time_s and vm.status in ("running", "draining"):
+            # Those of its type, which it has if nothing is said, may be spent by then as well.
+            if vm.credits != 0 and time_s > self.time_s and vm.status in ("running", "draining"):
                 vms[vm.id] = _with(vms[vm.id], credits=0.0)
         for name, amount in (credits or {}).items():
             vms[name] = _with(vms[name], credits=float(amount))
@@ -378,6 +379,23 @@ class State(WholeDocument):
         if there:
             raise _wrong(f"has a VM {min(there)!r} already")
         return self._known(**(self._fields() | {"vms": (*self.vms, *_requested(plan, self.time_s, new))}))
+
+    def with_credits_of(self, plan: Schedule) -> State:
+        """Return the state in which VMs have the credits that a plan leaves them, where nothing is said of theirs.
+
+        That is known of VMs of a plan of the whole bag, whose times count as those of the state.
+        """
+        of_plan = {} if plan.instance.machines else {name: number for number, name in enumerate(plan.vm_ids)}
+        told: dict[str, VmState] = {}
+        for vm in self.vms:
+            number = of_plan.get(vm.id)
+            if vm.credits is not None or vm.status not in ("running", "draining") or number is None:
+                continue
+            if plan.instance.offers[plan.vm_offer[number]].vm_type.name == vm.type:
+                told[vm.id] = _with(vm, credits=_credits_at(plan, number, self.time_s))
+        if not told:
+            return self
+        return self._known(**(self._fields() | {"vms": tuple(told.get(vm.id, vm) for vm in self.vms)}))
 
     def _fields(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).model_fields if name != "format"}
@@ -694,9 +712,11 @@ class _Remaining:
     def _credits_now(
         self, offer: int, status: VmStatus, credits: float | None, runs: Sequence[TaskOnVm]
     ) -> float | None:
-        """Credits from when times count on, of a VM that has some at the moment of the state."""
+        """Credits from when times count on, of a burstable VM of which it is said how many it has."""
         rules = self.given.offers[offer].vm_type.burstable
-        if rules is None or credits is None or status not in ("running", "draining"):
+        if rules is None or credits is None:
+            return None
+        if status not in ("running", "draining"):
             return credits
         at_baseline = sum(run.mode == "baseline" for run in runs)
         return _credits_after(rules, credits, self.now_s - self.state.time_s, len(runs) - at_baseline, at_baseline)

@@ -85,7 +85,8 @@ def replan(
         ``start``; with more time, ``method`` goes on from there.
     start : Schedule or Result, optional
         The plan that is being carried out: of the bag, or of an earlier state of it. Much better plans are found with
-        it in little time.
+        it in little time, and VMs of whose credits the state says nothing have those that a plan of the bag leaves
+        them.
     stop : Stop, optional
         Any object with ``is_set()``: once it says True, the best plan so far is returned.
     survive : {"one-type", "blackout", "each", "none"}, optional
@@ -122,8 +123,8 @@ def replan(
     # Nothing is made after it is on again: the collector of garbage, which may take longer than the plan, runs when the
     # caller makes something.
     try:
-        remaining = state.remaining(instance)
         running = start.schedule if isinstance(start, Result) else start
+        remaining = (state if running is None else state.with_credits_of(running)).remaining(instance)
         if running is not None and not any(name in running.instance.task_index for name in remaining.task_ids):
             rule = f"must be a plan of {instance.name!r}: it has none of the tasks that are left"
             raise InputError("start", [Issue("", rule, value=running.instance.name)])

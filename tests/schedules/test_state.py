@@ -308,6 +308,13 @@ def test_credits_get_old() -> None:
     assert (told.credits, told.paid_until_s) == (4.5, 60.0)
 
 
+def test_credits_that_a_new_vm_has_do_not_come_back_once_it_is_up() -> None:
+    vm = VmState(id="t", type="t3", market="on-demand", status="launching", ready_s=10)
+    begun = State(instance="bag", vms=(vm,)).advance(10, ready=["t"])
+    assert begun.vms[0].credits is None  # those of its type
+    assert begun.advance(70).vms[0].credits == 0.0
+
+
 def test_a_vm_that_comes_late_is_billed_from_then() -> None:
     late = State.begin(PLAN).advance(300, ready=["v", "w"])
     assert late.spent_usd == 0

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from exhaustive import exhaustive_objective
 from hypothesis import example, given, settings
@@ -528,6 +529,50 @@ def test_a_budget_that_the_quick_plan_exceeds(under_way: tuple[Instance, Schedul
     )
     assert nothing.schedule is None
     assert nothing.status in ("no-plan", "infeasible")
+
+
+@pytest.mark.parametrize("initial", [0.2, 0.3])
+def test_credits_that_the_plan_has_spent_do_not_come_back(initial: float) -> None:
+    """Nothing is earned: two tasks at full speed spend 0.2 credits, and a third one needs 0.1 more."""
+    burstable = {"baseline_fraction": 0.05, "credits_per_hour": 0, "initial_credits": initial, "max_credits": 100}
+    vm_types = [
+        {"name": name, "vcpus": 1, "memory_mb": 100, "offers": {"on-demand": {"price_usd_per_hour": usd, "limit": 1}}}
+        for name, usd in (("b", 0.36), ("c", 3.6))
+    ]
+    tasks = [{"id": name, "memory_mb": 1, "runtime_s": {"b": 6, "c": 6}} for name in "tuv"]
+    bag = Instance(
+        name="spent",
+        deadline_s=30,
+        d_spot_s=30,
+        objective={"goal": "cheapest"},
+        vm_types=[vm_types[0] | {"burstable": burstable}, vm_types[1]],
+        tasks=tasks,
+    )
+    places, starts = np.array([0, 0, 1]), np.array([6, 0, 13])
+    plan = Schedule(bag, np.array([0, 1]), places, np.zeros(3, dtype=np.int64), starts, np.zeros(3, dtype=bool))
+    running = ({"task": "t", "core": 0, "start_s": 6, "mode": "burst"},)
+    vm = {"id": plan.vm_ids[0], "type": "b", "market": "on-demand", "running": running}
+    state = State(instance="spent", time_s=11, done=("u",), vms=(vm,))
+    result = replan(bag, state, start=plan, method="interval", time_limit_s=20)
+    assert result.schedule is not None
+    # At 0.36 $/h until 1 s, and v for 6 s at 3.6 $/h; or v on the first VM as well, for 6 s more.
+    assert result.schedule.cost_usd == pytest.approx(0.0001 + (0.006 if initial == 0.2 else 0.0006))
+
+
+def test_credits_that_the_plan_has_earned_are_there() -> None:
+    """After 5 s there are 0.02 + 5 * 12/3600 credits: 19 s more earn the 0.1 that 6 s at full speed spend."""
+    credits = {"baseline_fraction": 0.05, "credits_per_hour": 12, "initial_credits": 0.02, "max_credits": 100}
+    offers = {"on-demand": {"price_usd_per_hour": 0.36, "limit": 1}}
+    vm_types = [{"name": "b", "vcpus": 1, "memory_mb": 1000, "offers": offers, "burstable": credits}]
+    tasks = [{"id": "t", "memory_mb": 1, "runtime_s": {"b": 6}}]
+    bag = Instance(name="earned", deadline_s=25, objective={"goal": "cheapest"}, vm_types=vm_types, tasks=tasks)
+    one = np.zeros(1, dtype=np.int64)
+    plan = Schedule(bag, one, one, one, np.array([18]), one > 0)
+    state = State(instance="earned", time_s=5, vms=({"id": plan.vm_ids[0], "type": "b", "market": "on-demand"},))
+    result = replan(bag, state, start=plan, method="interval", time_limit_s=20)
+    assert result.status == "optimal"
+    assert result.schedule is not None
+    assert result.schedule.cost_usd == pytest.approx(19 * 0.0001)
 
 
 def test_tasks_burst_on_a_machine_as_far_as_its_credits_go() -> None:

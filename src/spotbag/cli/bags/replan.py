@@ -27,6 +27,7 @@ from .solve import PlanFiles, print_result
 if TYPE_CHECKING:
     from ...instances.instance import Instance
     from ...schedules.schedule import Schedule
+    from ...schedules.state import State
 
 EXAMPLE = "Example:  spotbag replan bag.json state.json --start plan.json --out next.json"
 
@@ -70,7 +71,7 @@ def replan_command(
     problem = changes.load(instance)
     so_far = State.read(state)
     limit_s = 0.05 if planning.time_limit is None else planning.time_limit
-    running = None if start is None else _running(start, so_far.remaining(problem))
+    running = None if start is None else _running(start, problem, so_far)
     with busy(f"planning what is left of {problem.name}", limit_s):
         warm_up_replan()
         result = replan(
@@ -108,8 +109,8 @@ def replan_command(
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
 
-def _running(path: str, remaining: Instance) -> Schedule:
-    """Read the plan that is being carried out, of the bag or of an earlier state of it, as one for what is left.
+def _running(path: str, problem: Instance, state: State) -> Schedule:
+    """Read the plan that is being carried out: of the bag, or of an earlier state of it, as one for what is left.
 
     Raises
     ------
@@ -122,9 +123,10 @@ def _running(path: str, remaining: Instance) -> Schedule:
     from ...core.text_files import source_name
     from ...instances.durations import BASELINE, NEVER
     from ...schedules.schedule import Schedule
-    from ...schedules.schedule_files import another_instance, read_schedule_document
+    from ...schedules.schedule_files import another_instance, read_schedule_document, schedule_of_document
 
     document, source = read_schedule_document(path), source_name(path)
+    remaining = state.remaining(problem)
     offers = {(offer.vm_type.name, offer.market): offer.index for offer in remaining.offers}
     names = tuple(vm.id for vm in document.vms)
     number = {name: index for index, name in enumerate(names)}
@@ -156,6 +158,9 @@ def _running(path: str, remaining: Instance) -> Schedule:
             issues.append(Issue(f"tasks[{index}]", "is on a VM or core where it cannot run", "vm", row.vm, row.id))
     if issues:
         raise InputError(source, issues)
+    begun = any(row.start_s < 0 for row in document.task_rows)
+    if document.deadline_s == problem.deadline_s and len(document.task_rows) == problem.n_tasks and not begun:
+        return schedule_of_document(document, problem, source)
     entries = [row for _, row in placed]
     return Schedule(
         remaining,
