@@ -289,7 +289,8 @@ class Audit(ABC):
             message = f"{described(event)} for {stated} s, it takes {work.duration_s} s there"
             self._find("run-time", name, abs(stated - work.duration_s), "s", message)
         need_kb = self.facts.memory_kb(name)
-        vm.begin(RunBook(name, event["core"], vm.uptime_s(now), work, event.get("mode") != "baseline", need_kb), now)
+        burst = vm.type.credits is not None and event.get("mode") != "baseline"
+        vm.begin(RunBook(name, event["core"], vm.uptime_s(now), work, burst, need_kb), now)
         book.running_on = vm.name
         if vm.used_kb > vm.type.memory_kb:
             self._check_memory(event, vm)

@@ -48,9 +48,9 @@ class VmTimeline:
         timeline._set_cores(core_free_s)
         return timeline
 
-    def earliest_start_s(self, memory_kb: int, duration_s: int) -> int | None:
-        """When a task could start; None if the VM's memory is too small for it."""
-        start = self.earliest_core_s
+    def earliest_start_s(self, memory_kb: int, duration_s: int, since_s: int = 0) -> int | None:
+        """When a task could start, no earlier than ``since_s``; None if the VM's memory is too small for it."""
+        start = self.earliest_core_s if self.earliest_core_s > since_s else since_s
         if self._memory_kb is None:
             return start
         room = self._memory_kb - memory_kb

@@ -159,7 +159,7 @@ class PlanAudit(Audit):
             message = f"{said} starts at {start_s} s, {free_s - start_s} s before its core is free"
             self._find("plan", task, free_s - start_s, "s", message)
         start = start_s - self.facts.boot_s
-        vm.slots.append(Slot(task, core, start, start + work.duration_s, self.facts.memory_kb(task)))
+        vm.slots.append(self._slot(task, vm, core, (start, start + work.duration_s)))
         return start_s + work.duration_s
 
     # ------------------------------------------------------------------ events
@@ -358,6 +358,8 @@ class PlanAudit(Audit):
         table = self.timetables[vm.name]
         if not table.unsure or vm.state != "up" or vm.draining or len(vm.cores) >= vm.type.vcpus:
             return
+        if table.keeps_starts(vm.runs.values()):
+            return
         if vm.uptime_s(self.now_s) >= vm.first_start_uptime_s and table.misses_all(vm.type.memory_kb - vm.used_kb):
             message = (
                 f"a core of {vm.name} stays free at {self.now_s} s, though {len(vm.tasks)} tasks are there that fit"
@@ -536,7 +538,15 @@ class PlanAudit(Audit):
         self._drop_run(name, book)
         work = self.facts.work(name, vm.type, vm.market, book.mode, book.saved)
         core = min(run.core, vm.type.vcpus - 1)  # another core is found where the run starts
-        return Slot(name, core, uptime, uptime + (work.duration_s if work is not None else 0), run.memory_kb)
+        return self._slot(name, vm, core, (uptime, uptime + (work.duration_s if work is not None else 0)))
+
+    def _slot(self, task: str, vm: PlannedVm | VmBook, core: int, times_s: tuple[int, int]) -> Slot:
+        """Place of a task in the timetable of a VM."""
+        book, baseline_s = self.tasks[task], None
+        if book.mode == "burst" and vm.type.credits is not None:
+            work = self.facts.work(task, vm.type, vm.market, "baseline", book.saved)
+            baseline_s = None if work is None else work.duration_s
+        return Slot(task, core, *times_s, self.facts.memory_kb(task), baseline_s)
 
     def _take_down(self, book: TaskBook, saves: tuple[int, Fraction, Fraction]) -> bool:
         """Count what a run has saved; say whether its task goes on from a checkpoint."""
@@ -569,7 +579,10 @@ class PlanAudit(Audit):
         self.triggers.pop(vm.name, None)
         now, table = event["t"], self.timetables[vm.name]
         for run in sorted(vm.runs.values(), key=lambda run: run.core):
-            table.plan_first(self._again(vm, run, self._saved_by_run(vm, run, now), vm.uptime_s(now)))
+            slot = self._again(vm, run, self._saved_by_run(vm, run, now), vm.uptime_s(now))
+            if vm.type.credits is not None:  # late: the credits for what it does once more are spent
+                slot.start_s, slot.end_s = run.started_uptime_s, slot.end_s - slot.start_s + run.started_uptime_s
+            table.plan_first(slot)
             table.disturbed = True
         table.move_up((), self._starts_from_s(vm, now))
         vm.restart(now)
@@ -714,6 +727,8 @@ class PlanAudit(Audit):
         self._move_up(vm)
         table, uptime = self.timetables[vm.name], vm.uptime_s(event["t"])
         unsure, slot = table.unsure, table.take(event["task"])
+        if slot is not None and slot.slowed:
+            self.tasks[slot.task].mode = "baseline"
         if slot is None or unsure or vm.state != "up":
             return
         off = uptime - slot.start_s
@@ -805,8 +820,8 @@ class PlanAudit(Audit):
         table = self.timetables[target.name]
         table.unsure = table.unsure or (table.disturbed and target.state == "up")
         if work is not None:
-            need_kb, from_s = self.facts.memory_kb(name), self._starts_from_s(target, now)
-            table.append(name, need_kb, work.duration_s, target.runs.values(), from_s)
+            slot = self._slot(name, target, 0, (0, work.duration_s))
+            table.append(slot, target.runs.values(), self._starts_from_s(target, now))
 
     def _saved_by_run(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
         """Checkpoints that a run has written; the fraction of the task and the work that they save.

@@ -11,13 +11,19 @@ from ..vm_books import RunBook
 
 @dataclass(slots=True)
 class Slot:
-    """A task that waits for a core, with the memory that it needs, and from when to when it is to run."""
+    """A task that waits for a core, with the memory that it needs, and from when to when it is to run.
+
+    ``baseline_s`` is how long it would take at the baseline, of a task at full speed on a burstable VM; ``slowed``
+    whether that is what it has been put to.
+    """
 
     task: str
     core: int
     start_s: int
     end_s: int
     memory_kb: int
+    baseline_s: int | None = None
+    slowed: bool = False
     missed: bool = False
     moves_up: bool = False
 
@@ -93,15 +99,17 @@ class Timetable:
         self.unsure = self.unsure and bool(self._slots)
         return slot
 
-    def append(self, task: str, memory_kb: int, duration_s: int, running: Collection[RunBook], now_s: int) -> None:
-        """Enter a task that comes from elsewhere; nothing starts before ``now_s``."""
+    def append(self, slot: Slot, running: Collection[RunBook], now_s: int, since_s: int = 0) -> None:
+        """Enter a task that comes from elsewhere; nothing starts before ``now_s``, nor this one before ``since_s``."""
+        duration_s = slot.end_s - slot.start_s
         free_s = [now_s if not queue else max(queue[-1].end_s, now_s) for queue in self._cores]
         for run in running:
             if run.core < len(free_s):
                 free_s[run.core] = max(free_s[run.core], run.due_uptime_s)
-        start_s = self._room_from_s(min(free_s), memory_kb, duration_s, running)
+        start_s = self._room_from_s(max(min(free_s), since_s), slot.memory_kb, duration_s, running)
         core = max(range(len(free_s)), key=lambda core: (free_s[core] <= start_s, free_s[core], -core))
-        self.plan(Slot(task, core, start_s, start_s + duration_s, memory_kb))
+        slot.core, slot.start_s, slot.end_s, slot.moves_up = core, start_s, start_s + duration_s, False
+        self.plan(slot)
 
     def _room_from_s(self, since_s: int, memory_kb: int, duration_s: int, running: Collection[RunBook]) -> int:
         """First time from which on the memory suffices for a task."""
@@ -125,17 +133,35 @@ class Timetable:
         return max(end_s for _, end_s, _ in others)
 
     def move_up(self, running: Collection[RunBook], now_s: int) -> None:
-        """Append anew all that waits, in the same order, if tasks have been taken away."""
+        """Append anew all that waits, in the same order, if tasks have been taken away.
+
+        Where tasks are at full speed on a burstable VM, none starts earlier than it was to. If one should have started,
+        all that waits goes on at the baseline, once what runs at full speed has ended.
+        """
         if not self.disturbed:
             return
         self.disturbed = self.preempted = False
         waiting = sorted(self._slots.values(), key=lambda slot: (slot.start_s, slot.core))
-        self._slots.clear()
         for queue in self._cores:
             queue.clear()
+        keeps = self.keeps_starts(running)
+        if keeps and any(slot.start_s < now_s for slot in waiting):
+            until_s = max([run.due_uptime_s for run in running if run.burst], default=0)
+            for slot in waiting:
+                self._slow_down(slot, until_s)
+        self._slots.clear()
         for slot in waiting:
-            self.append(slot.task, slot.memory_kb, slot.end_s - slot.start_s, running, now_s)
-            self._slots[slot.task].missed = slot.missed
+            self.append(slot, running, now_s, slot.start_s if keeps else 0)
+
+    def keeps_starts(self, running: Collection[RunBook]) -> bool:
+        """Whether nothing may start earlier than it was to: tasks are at full speed on a burstable VM."""
+        return any(run.burst for run in running) or any(slot.baseline_s is not None for slot in self._slots.values())
+
+    def _slow_down(self, slot: Slot, since_s: int) -> None:
+        duration_s = slot.end_s - slot.start_s
+        if slot.baseline_s is not None:
+            duration_s, slot.slowed = slot.baseline_s, True
+        slot.start_s, slot.end_s, slot.baseline_s = since_s, since_s + duration_s, None
 
     def due(self, until_s: int, writing: Collection[int] = ()) -> Iterator[Slot]:
         """Yield the first tasks of the cores that should have started before a time, each once.

@@ -48,7 +48,7 @@ class LiveState(ReplayState):
         if vm.spot:
             saved = self.saved.get(run.task, 0.0) if self.saved else 0.0
             self.counts["checkpoints"] += self.work.checkpoints(run.task, vm.offer_index, saved)
-        elif vm.burstable is not None:
+        if vm.burstable is not None:
             self._check_credits(vm)
             burst = run.mode == FULL_SPEED
             vm.count_running(self.now_s, -int(burst), -int(not burst))
@@ -72,7 +72,7 @@ class LiveState(ReplayState):
     def move_up(self, vm: Vm) -> None:
         """Start or await what waits; list scheduling anew, in the same order, if tasks have been taken away."""
         if vm.disordered:
-            move_up(vm, self.now_s, self.work)
+            move_up(vm, self.now_s, self.work, self.saved)
         for core in range(vm.offer.vcpus):
             self._start_or_await(vm, core)
 
@@ -169,7 +169,9 @@ class LiveState(ReplayState):
                 self._take(vm, run.task)
                 vm.n_left += 1
                 duration_s = self.work.duration_s(run.task, vm.offer_index, run.mode, self.saved.get(run.task, 0.0))
-                vm.waiting[core].appendleft(run._replace(start_s=uptime_s, end_s=uptime_s + duration_s))
+                # On a burstable VM it is late: the credits for what is done once more are spent.
+                start_s = uptime_s if vm.burstable is None else run.start_s
+                vm.waiting[core].appendleft(run._replace(start_s=start_s, end_s=start_s + duration_s))
                 vm.disordered = True
         vm.state = LAUNCHING
         vm.ready_s = self.now_s + self.instance.boot_overhead_s
@@ -178,7 +180,7 @@ class LiveState(ReplayState):
         vm.first_start_s = max(vm.first_start_s, uptime_s)
         vm.timetable_changed()
         if vm.disordered:
-            move_up(vm, self.now_s, self.work)
+            move_up(vm, self.now_s, self.work, self.saved)
         self._push(vm.ready_s, READY, vm.index)
 
     # -------------------------------------------------------------- the market

@@ -570,9 +570,16 @@ def enqueue(r: Any, v: int, core: int, task: int) -> None:
 
 
 @compiled_part
-def append(r: Any, v: int, task: int, mode: int, duration_s: int) -> int:
-    """Append a task to a VM by list scheduling; return its core."""
+def append(r: Any, v: int, task: int, mode: int, duration_s: int, since_s: int) -> int:
+    """Append a task to a VM by list scheduling, to start no earlier than ``since_s``; return its core."""
     start_s, core, _ = span_of(r, v)
+    if since_s > start_s:
+        start_s = since_s
+        from_s, latest_s = earliest_uptime(r, v), NONE
+        for other in range(vm_at(r, v).vcpus):
+            free_s = core_free(r, v, other, from_s)
+            if latest_s < free_s <= start_s:
+                core, latest_s = other, free_s
     run = task_at(r, task)
     run.start_s, run.end_s, run.mode = start_s, start_s + duration_s, mode
     enqueue(r, v, core, task)
@@ -584,7 +591,7 @@ def place(r: Any, v: int, task: int, mode: int) -> None:
     """Give a task to a VM."""
     vm = vm_at(r, v)
     group = task_at(r, task).group
-    core = append(r, v, task, mode, duration_of(r, group, vm.offer, mode, task_at(r, task).saved))
+    core = append(r, v, task, mode, duration_of(r, group, vm.offer, mode, task_at(r, task).saved), 0)
     vm.n_left += 1
     vm.longest_s = max(vm.longest_s, work_at(r, group, vm.offer).runtime_s)
     vm.idle_epoch += 1
@@ -636,7 +643,7 @@ def finish(r: Any, v: int, core: int) -> None:
     r.events_handled += 1
     if vm.spot:
         r.checkpoints += checkpoints_of(r, task, vm.offer, run.saved)
-    elif vm.burstable:
+    if vm.burstable:
         check_credits(r, v)
         count_running(r, v, run.mode, -1)
     run.saved = 0.0
@@ -647,17 +654,52 @@ def finish(r: Any, v: int, core: int) -> None:
 
 
 @compiled_part
+def waits_at_full_speed(r: Any, tasks: Any, n: int) -> bool:
+    """Whether one of the tasks that wait does so for full speed."""
+    found = False
+    for k in range(n):
+        found = found or task_at(r, tasks[k]).mode == FULL_SPEED
+    return found
+
+
+@compiled_part
+def slow_down_late(r: Any, v: int, tasks: Any, n: int) -> None:
+    """If a start has passed, let all that waits go on at the baseline, once what runs at full speed has ended."""
+    vm = vm_at(r, v)
+    late, from_s = False, earliest_uptime(r, v)
+    for k in range(n):
+        late = late or task_at(r, tasks[k]).start_s < from_s
+    if not late:
+        return
+    since_s = 0
+    for core in range(vm.vcpus):
+        task = core_at(r, v, core).running
+        if task != NONE and task_at(r, task).mode == FULL_SPEED:
+            since_s = max(since_s, task_at(r, task).end_s)
+    for k in range(n):
+        run = task_at(r, tasks[k])
+        run.start_s, run.mode = since_s, BASELINE
+        run.end_s = since_s + duration_of(r, run.group, vm.offer, BASELINE, run.saved)
+
+
+@compiled_part
 def list_anew(r: Any, v: int) -> None:
-    """Schedule anew what waits on a VM from which tasks have been taken, in the same order."""
+    """Schedule anew what waits on a VM from which tasks have been taken, in the same order.
+
+    Where tasks are at full speed, what waits keeps its starts; if one of them has passed, it goes on at the baseline.
+    """
     vm = vm_at(r, v)
     vm.disordered = 0
     out = scratch_of(r, S_ORDER)
     n = waiting_of(r, v, out, 0)
+    keeps = vm.burstable and (vm.at_full_speed > 0 or waits_at_full_speed(r, out, n))
+    if keeps:
+        slow_down_late(r, v, out, n)
     for core in range(vm.vcpus):
         core_at(r, v, core).first = core_at(r, v, core).last = NONE
     for k in range(n):
         run = task_at(r, out[k])
-        append(r, v, out[k], run.mode, run.end_s - run.start_s)
+        append(r, v, out[k], run.mode, run.end_s - run.start_s, run.start_s if keeps else 0)
 
 
 @compiled_part
@@ -937,8 +979,9 @@ def _restart(r: Any, v: int, pause_s: int) -> None:
             stop_run(r, v, task)
             take(r, v, task)
             vm.n_left += 1
-            run.start_s = uptime_s
-            run.end_s = uptime_s + duration_of(r, run.group, vm.offer, run.mode, run.saved)
+            if not vm.burstable:  # else it is late: the credits for what is done once more are spent
+                run.start_s = uptime_s
+            run.end_s = run.start_s + duration_of(r, run.group, vm.offer, run.mode, run.saved)
             run.next = slot.first
             slot.first = task
             if slot.last == NONE:

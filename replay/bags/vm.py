@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from ...core.quantities import SECONDS_PER_HOUR
-from ...instances.durations import FULL_SPEED, NEVER
+from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...schedules.timing import VmTimeline
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED
@@ -382,10 +382,12 @@ def _take_from_queue(vm: Vm, task: int) -> bool:
     return False
 
 
-def append_task(vm: Vm, timeline: VmTimeline, work: WorkTable, task: int, mode: int, duration_s: int) -> int | None:
+def append_task(
+    vm: Vm, timeline: VmTimeline, work: WorkTable, task: int, mode: int, duration_s: int, since_s: int = 0
+) -> int | None:
     """Append a task to a VM by list scheduling; return its core, None if it cannot run there."""
     need_kb = work.memory_kb[work.group_of[task]]
-    start_s = timeline.earliest_start_s(need_kb, duration_s)
+    start_s = timeline.earliest_start_s(need_kb, duration_s, since_s)
     if start_s is None or duration_s >= NEVER:
         return None
     core = timeline.append(start_s, need_kb, duration_s)
@@ -394,16 +396,32 @@ def append_task(vm: Vm, timeline: VmTimeline, work: WorkTable, task: int, mode: 
     return core
 
 
-def move_up(vm: Vm, now_s: int, work: WorkTable) -> None:
-    """Schedule anew what waits on a VM from which tasks have been taken, in the same order."""
+def move_up(vm: Vm, now_s: int, work: WorkTable, saved: Mapping[int, float]) -> None:
+    """Schedule anew what waits on a VM from which tasks have been taken, in the same order.
+
+    Where tasks are at full speed, the credits are there for the starts that were planned: what waits keeps them. If
+    one of them has passed, all that waits goes on at the baseline, once what runs at full speed has ended.
+    """
     vm.disordered = False
-    timeline = VmTimeline(vm.offer.vcpus, vm.memory_kb, max(vm.uptime_s(now_s), vm.first_start_s))
+    uptime_s = max(vm.uptime_s(now_s), vm.first_start_s)
+    timeline = VmTimeline(vm.offer.vcpus, vm.memory_kb, uptime_s)
     for core, running in enumerate(vm.running):
         if running is not None:
             timeline.place(core, running.start_s, running.end_s, work.memory_kb[work.group_of[running.task]])
     waiting = [run for run, _ in vm.waiting_runs()]
     for queue in vm.waiting:
         queue.clear()
+    at_full_speed = [] if vm.burstable is None else [run for run in (*vm.running, *waiting) if _is_at_full_speed(run)]
+    if at_full_speed and any(run.start_s < uptime_s for run in waiting):
+        since_s = max([run.end_s for run in vm.running if _is_at_full_speed(run)], default=0)
+        for place, run in enumerate(waiting):
+            duration_s = work.duration_s(run.task, vm.offer_index, BASELINE, saved.get(run.task, 0.0))
+            waiting[place] = Run(since_s, since_s + duration_s, run.task, BASELINE)
     for run in waiting:
-        append_task(vm, timeline, work, run.task, run.mode, run.end_s - run.start_s)
+        since_s = run.start_s if at_full_speed else 0
+        append_task(vm, timeline, work, run.task, run.mode, run.end_s - run.start_s, since_s)
     vm.set_timeline(timeline)
+
+
+def _is_at_full_speed(run: Run | None) -> bool:
+    return run is not None and run.mode == FULL_SPEED

@@ -184,7 +184,11 @@ def _vm_type(name: str, rng: np.random.Generator, n_tasks: int) -> dict[str, Any
 
 
 def _burstable(rng: np.random.Generator) -> dict[str, Any]:
-    offers = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 2}}
+    offers = {
+        market: {"price_usd_per_hour": price, "limit": 2}
+        for market, price in (("on-demand", 1.0), ("spot", 0.3))
+        if market == "on-demand" or rng.random() < 0.5
+    }
     burstable = {
         "baseline_fraction": float(rng.choice([0.2, 0.5])),
         "credits_per_hour": int(rng.choice([0, 12, 36])),

@@ -16,7 +16,7 @@ from ...vms import RUNNING
 from ..plan import Run
 from ..policy import Policy
 from ..state import ReplayState
-from ..vm import Vm, move_up, take_task
+from ..vm import Vm
 from .migration import Places
 from .on_time_rescue import (
     LOST,
@@ -815,32 +815,17 @@ def _paid_until_s(replay: ReplayState, vm: Vm) -> int:
 
 
 def _last_run(replay: ReplayState, vm: Vm, table: Table) -> Run | None:
-    """What a VM ends last of what waits, has just started, or saves often; of a burstable one what starts last.
-
-    None of a burstable one on which what is left would move up: it might be at full speed before there are credits.
-    """
-    uptime_s, last = vm.uptime_s(replay.now_s), None
+    """What a VM ends last of what waits, has just started, or saves often."""
+    uptime_s = vm.uptime_s(replay.now_s)
+    last: Run | None = None
     for core, queue in enumerate(vm.waiting):
         run = queue[-1] if queue else vm.running[core]
         if run is None or core in vm.dumps:
             continue
         leaves = vm.burstable is None and table.saves_often(run.task)
-        if queue or run.start_s >= uptime_s or leaves:
-            at_s = run.end_s if vm.burstable is None else run.start_s
-            if last is None or at_s > last[0]:
-                last = at_s, run
-    if last is None or (vm.burstable is not None and _moves_up(replay, vm, last[1].task)):
-        return None
-    return last[1]
-
-
-def _moves_up(replay: ReplayState, vm: Vm, task: int) -> bool:
-    """Whether anything that waits on a VM would start at another time without a task; see `move_up`."""
-    twin = vm.copy()
-    before = {run.task: run.start_s for run, _ in vm.waiting_runs()}
-    take_task(twin, task, replay.now_s)
-    move_up(twin, replay.now_s, replay.work)
-    return any(run.start_s != before[run.task] for run, _ in twin.waiting_runs())
+        if (queue or run.start_s >= uptime_s or leaves) and (last is None or run.end_s > last.end_s):
+            last = run
+    return last
 
 
 def _in_time(replay: ReplayState) -> bool:

@@ -17,10 +17,11 @@ from spotbag.instances.durations import NEVER
 from spotbag.instances.entries import Checkpoints
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
+from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
-from spotbag.replay.bags.policies import on_time_rescue
+from spotbag.replay.bags.policies import find_policy, on_time_rescue
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
@@ -159,30 +160,74 @@ def test_an_early_start_that_the_timetable_does_not_confirm_is_not_made() -> Non
     assert Replay(plan, OnTime(), day, find_cloud("aws-terminate")).run().makespan_s == 73
 
 
-def credits_job(starts_s: list[int]) -> Schedule:
-    """Tasks at full speed on a burstable VM with 0.9 credits; the last of them may run on spot VMs, too."""
+def credits_job(market: str, starts_s: list[int]) -> Schedule:
+    """Tasks at full speed on a burstable VM with 0.9 credits; the last of them may run on other spot VMs, too.
+
+    Each takes 1 - 0.1 = 0.9 credits, as 6 an hour are earned: all that there are at first, and again after 540 s.
+    """
     burst = {"baseline_fraction": 0.1, "credits_per_hour": 6, "initial_credits": 0.9, "max_credits": 10}
-    kinds = [vm_type("burst", spot=0, on_demand=1, burstable=burst), vm_type("s", spot=1, on_demand=1)]
+    kinds = [vm_type("burst", spot=1, on_demand=1, burstable=burst), vm_type("s", spot=1, on_demand=1)]
     runtimes_s = {"a": {"burst": 60}, "b": {"burst": 60}, "c": {"burst": 60, "s": 60}}
     instance = bag(runtimes_s, kinds, deadline_s=2000, d_spot_s=2000, checkpoint=None)
-    offer = next(offer.index for offer in instance.offers if offer.burstable)
+    offer = next(offer.index for offer in instance.offers if offer.burstable and offer.market == market)
     return Schedule(instance, [offer], [0] * 3, [0] * 3, starts_s, [False] * 3)  # type: ignore[arg-type]
 
 
-def test_a_burstable_vm_is_not_relieved_where_what_is_left_would_move_up_over_a_gap() -> None:
+def test_what_is_at_full_speed_moves_up_over_no_gap_in_which_credits_are_earned() -> None:
     """The last task left, the second moved up from 600 s to 60 s, and had no credits there.
 
-    Each takes 1 - 0.1 = 0.9 credits, as 6 an hour are earned: all that there are at first, and after 540 s more.
+    The third goes to a spot VM at 0 s, for 10 + 60 s; the burstable VM is paid until 660 s.
     """
-    schedule = credits_job([0, 600, 1200])
-    assert demand_on_time(replay_plan(schedule), Timeline(()))
+    plan = replay_plan(credits_job("on-demand", [0, 600, 1200]))
+    assert demand_on_time(plan, Timeline(()))
+    outcome = Replay(plan, OnTime(), Timeline(())).run()
+    assert (outcome.makespan_s, outcome.cost_usd) == (660, pytest.approx(660 * 0.003 + 70 * 0.001))
+
+
+def test_a_task_that_ends_on_a_burstable_spot_vm_spends_no_credits_any_more() -> None:
+    """It was counted as running for good: after 600 s, 9 credits were missing instead of 0.9 there."""
+    run = Replay(replay_plan(credits_job("spot", [0, 600, 1200])), find_policy("static"), Timeline(()))
+    while run.step() and run.state.now_s < 600:
+        pass
+    assert run.state.vms[0].n_at_full_speed == 1
+    assert run.state.vms[0].credits(600) == pytest.approx(0.9)
+    assert run.run().makespan_s == 1260
+
+
+@pytest.mark.parametrize(
+    ("kind", "notice_s", "at_s", "makespan_s"),
+    [
+        ("stop", 0, 30, 700 + 600 + 600),
+        ("stop", 30, 0, 700 + 600 + 600),
+        ("hibernate", 0, 30, 1260 + 70),
+        ("hibernate", 20, 590, 680 + 600 + 600),
+    ],
+)
+def test_full_speed_for_which_the_credits_are_spent_becomes_the_baseline(
+    kind: str, notice_s: int, at_s: int, makespan_s: int
+) -> None:
+    """Of a VM that is stopped at 30 s and back at 100 s, what is done once more takes credits that others count on.
+
+    At the baseline each task takes 600 s: they end at 700, 1,300 and 1,900 s. After 30 s of hibernation nothing is done
+    once more, and all ends 70 s later. One that drains from 590 s on and hibernates at 610 s has missed a start, and is
+    back at 680 s.
+    """
+    schedule = credits_job("spot", [0, 600, 1200])
+    back_s = at_s + notice_s + 70
+    day = Timeline((TimelineEvent(at_s, "burst", kind, notice_s=notice_s), TimelineEvent(back_s, "burst", "resume")))
+    plan = replay_plan(schedule)
+    run = Replay(plan, find_policy("static"), day, record=True)
+    outcome = run.run()
+    assert outcome.makespan_s == makespan_s
+    assert audit(trace_of(run.state, run.day, PAPERS, outcome, 0)).findings == ()
+    assert CompiledReplays(plan).outcome(find_policy("static"), day, PAPERS) == outcome
 
 
 def test_a_checkpoint_of_a_notice_stays_written_when_the_vm_resumes() -> None:
-    """It was forgotten, and the rescue had as much more to do: of 100 s, 30 were saved, then none.
+    """It was forgotten, and the rescue had as much more to do: of 100 s, 38 were saved, then none.
 
-    The VM has notice at 20 s and hibernates at 40 s, with 38 s done and saved, as a checkpoint takes 2 s; it resumes at
-    50 s and hibernates for good at 60 s, without notice. The first regular one comes after 90 s.
+    The VM has notice at 20 s and hibernates at 40 s; the last 2 s are for a checkpoint, which saves 38 s of work. It
+    resumes at 50 s and hibernates for good at 60 s, without notice. The first regular checkpoint would come after 90 s.
     """
     kinds = [vm_type("one", spot=1, on_demand=1)]
     checkpoint = Checkpoints(overhead_fraction=2 / 90, dump_base_s=2)
