@@ -56,8 +56,12 @@ def adverse_days(seed: int) -> Iterator[AdverseDay]:
         if not moments:
             return
         at_s = int(rng.choice(moments)) + int(rng.integers(-1, 2)) if rng.random() < 0.9 else last_s + 1
-        if not events and rng.random() < 0.2:
+        if not events and rng.random() < 0.5:
             at_s = 0
+        if not events and rng.random() < 0.6:
+            events += [TimelineEvent(at_s, vm_type.name, "terminate") for vm_type in types]
+            down = disturbed = dict.fromkeys(down, True)
+            continue
         for vm_type in types:
             if rng.random() < 0.6:
                 event = _anything_of(vm_type, at_s, down[vm_type.name], disturbed[vm_type.name], rng)
@@ -97,7 +101,7 @@ def _options(rng: np.random.Generator) -> dict[str, Any]:
 
 def _tight(rng: np.random.Generator) -> Schedule | None:
     """Return a plan with about the least deadline with which there is a rescue of all of it at 0 s."""
-    instance = _bag(rng)
+    instance = _crowded(rng) if rng.random() < 0.4 else _bag(rng)
     if instance is None:
         return None
     schedule = _plan(instance, rng)
@@ -128,6 +132,33 @@ def _with_deadline(schedule: Schedule, deadline_s: int) -> Schedule:
     instance = schedule.instance.replace(deadline_s=deadline_s, d_spot_s=deadline_s)
     places = schedule.task_vm, schedule.task_core, schedule.task_start_s, schedule.task_baseline
     return Schedule(instance, schedule.vm_offer, *places)
+
+
+def _crowded(rng: np.random.Generator) -> Instance:
+    """Seven to forty tasks of one type of VM with few on-demand VMs, and less memory than what its cores could run."""
+    n_tasks = int(rng.integers(7, 41))
+    kind = _vm_type("type0", rng, n_tasks)
+    kind["vcpus"], kind["speed"] = int(rng.choice([2, 2, 3])), 1.0
+    kind["offers"]["spot"]["limit"], kind["offers"]["on-demand"]["limit"] = 3, int(rng.choice([1, 1, 2]))
+    tasks = [
+        {
+            "id": f"t{number}",
+            "memory_mb": int(rng.choice([100, 200, 200, 200, 400, 700])),
+            "base_runtime_s": int(rng.integers(10, 31)),
+        }
+        for number in range(n_tasks)
+    ]
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "crowded",
+        "deadline_s": _LONG_S,
+        "d_spot_s": _LONG_S,
+        "migration_overhead_s": int(rng.choice([0, 0, 2])),
+        "allocation_cycle_s": 30,
+        "vm_types": [kind],
+        "tasks": tasks,
+    }
+    return Instance.from_document(document, "crowded")
 
 
 def _bag(rng: np.random.Generator) -> Instance | None:
