@@ -44,14 +44,16 @@ RULES = {
     "order": "events stand by time, then finish or preempted, price, capacity or resume or restart, ready, notice, "
     "hibernate or stop or reclaim, trigger, submit, cycle-end, idle-limit, wake, block-end; on a platform finish, "
     "terminate, submit, start on a cluster; decisions follow them",
-    "vm": "VMs are of types and markets that are offered, each launched once and terminated once",
+    "vm": "VMs are of types and markets that are offered, each launched once and terminated once; without "
+    "`hibernation`, there are no spot VMs",
     "limit": "VMs requested and not terminated, per type and market and per market, are within the limits; spot VMs "
-    "are requested only where there is capacity",
+    "are requested only where there is capacity; VMs of the on-demand baseline are no more than the limits of both "
+    "markets together, and more than those of theirs are worth a note",
     "ready": "a VM is ready when its boot is over; on one started during the day, what is moved there must arrive",
     "timeline": "spot VMs get notice, are interrupted and come back exactly when the day says so, and no other VMs do; "
     "types do so in turn; prices and capacities are those of the day",
     "plan": "the plan has every task once, one after the other on cores of VMs that are offered, where it can run; its "
-    "VMs are requested at the start",
+    "VMs are requested at the start, in its order, before all else",
     "timetable": "tasks of a bag start when and on the core where it is their turn: as planned; after what is there if "
     "they come from elsewhere; earlier where tasks have left",
     "state": "nothing starts, finishes or goes on on a VM that is launching, hibernated, stopped or terminated, and "

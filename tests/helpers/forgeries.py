@@ -844,8 +844,6 @@ DECISION = "it could have been decided so"
 UNREACHED = "nothing comes of it"
 BELIEVED = "it is believed"
 KINDS = tuple(kind for kind in BAG_EVENT_RECORDS if kind not in ("stranded", "idle-limit"))
-DROPPED = {"steal-attempt": DECISION, "trigger": UNREACHED, "terminate": DECISION}
-"""Of which kinds the auditor need not miss one."""
 
 FORGERIES = (
     Forgery("an event is dropped", SYSTEMS, dropped),
@@ -854,7 +852,7 @@ FORGERIES = (
     Forgery("a launch is dropped", SYSTEMS, dropped_of("launch")),
     Forgery("a terminate is dropped: a VM without a bill", SYSTEMS, dropped_of("terminate")),
     Forgery("a hibernate or resume is dropped", (BAGS,), dropped_of("hibernate", "resume")),
-    *(Forgery(f"{kind} is dropped, on a cloud", (CLOUDS,), dropped_of(kind), DROPPED.get(kind, "")) for kind in KINDS),
+    *(Forgery(f"{kind} is dropped, on a cloud", (CLOUDS,), dropped_of(kind)) for kind in KINDS),
     Forgery("two events are dropped, on a cloud", (CLOUDS,), two_dropped, DECISION),
     Forgery("a VM is struck when it is terminated", (CLOUDS, BAGS), struck_in_last_second),
     Forgery("a VM is struck when it is ready", (CLOUDS, BAGS), struck_in_first_second),
@@ -977,12 +975,12 @@ class Answers:
 
 def essence(lines: Sequence[dict[str, Any]]) -> Counter[str]:
     """What happens, whatever is reported beside it, and in whatever order within a moment."""
-    reports = {"stranded", "wake", "trigger-set", "cycle-end", "idle-limit", "block-end"}
-    beside = {"sha256", "late", "position", "steal_attempts"}
+    reports = {"stranded", "wake", "trigger-set", "cycle-end", "idle-limit", "block-end", "steal-attempt"}
+    beside = {"sha256", "late", "position", "steal_attempts", "steals"}
     return Counter(
         json.dumps({key: value for key, value in entry.items() if key not in beside}, sort_keys=True)
         for entry in lines
-        if entry.get("event") not in reports and (entry.get("event"), entry.get("stolen")) != ("steal-attempt", 0)
+        if entry.get("event") not in reports
     )
 
 
