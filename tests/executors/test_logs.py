@@ -19,6 +19,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan
+from spotbag.traces.bags.execution import Execution
 
 
 def schedule_of(rows: list[Row], **changes: Any) -> Schedule:
@@ -122,6 +123,35 @@ def test_a_plan_from_a_state_is_run_where_the_one_before_was_stopped(tmp_path: P
     assert sorted(end.done) == ["d", "t1", "t2", "t3", "t4"]
     assert end.time_s == since.time_s + second.until_s
     assert end.spent_usd > since.spent_usd
+
+
+def test_a_vm_of_the_state_is_paid_for_since_then_and_a_new_one_since_it_is_ready(tmp_path: Path) -> None:
+    """2 s after the state, the plan goes on: x, which was there, is paid for 4 s more, y, which was not, for 1 s."""
+    rows: list[Row] = [*core_of(["true"] * 2, vm="x"), ("d", "y", 0, 0, 1, "true")]
+    schedule = schedule_of(rows)
+    log, at = tmp_path / "log.jsonl", 100.0
+
+    def read(lines: list[dict[str, object]]) -> Execution:
+        log.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        return read_log(schedule, log, began_at=at)
+
+    begins = {vm: {"event": "begin", "format": "spotbag.log/1", "vm": vm} for vm in ("x", "y")}
+    first = read([{"at": at, **begins["x"]}, {"at": at + 1.5, "event": "stop"}])
+    since = execution_state(schedule, first).model_copy(update={"spent_usd": 0.0})
+    since = since.model_copy(update={"vms": since.vms[:1]})
+    assert [vm.id for vm in since.vms] == ["x"]
+    start = {"event": "start", "core": 0, "number": 1}
+    second = read(
+        [
+            {"at": at + 2, **begins["x"]},
+            {"at": at + 2, **start, "task": "t1"},
+            {"at": at + 3, **begins["y"]},
+            {"at": at + 4, **start, "task": "d"},
+        ]
+    )
+    end = execution_state(schedule, second, since=since)
+    assert end.spent_usd == pytest.approx((4 + 1) * 0.36 / 3600)
+    assert [(vm.id, vm.ready_s) for vm in end.vms] == [("x", since.vms[0].ready_s), ("y", 1.5 + 3)]
 
 
 def test_a_plan_from_a_state_in_which_tasks_run_is_refused(tmp_path: Path) -> None:

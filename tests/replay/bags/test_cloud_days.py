@@ -19,6 +19,8 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS, Cloud
+from spotbag.instances.entries import Checkpoints
+from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import DayOutcome, trace_of
 from spotbag.replay.bags.plan import replay_plan
@@ -510,3 +512,62 @@ def test_nothing_leads_from_what_a_policy_sees_to_the_future(copied: bool) -> No
     replay.run()
     assert policy.looks > looks + 1
     assert any(found == SECRET_S for found in reachable(replay))
+
+
+@pytest.mark.parametrize(
+    ("events", "paid_s"),
+    [
+        ((TimelineEvent(30, "one", "hibernate"), TimelineEvent(50, "one", "resume")), 30),
+        ((TimelineEvent(20, "one", "hibernate", notice_s=20), TimelineEvent(50, "one", "resume")), 40),
+    ],
+)
+def test_static_pays_no_vm_whose_last_task_has_ended_by_its_hibernation(
+    events: tuple[TimelineEvent, ...], paid_s: int
+) -> None:
+    """It went on paying from the resumption at 50 s to the end at 100 s, 0.050 more.
+
+    The task of 30 s ends in the second of the hibernation, or while the VM drains until 40 s. The other VM is paid for
+    100 s.
+    """
+    schedule = plan(
+        bag({"a": {"one": 30}, "b": {"two": 100}}, [vm_type("one"), vm_type("two")], checkpoint=None),
+        ["one spot", "two spot"],
+        {"a": (0, 0, 0), "b": (1, 0, 0)},
+    )
+    outcome, _ = replayed(schedule, "static", day(*events))
+    assert (outcome.makespan_s, outcome.cost_usd) == (100, pytest.approx((paid_s + 100) * 0.001))
+    assert CompiledReplays(replay_plan(schedule)).outcome(find_policy("static"), day(*events), PAPERS) == outcome
+
+
+def test_a_checkpoint_of_a_notice_stays_written_in_compiled_replays() -> None:
+    """Of 100 s, 38 are saved when the VM hibernates at 40 s; it resumes at 50 s, and hibernates for good at 60 s.
+
+    HADS waits until 150 - 62 = 88 s to do the rest on demand, for 62 s, and has paid the spot VM for 40 + 10 s.
+    """
+    checkpoint = Checkpoints(overhead_fraction=2 / 90, dump_base_s=2)
+    kinds = [vm_type("one", spot=1, on_demand=1)]
+    instance = bag({"a": {"one": 100}}, kinds, deadline_s=150, d_spot_s=150, migration_overhead_s=0)
+    schedule = plan(instance.replace(checkpoint=checkpoint), ["one spot"], {"a": (0, 0, 0)})
+    blows = day(
+        TimelineEvent(20, "one", "hibernate", notice_s=20),
+        TimelineEvent(50, "one", "resume"),
+        TimelineEvent(60, "one", "hibernate"),
+    )
+    outcome, _ = replayed(schedule, "hads", blows)
+    assert (outcome.makespan_s, outcome.cost_usd) == (150, pytest.approx(62 * 0.003 + 50 * 0.001))
+    assert CompiledReplays(replay_plan(schedule)).outcome(find_policy("hads"), blows, PAPERS) == outcome
+
+
+def test_a_notice_that_ends_in_the_same_second_as_another_one_changes_nothing() -> None:
+    """The VM knows since 10 s that it hibernates at 30 s; at 15 s it is too late for it to be terminated then."""
+    instance = bag({"a": {"one": 100}}, [vm_type("one", spot=1, on_demand=1)], checkpoint=None)
+    schedule = plan(instance, ["one spot"], {"a": (0, 0, 0)})
+    notices = day(
+        TimelineEvent(10, "one", "hibernate", notice_s=20),
+        TimelineEvent(15, "one", "terminate", vm=1, notice_s=15),
+        TimelineEvent(50, "one", "resume"),
+    )
+    outcome, events = replayed(schedule, "static", notices)
+    assert [(event["t"], event["until_s"]) for event in events if event["event"] == "notice"] == [(10, 30)]
+    assert (outcome.makespan_s, outcome.cost_usd) == (120, pytest.approx(100 * 0.001))
+    assert CompiledReplays(replay_plan(schedule)).outcome(find_policy("static"), notices, PAPERS) == outcome
