@@ -408,20 +408,16 @@ def move_up(vm: Vm, now_s: int, work: WorkTable, saved: Mapping[int, float]) -> 
     for core, running in enumerate(vm.running):
         if running is not None:
             timeline.place(core, running.start_s, running.end_s, work.memory_kb[work.group_of[running.task]])
-    waiting = [run for run, _ in vm.waiting_runs()]
+    waiting, begun = [run for run, _ in vm.waiting_runs()], [run for run in vm.running if run is not None]
     for queue in vm.waiting:
         queue.clear()
-    at_full_speed = [] if vm.burstable is None else [run for run in (*vm.running, *waiting) if _is_at_full_speed(run)]
-    if at_full_speed and any(run.start_s < uptime_s for run in waiting):
-        since_s = max([run.end_s for run in vm.running if _is_at_full_speed(run)], default=0)
+    keeps = vm.burstable is not None and any(run.mode == FULL_SPEED for run in (*begun, *waiting))
+    if keeps and any(run.start_s < uptime_s for run in waiting):
+        since_s = max([run.end_s for run in begun if run.mode == FULL_SPEED], default=0)
         for place, run in enumerate(waiting):
             duration_s = work.duration_s(run.task, vm.offer_index, BASELINE, saved.get(run.task, 0.0))
             waiting[place] = Run(since_s, since_s + duration_s, run.task, BASELINE)
     for run in waiting:
-        since_s = run.start_s if at_full_speed else 0
+        since_s = run.start_s if keeps else 0
         append_task(vm, timeline, work, run.task, run.mode, run.end_s - run.start_s, since_s)
     vm.set_timeline(timeline)
-
-
-def _is_at_full_speed(run: Run | None) -> bool:
-    return run is not None and run.mode == FULL_SPEED

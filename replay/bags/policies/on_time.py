@@ -22,6 +22,7 @@ from .on_time_rescue import (
     LOST,
     WAITS,
     Packing,
+    Place,
     Plan,
     Scene,
     Table,
@@ -731,7 +732,7 @@ class OnTime(Policy):
             sorted([by_task[task] for entries in new.cores for task in entries], key=longest_first)
             for new in wanted.new
         ]
-        added = []
+        added: list[Place] = []
         for new, entries in zip(wanted.new, lists, strict=True):
             place = place_of_new(replay, table, new.offer, entries, len(replay.vms) + len(added))
             if place is None:
