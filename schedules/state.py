@@ -385,7 +385,9 @@ class State(WholeDocument):
 
         That is known of VMs of a plan of the whole bag, whose times count as those of the state.
         """
-        of_plan = {} if plan.instance.machines else {name: number for number, name in enumerate(plan.vm_ids)}
+        if plan.instance.machines or not plan.instance.offer_is_burstable[plan.vm_offer].any():
+            return self
+        of_plan = {name: number for number, name in enumerate(plan.vm_ids)}
         told: dict[str, VmState] = {}
         for vm in self.vms:
             number = of_plan.get(vm.id)
@@ -421,9 +423,10 @@ class State(WholeDocument):
         Plans are made in whole seconds. At a moment with a fraction of one, they count from the next moment that is
         whole seconds before the deadline, and thereby before D_spot. Durations are whole seconds, so whatever is ready
         or free in between can wait until the next such moment, and no task that would end by the deadline ends after
-        it: no plan is lost, and none is late. What is left of a task that runs is rounded up, and so is when a VM is
-        ready; until when one is paid is rounded down. Costs count from that moment as well, which is less than a second
-        after that of the state, and credits are those that a VM has by then.
+        it: no plan is late, and none is lost but one that needs the credits that a new VM would earn until then. What
+        is left of a task that runs is rounded up, and so is when a VM is ready; until when one is paid is rounded down.
+        Costs count from that moment as well, which is less than a second after that of the state, and credits are those
+        that a VM has by then.
 
         Raises
         ------
@@ -481,7 +484,7 @@ def _requested(plan: Schedule, at_s: float, numbers: Iterable[int], now_s: float
 
 def _credits_at(plan: Schedule, vm: int, time_s: float) -> float | None:
     """Credits of a burstable VM of a plan at a moment; None of others, and before it is ready: its first ones."""
-    rules = plan.instance.offers[plan.vm_offer[vm]].vm_type.burstable
+    rules: Burstable | None = plan.instance.offers[plan.vm_offer[vm]].vm_type.burstable
     ready_s = int(plan.vm_ready_s[vm])
     if rules is None or time_s <= ready_s:
         return None

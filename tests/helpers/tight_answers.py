@@ -48,9 +48,13 @@ def wrong_answers(bag: TightBag, limit_s: float = 20.0) -> Iterator[str]:
     front = exhaustive_front(left)
     best = exhaustive_plan(left)
     objective = math.inf if best is None or best.objective is None else best.objective
-    if bool(front) != bool(bag.front):
-        yield "remaining: " + ("no plan is left" if bag.front else "a plan that is late")
-    elif front:
+    # A VM that is rented earns nothing in the part of a second before times count.
+    earns = not bag.state.time_s.is_integer() and left.offer_is_burstable.any()
+    if front and not bag.front:
+        yield "remaining: a plan that is late"
+    elif bag.front and not front and not earns:
+        yield "remaining: no plan is left"
+    elif front and not earns:
         yield from _of_rounding(bag, left, front)
     yield from _of_bounds(left, front, objective)
     for method in METHODS:
@@ -73,7 +77,8 @@ def _of_rounding(bag: TightBag, left: Instance, front: Front) -> Iterator[str]:
     for rank in (0, -1):
         (end_s, usd), (exact_s, exact_usd) = front[rank], bag.front[rank]
         waits_s = bag.instance.deadline_s - left.deadline_s - bag.state.time_s
-        if not exact_s <= end_s + waits_s <= exact_s + spare_s:
+        same_plan = rank == 0 or not spare_s  # else another plan may be the cheapest one
+        if same_plan and not exact_s <= end_s + waits_s <= exact_s + spare_s:
             yield "remaining: other ends"
         if rank == 0 and spare_s:  # a fastest plan may end a part of a second sooner, and cost more
             continue

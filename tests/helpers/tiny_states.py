@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from fractions import Fraction
@@ -97,8 +98,11 @@ def tight_bag(seed: int) -> TightBag:
     """Draw a tiny bag, what has happened of it, and a deadline a second around the end of a plan of what is left.
 
     VMs are paid for a while, until a plan ends, until the deadline or beyond, and may launch, drain or hibernate; some
-    states can rent nothing, or have nothing. Moments are whole seconds, halves or quarters.
+    states can rent nothing, or have nothing. Moments are whole seconds, halves or quarters. One in five is one of
+    tasks that fill what is paid (`paid_bag`).
     """
+    if seed % 5 == 4:
+        return paid_bag(seed)
     rng = random.Random(f"tight {seed}")
     while True:
         bag = tiny_instance(rng.randrange(10**9), **FAMILIES[rng.choice([*FAMILIES])]).to_document()
@@ -120,6 +124,45 @@ def tight_bag(seed: int) -> TightBag:
             continue
         if found is not None:
             return found
+
+
+def paid_bag(seed: int) -> TightBag:
+    """Draw 1 to 5 tasks that exactly fill what is paid of VMs, or lack a second of it, until just before the deadline.
+
+    So a plan costs nothing, or hardly anything, at prices up to the highest that there are.
+    """
+    rng = random.Random(f"paid {seed}")
+    cores, n_vms, now_s = rng.choice([1, 1, 2]), rng.choice([1, 1, 2]), rng.choice([0, 0, 7])
+    most = max(5 // (cores * n_vms), 1)
+    fills_s = [rng.choice([10, 60, rng.randint(2, 4000)]) for _ in range(n_vms)]
+    runtimes_s: list[int] = []
+    for fill_s in fills_s:
+        for _ in range(cores):
+            cuts = sorted(rng.sample(range(1, fill_s), min(rng.randint(0, most - 1), fill_s - 1)))
+            runtimes_s += [end_s - start_s for start_s, end_s in itertools.pairwise([0, *cuts, fill_s])]
+    runtimes_s[0] += rng.choice([0, 0, 0, 1])
+    price = rng.choice([1, 1e6, 10 ** rng.uniform(-3, 6)])
+    markets = ["on-demand", "spot"][: rng.choice([1, 2])]
+    offers = {market: {"price_usd_per_hour": price, "limit": n_vms} for market in markets}
+    deadline_s = max(now_s + max(fills_s) + rng.choice([0, 0, 1, 2]), runtimes_s[0])
+    bag = {
+        "format": "spotbag.instance/1",
+        "name": "paid",
+        "deadline_s": deadline_s,
+        "vm_types": [{"name": "a", "vcpus": cores, "memory_mb": 1000, "offers": offers}],
+        "tasks": [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": end_s}} for k, end_s in enumerate(runtimes_s)],
+    }
+    if len(markets) > 1:
+        bag["d_spot_s"] = deadline_s
+    if rng.random() < 0.6:
+        bag["objective"] = {"goal": "cheapest"}
+    vms = [
+        {"id": f"v{k}", "type": "a", "market": "on-demand", "paid_until_s": now_s + fill_s}
+        for k, fill_s in enumerate(fills_s)
+    ]
+    instance = Instance.from_document(bag, "paid bag")
+    state = State(instance="paid", time_s=now_s, vms=tuple(vms))
+    return TightBag(instance, state, None, front_in_time(instance, state))
 
 
 def _tightened(

@@ -9,7 +9,7 @@ from tight_answers import wrong_answers
 from tiny_states import tight_bag
 
 
-@pytest.mark.parametrize("seed", [16, 25, 1375, 5005])
+@pytest.mark.parametrize("seed", [16, 25, 39, 79, 1375, 5005, 103768])
 def test_no_answer_for_a_tight_bag_is_wrong(seed: int) -> None:
     assert list(wrong_answers(tight_bag(seed))) == []
 
