@@ -22,8 +22,9 @@ from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
 from ...instances.library import library_instance
+from ...models.bags.rounding import OPTIMALITY_TOLERANCE
 from ...schedules.documents import SurvivalVerdict
-from ...solvers.bags.result import OPTIMALITY_TOLERANCE, Result
+from ...solvers.bags.result import Result
 from ...solvers.bags.solve import solve
 from ...solvers.bags.warm_up import warm_up
 
