@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 OPTIMALITY_TOLERANCE = 1e-9
 """Relative gap below which a plan counts as optimal."""
 
@@ -16,8 +18,8 @@ def closes_gap(objective: float, bound: float, target_gap: float = 0.0) -> bool:
 
 
 def relative_gap(objective: float | None, bound: float | None) -> float | None:
-    """Gap between the objective of a plan and a lower bound, relative to the objective; None if either is missing."""
-    if objective is None or bound is None:
+    """Gap between the objective of a plan and a lower bound, relative to the objective; None without one of them."""
+    if objective is None or bound is None or math.isinf(objective):
         return None
     # Nothing is less than 0, which a plan has whose machines are paid already.
     return 0.0 if objective in (bound, 0) else (objective - bound) / abs(objective)

@@ -29,6 +29,7 @@ from ...schedules.documents import Survival
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from ...schedules.survival_text import LOSSES
+from .goals import within_budget
 from .methods import find_method
 from .result import Result, Stage
 from .solve import MOST_THREADS, solve
@@ -292,13 +293,15 @@ def _survivor(
 def _held(remaining: Instance, running: Schedule, now_s: float) -> Schedule | None:
     """Return the plan that is being carried out, if it holds as it is: it is the answer of the first instant.
 
-    It is one of the bag, whose times count from its beginning, or one of this very state.
+    It is one of the bag, whose times count from its beginning, one of this very state, or one of an earlier state: its
+    times count from as long before the deadline as it has until then. What is over the budget does not hold.
     """
     if remaining.d_spot_s is None:
         remaining.__dict__["d_spot_s"] = remaining.deadline_s
-    for moment_s in {0, math.ceil(now_s)}:
+    by_deadline_s = max(running.instance.deadline_s - remaining.deadline_s, 0)
+    for moment_s in dict.fromkeys((by_deadline_s, math.ceil(now_s), 0)):  # that of another deadline by its own clock
         plan = held_plan(remaining, running, moment_s)
-        if plan is not None and check(remaining, plan).feasible:
+        if plan is not None and within_budget(plan) and check(remaining, plan).feasible:
             return plan
     return None
 
@@ -331,11 +334,11 @@ def _quick(
             schedule = quick_plan(remaining, bound, running, seed, first_until)
             if schedule is None and held is None:
                 schedule = _with_credits(remaining)
+    budget = remaining.objective.budget_usd
+    if schedule is not None and not within_budget(schedule):
+        schedule = None  # the search does not know budgets
     if held is not None and (schedule is None or held.objective < schedule.objective):
         schedule, infeasible = held, False
-    budget = remaining.objective.budget_usd
-    if schedule is not None and budget is not None and schedule.cost_usd > budget:
-        schedule = None  # the search does not know budgets
     if schedule is not None and level is not None:
         survivor = _survivor(remaining, bound, schedule, level, seed, until, given.d_spot_s is None)
         schedule = survivor or schedule

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
 from spotbag.heuristics.bags.quick_search import held_plan
 from spotbag.instances.instance import Instance
 from spotbag.schedules.state import State
-from spotbag.solvers.bags.replan import replan
+from spotbag.solvers.bags.replan import _held, replan
+from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 
 
@@ -55,3 +61,56 @@ def test_a_plan_that_holds_is_the_answer_of_the_first_instant() -> None:
     assert held is not None
     assert held.makespan_s == 20
     assert replan(problem, state, start=plan, time_limit_s=1e-6).schedule is not None
+
+
+def two_kinds(**asked: object) -> Instance:
+    """Return a bag of four tasks: 10 s each at $ 1 a second and core, or 15 s at $ 0.1."""
+    offers = {"on-demand": {"price_usd_per_hour": 3600, "limit": 4}}
+    cheap = {"on-demand": {"price_usd_per_hour": 360, "limit": 4}}
+    return Instance(
+        name="kinds", deadline_s=60, survive="none",
+        vm_types=[
+            {"name": "fast", "vcpus": 1, "memory_mb": 1000, "offers": offers},
+            {"name": "cheap", "vcpus": 1, "memory_mb": 1000, "offers": cheap},
+        ],
+        tasks=[{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"fast": 10, "cheap": 15}} for k in range(4)],
+        **asked,
+    )  # fmt: skip
+
+
+def test_a_plan_within_the_budget_is_not_lost_to_a_faster_one_that_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Four tasks cost 4 * 15 s * $ 0.1 = $ 6 on cheap VMs; the fastest plan costs $ 40 for 10 s.
+    problem = two_kinds(objective={"goal": "fastest", "budget_usd": 6})
+    plan = solve(problem.with_goal("cheapest")).schedule
+    fastest = solve(two_kinds(objective={"goal": "fastest"})).schedule
+    assert plan is not None
+    assert fastest is not None
+    assert (plan.cost_usd, fastest.cost_usd) == (pytest.approx(6), pytest.approx(40))
+    state = State(instance="kinds", time_s=0, vms=[])
+    monkeypatch.setattr(
+        "spotbag.solvers.bags.replan.quick_plan", lambda remaining, *_: replace(fastest, instance=remaining)
+    )
+    starts: list[object] = []
+
+    def noted(*args: Any, **given: Any) -> Result:
+        starts.append(given["initial"])
+        return solve(*args, **given)
+
+    monkeypatch.setattr("spotbag.solvers.bags.replan.solve", noted)
+    found = replan(problem, state, start=plan, time_limit_s=1e-3).schedule
+    assert found is not None
+    assert found.cost_usd <= 6 * (1 + 1e-9)
+    assert None not in starts
+
+
+def test_a_plan_from_an_earlier_state_holds_at_its_own_times() -> None:
+    # At 4 s of the bag a plan of the state at 3 s is 1 s old, and its tasks start 1 s sooner than it says.
+    problem = two_kinds(d_spot_s=60)
+    first = State(instance="kinds", time_s=3, vms=[]).remaining(problem)
+    plan = solve(first).schedule
+    assert plan is not None
+    late = replace(plan, task_start_s=plan.task_start_s + 5)
+    remaining = State(instance="kinds", time_s=4, vms=[]).remaining(problem)
+    held = _held(remaining, late, 4.0)
+    assert held is not None
+    assert held.task_start_s.tolist() == (plan.task_start_s + 4).tolist()
