@@ -15,14 +15,13 @@ from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
-from ...core.gaps import closes_gap, relative_gap
+from ...core.gaps import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 from ...core.json_documents import format_json
 from ...core.limits import stop_point, watched_time
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...models.bags.rounding import OPTIMALITY_TOLERANCE
 from ...schedules.documents import SurvivalVerdict
 from ...solvers.bags.result import Result
 from ...solvers.bags.solve import solve

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.gaps import SAME_COST
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray
 from ...instances.instance import Instance
@@ -39,7 +40,6 @@ from .class_fleets import FIRST_SLACK, LEAST_SIZE, MORE_SLACK, ROUNDING, Fleet, 
 from .class_tables import ClassTables
 from .core_patterns import BurstableMode
 from .makespan_window import MakespanWindow, makespan_window
-from .rounding import SAME_COST
 
 
 class ParetoPoint(NamedTuple):

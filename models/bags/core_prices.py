@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...core.errors import ModelRefusal
+from ...core.gaps import rounded_down
 from ...core.limits import checkpoint
 from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
 from .core_patterns import OfferPatterns, enumerate_patterns
-from .rounding import rounded_down
 
 MOST_PATTERNS = 300_000
 """Patterns of a core of one offer beyond which models that use these prices refuse."""

@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.gaps import rounded_down
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
@@ -39,7 +40,6 @@ from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from .kelley import LinearRows, Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
-from .rounding import rounded_down
 from .task_classes import usable_offers
 from .vm_limits import binding_market_limits, effective_cores, least_work_s
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.gaps import rounded_down
 from ...core.limits import LimitReached
 from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray
-from .rounding import rounded_down
 
 _NEAR = 0.1
 """How far from a point near the maximum the search goes, relative to the point."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ...core.errors import ModelRefusal
+from ...core.gaps import whole_seconds
 from ...core.limits import share_of_time, within
 from ...instances.instance import Instance
 from .configuration_bound import configuration_bound
 from .core_pattern_bound import core_pattern_bound
 from .divisible_bound import divisible_bound
 from .makespan_bounds import makespan_lower_bound_s
-from .rounding import whole_seconds
 from .task_classes import memory_is_free
 
 Unit: TypeAlias = Literal["objective", "$", "s"]

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...audits.bags.plan import check
-from ...core.gaps import closes_gap
+from ...core.gaps import closes_gap, is_above
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...core.plugins import PluginError
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
-from ...models.bags.rounding import is_above
 from ...schedules.method import Incumbent, Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
 from .infeasible import explain

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.gaps import rounded_down
 from ...core.limits import checkpoint, out_of_time
 from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound
-from ...models.bags.rounding import rounded_down
 from ...models.bags.task_classes import TaskClasses, usable_offers
 from ...models.bags.vm_columns import ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 from ...models.bags.vm_limits import binding_market_limits

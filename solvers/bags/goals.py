@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...core.gaps import closes_gap
+from ...core.gaps import at_most, closes_gap
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.rounding import at_most
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
 

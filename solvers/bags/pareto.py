@@ -12,12 +12,12 @@ from typing import Any, Literal, TypeAlias
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
+from ...core.gaps import SAME_COST, whole_seconds
 from ...core.limits import LimitReached, Stop, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.rounding import SAME_COST, whole_seconds
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.schedule import Schedule
 from .infeasible import explain

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from ...models.bags.rounding import SAME_COST, is_dearer
+from ...core.gaps import SAME_COST, is_dearer
 from ...schedules.schedule import Schedule
 
 

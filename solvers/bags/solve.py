@@ -12,14 +12,13 @@ from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.gaps import closes_gap
+from ...core.gaps import closes_gap, is_above
 from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, share_of_time, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
-from ...models.bags.rounding import is_above
 from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.schedule import Schedule
