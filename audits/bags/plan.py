@@ -52,7 +52,7 @@ RULES = {
     "machine": "tasks that run already stay where they run, and machines that take no more tasks get none",
     "core": "a core runs one task at a time",
     "memory": "the tasks that run at an instant fit the memory of the VM together",
-    "d-spot": "tasks on spot VMs end by D_spot",
+    "d-spot": "tasks on spot VMs end by D_spot; from a state, those that run already need not",
     "deadline": "all tasks end by the deadline",
     "limit": "VMs per type and market, and per market, are within the limits, machines included",
     "credits": "tasks at full speed on a burstable VM have the credits they spend",

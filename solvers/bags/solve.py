@@ -121,7 +121,6 @@ def solve(
             first = _first_stage(attempts, question, start)
             second = _second_stage(attempts, question, first)
             bound = _bound(question, first.attempt)
-            interrupted = stopped()
         schedule = first.attempt.schedule if second is None else second.schedule
         if schedule is not None:
             _refuse_false_answer(chosen.name, first.instance, schedule, bound)
@@ -149,7 +148,7 @@ def solve(
             seed=seed,
             stats={"iterations": trace[-1].iteration} if trace else {},
             trace=trace,
-            interrupted=interrupted,
+            interrupted=stopped(),  # also while it was looked at what the plan survives
         )
 
 
