@@ -9,15 +9,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from exhaustive import ends_by_events, ends_by_seconds, exhaustive_objective, exhaustive_plan, tiny_offers, tiny_optimum
-from second_by_second import brute_force_objective
-from soaks import soak
-from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import (
+    ends_by_events,
+    ends_by_seconds,
+    exhaustive_objective,
+    exhaustive_plan,
+    tiny_offers,
+    tiny_optimum,
+)
+from tests.helpers.second_by_second import brute_force_objective
+from tests.helpers.soaks import soak
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 pytestmark = pytest.mark.xdist_group("tiny optimum")  # one process: they share optima that take long
 

@@ -13,10 +13,6 @@ from unittest import mock
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_instances import instance_documents
-from random_platforms import platform_documents
-from soaks import soak_of
-from stream_strategies import stream_documents
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
@@ -31,6 +27,10 @@ from spotbag.instances.streams.stream import Stream
 from spotbag.schedules.documents import ScheduleDocument
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.random_platforms import platform_documents
+from tests.helpers.soaks import soak_of
+from tests.helpers.stream_strategies import stream_documents
 
 NASTY = st.one_of(
     st.sampled_from(

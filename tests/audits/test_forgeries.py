@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from forgeries import CLOUDS, FORGERIES, LABEL, SYSTEMS, Forgery, forge, honest, random_bag, table
-from random_days import Anything, random_cloud, random_cloud_day, random_plan
-from soaks import soak
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
 from spotbag.core.tables import Table
 from spotbag.replay.bags.runs import trace_day
 from spotbag.traces.files import parse_traces
+from tests.helpers.forgeries import CLOUDS, FORGERIES, LABEL, SYSTEMS, Forgery, forge, honest, random_bag, table
+from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_plan
+from tests.helpers.soaks import soak
 
 by_class = pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.name)
 

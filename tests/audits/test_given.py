@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 import pytest
-from hand_made_traces import recovered
 
 from spotbag.audits.auditor import audit, audit_traces
 from spotbag.audits.given import Given
@@ -18,6 +17,7 @@ from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.platforms.runs import replay_platform_once
 from spotbag.replay.streams.runs import replay_stream_once
 from spotbag.traces.trace import Trace, document_sha256
+from tests.helpers.hand_made_traces import recovered
 
 STREAM = library_stream("tiny/two-jobs")
 HYBRID = library_platform("caron/hybrid")

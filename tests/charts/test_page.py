@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from browser import Reader, in_a_browser
 
 from spotbag.charts.bags.plan import plan_chart
 from spotbag.charts.chart import Chart, Look
@@ -17,6 +16,7 @@ from spotbag.charts.plot import Curve, Plot
 from spotbag.core.wording import printable
 from spotbag.instances.library import library_instance
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.browser import Reader, in_a_browser
 
 DOT = Look("dots", "#2F6DB5", "white", sign="o", size=30.0)
 LEVEL = Look("level", "#C8442E", line="--")

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from bad_day import bad_day, quiet_day
-from hand_made_stream_traces import given_up, sampled
 from matplotlib.figure import Figure
-from tiny_hybrid_traces import tiny
 
 from spotbag.charts.replay import plot_replay, write_replay
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.trace import Trace
+from tests.helpers.bad_day import bad_day, quiet_day
+from tests.helpers.hand_made_stream_traces import given_up, sampled
+from tests.helpers.tiny_hybrid_traces import tiny
 
 
 @pytest.mark.parametrize(

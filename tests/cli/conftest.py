@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_shell import Shell
 from typer.main import get_command
 
 from spotbag.cli.app import make_app
+from tests.helpers.command_shell import Shell
 
 
 @cache

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 
-import hand_made_platform_traces
-import hand_made_stream_traces
-import hand_made_traces
 import pytest
-from command_shell import Shell
 
 from spotbag.audits.findings import RULES
 from spotbag.core.text_files import write_text
 from spotbag.instances.library import library_instance
 from spotbag.traces.files import write_traces
+from tests.helpers import hand_made_platform_traces, hand_made_stream_traces, hand_made_traces
+from tests.helpers.command_shell import Shell
 
 
 def test_a_correct_trace(shell: Shell) -> None:

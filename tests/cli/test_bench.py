@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from command_shell import Shell, interrupt_after_runs
-from paper_results import compared
 
 from spotbag.replay.bags import runs
+from tests.helpers.command_shell import Shell, interrupt_after_runs
+from tests.helpers.paper_results import compared
 
 
 @pytest.fixture

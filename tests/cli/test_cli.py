@@ -10,7 +10,6 @@ import subprocess
 import sys
 
 import pytest
-from command_shell import Shell, type_in
 
 from spotbag.core.quantities import amount_usd, duration_s
 from spotbag.instances.bags.generator import generate_instance
@@ -18,8 +17,8 @@ from spotbag.instances.library import library_instance, platform_names
 from spotbag.schedules.schedule_files import write_schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve
-
-from ..helpers.rescues import carried_on
+from tests.helpers.command_shell import Shell, type_in
+from tests.helpers.rescues import carried_on
 
 
 def test_solve_prints_what_to_rent_and_what_it_comes_to(shell: Shell) -> None:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command_shell import Shell
 
 from spotbag.benchmarks.bags.experiments.specification import ready_names
+from tests.helpers.command_shell import Shell
 
 
 def test_commands_of_experiments(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from command_shell import Shell, type_in
 
 from spotbag.instances.bags.vm_catalogue import Catalogue
 from spotbag.instances.instance import Instance
+from tests.helpers.command_shell import Shell, type_in
 
 FORMATS = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from command_shell import Shell
 
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.stream_files import library_stream
+from tests.helpers.command_shell import Shell
 
 
 @pytest.mark.parametrize("kind", ["instance", "stream", "platform"])

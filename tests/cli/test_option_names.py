@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from command_shell import Shell
 from typer.main import get_command
 
 from spotbag.cli.app import make_app
+from tests.helpers.command_shell import Shell
 
 _TWO_MEANINGS = {
     "--d-spot": "imported files have a time only, not a rule",

@@ -7,10 +7,10 @@ import warnings
 from pathlib import Path
 
 import pytest
-from command_shell import Shell
-from distributions import Distributions
 
 from spotbag.cli import main
+from tests.helpers.command_shell import Shell
+from tests.helpers.distributions import Distributions
 
 _QUICK = ("--survive", "none")
 
@@ -31,7 +31,7 @@ def path_of_python_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_method_of_a_module_in_the_current_folder_plans(shell: Shell) -> None:
-    (shell.folder / "here_is_one.py").write_text("from own_methods import InTurn, fails")
+    (shell.folder / "here_is_one.py").write_text("from tests.helpers.own_methods import InTurn, fails")
     solved = shell.json("solve", "tiny/boot", "-m", "here_is_one:InTurn", "-o", "vms=1", *_QUICK, "--out", "plan.json")
     assert solved["method"] == "here_is_one:InTurn"
     shell.run("check", "tiny/boot", "plan.json")
@@ -56,9 +56,11 @@ def test_a_policy_of_a_module_in_the_current_folder_replays(shell: Shell) -> Non
 def test_a_plug_in_that_fails_ends_a_command_with_one_line(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("solve", "tiny/boot", "-m", "own_methods:fails")
+    words = ("solve", "tiny/boot", "-m", "tests.helpers.own_methods:fails")
     shell.run(*words, code=2)
-    assert shell.err.startswith("error: the method own_methods:fails failed: ZeroDivisionError: division by zero (own_")
+    assert shell.err.startswith(
+        "error: the method tests.helpers.own_methods:fails failed: ZeroDivisionError: division by zero (own_"
+    )
     assert shell.err.count("\n") == 1
     monkeypatch.setenv("SPOTBAG_DEBUG", "1")
     assert main([*words]) == 2
@@ -70,7 +72,7 @@ def test_a_plug_in_that_is_left_out_is_warned_of_as_all_is(
 ) -> None:
     Distributions(tmp_path, monkeypatch).install(
         "broken",
-        "from own_methods import InTurn",
+        "from tests.helpers.own_methods import InTurn",
         methods={"in-turn": "InTurn", "gone": "nothing"},
         policies={"p": "q"},
     )

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import hand_made_platform_traces
-import hand_made_stream_traces
-import hand_made_traces
 import pytest
-from browser import Reader, in_a_browser
-from command_shell import Shell
 
 from spotbag.instances.library import library_instance
 from spotbag.traces.files import write_traces
 from spotbag.traces.trace import Trace
+from tests.helpers import hand_made_platform_traces, hand_made_stream_traces, hand_made_traces
+from tests.helpers.browser import Reader, in_a_browser
+from tests.helpers.command_shell import Shell
 
 
 def read(path: str) -> Reader:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from command_shell import Shell, kind_of
-from exported_plans import BAG_WITH_COMMANDS
 from jsonschema import Draft202012Validator
 
 from spotbag.cli.outputs import OUTPUTS
+from tests.helpers.command_shell import Shell, kind_of
+from tests.helpers.exported_plans import BAG_WITH_COMMANDS
 
 _PRINTED = {
     "solve": "solve tiny/two-cores -m greedy",

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_shell import Shell
 from rich.progress_bar import ProgressBar
 
 import spotbag
@@ -25,6 +24,7 @@ from spotbag.core.tables import Column, Table
 from spotbag.core.wording import printable, printable_line
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import TracePoint
+from tests.helpers.command_shell import Shell
 
 BOLD = "a[/bold]b[/a][red]"
 HOSTILE = "evil\x9b31m\u202eliame\u2066"

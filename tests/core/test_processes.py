@@ -11,12 +11,12 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from stops import StopAt
-from worker_tasks import interrupt_handler, slowly, twice
 
 from spotbag.core.limits import LimitReached, checkpoint, current_limit, stopped, within
 from spotbag.core.processes import interruptible, run_compiled, run_in_thread
 from spotbag.core.workers import by_workers, each
+from tests.helpers.stops import StopAt
+from tests.helpers.worker_tasks import interrupt_handler, slowly, twice
 
 
 def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again() -> None:

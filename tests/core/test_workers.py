@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from worker_tasks import end_always, end_once, twice, wait_until_stopped
 
 from spotbag.cli import main
 from spotbag.core.cluster import connect
@@ -24,6 +23,7 @@ from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.worker_tasks import end_always, end_once, twice, wait_until_stopped
 
 pytestmark = pytest.mark.xdist_group("dask")
 
@@ -43,7 +43,7 @@ def cluster() -> Iterator[Any]:
     from distributed import Client
 
     with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
-        client.run(sys.path.append, str(Path(__file__).parents[1] / "helpers"))
+        client.run(sys.path.append, str(Path(__file__).parents[2]))
         yield client
 
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from soaks import soak
 
 from spotbag import Instance, Schedule, State, replan
 from spotbag.core.errors import InputError
 from spotbag.executors.dask import LocalVms, Vm, run, vms_of
 from spotbag.traces.bags.execution import Execution, TaskRun
+from tests.helpers.soaks import soak
 
 pytestmark = pytest.mark.xdist_group("dask")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exported_plans import Row, core_of, document_of, drive, exported
 
 from spotbag.core.errors import InputError
 from spotbag.executors.execution_state import execution_state
@@ -20,6 +19,7 @@ from spotbag.schedules.schedule_files import schedule_of_document
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan
 from spotbag.traces.bags.execution import Execution
+from tests.helpers.exported_plans import Row, core_of, document_of, drive, exported
 
 
 def schedule_of(rows: list[Row], **changes: Any) -> Schedule:

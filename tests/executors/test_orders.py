@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from exported_plans import Row, core_of, document_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from spotbag.executors.orders import VmOrder, planned_tasks, vm_orders
 from spotbag.instances.entries import Offer, Task, VmType
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule_files import schedule_of_document
+from tests.helpers.exported_plans import Row, core_of, document_of
 
 
 @st.composite

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from exported_plans import core_of, document_of, drive, environment, events_of, exported, log_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from soaks import soak_of
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.executors.shell import export_plan, folder_names, quoted
+from tests.helpers.exported_plans import core_of, document_of, drive, environment, events_of, exported, log_of
+from tests.helpers.soaks import soak_of
 
 GATE = "until [ -e gate ]; do sleep 0.01; done"
 """A command that ends when somebody makes the file ``gate``."""

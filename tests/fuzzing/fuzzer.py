@@ -1,7 +1,7 @@
 """Fuzzing: inputs of all formats, damaged in all ways, and what is done with them.
 
-``python tests/fuzzing/fuzzer.py --inputs 1000000 --processes 2`` prints a table. Each fault is given by its target and
-number: ``python tests/fuzzing/fuzzer.py --only "plan:1234"`` runs that input again and shows its files.
+``python -m tests.fuzzing.fuzzer --inputs 1000000 --processes 2`` prints a table. Each fault is given by its target and
+number: ``python -m tests.fuzzing.fuzzer --only "plan:1234"`` runs that input again and shows its files.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from targets import TARGETS, Case, commands, judge_refusal, prepare
-
 from spotbag.core.errors import SpotbagError
+from tests.fuzzing.targets import TARGETS, Case, commands, judge_refusal, prepare
 
 MOST_S = 2.0
 MOST_MB = 800.0

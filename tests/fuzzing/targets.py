@@ -21,8 +21,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mutations import HOSTILE_TEXTS, Keys, Mutator, walk
-from mutations import tree as tree_of
 from typer.main import get_command
 
 import spotbag
@@ -82,6 +80,8 @@ from spotbag.solvers.streams.sizing import size_job
 from spotbag.traces.files import parse_traces, trace_lines
 from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import document_sha256
+from tests.fuzzing.mutations import HOSTILE_TEXTS, Keys, Mutator, walk
+from tests.fuzzing.mutations import tree as tree_of
 
 SMALL = 60
 """Tasks or jobs of what is also planned, sampled and replayed: reading is what is fuzzed."""

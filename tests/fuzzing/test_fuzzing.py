@@ -7,7 +7,8 @@ reader is tested.
 from __future__ import annotations
 
 import pytest
-from fuzzer import faults_of, fuzzing, run_all, shares, table
+
+from tests.fuzzing.fuzzer import faults_of, fuzzing, run_all, shares, table
 
 
 def _fuzz(inputs: int, block: int = 0) -> None:

@@ -12,11 +12,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from stops import interrupt_command
 
 from spotbag.cli import main
 from spotbag.cli.outputs import OUTPUTS
 from spotbag.core.limits import stop_point
+from tests.helpers.stops import interrupt_command
 
 
 class Shell:

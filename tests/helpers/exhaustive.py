@@ -18,13 +18,12 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from second_by_second import duration_s
-from tiny_instances import FAMILIES, tiny_instance
-
 from spotbag.instances.entries import Burstable, Machine, Market, RunningTask
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.schedules.state import State, VmState
+from tests.helpers.second_by_second import duration_s
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 Counts: TypeAlias = tuple[int, ...]
 """How many tasks of each group."""

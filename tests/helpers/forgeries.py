@@ -1,7 +1,7 @@
 """Forged traces, by class, and what each is answered.
 
 Honest traces of all systems are changed at random, written, read and audited: as they are, with the totals made to fit
-where nothing else is found, and at last against what should have been replayed. ``python tests/helpers/forgeries.py
+where nothing else is found, and at last against what should have been replayed. ``python -m tests.helpers.forgeries
 2000`` prints what so many of each class were answered.
 """
 
@@ -20,11 +20,6 @@ from itertools import repeat
 from typing import Any, TypeAlias
 
 import numpy as np
-from hand_made_traces import ALL as HAND_MADE
-from random_days import Anything as AnythingOfBags
-from random_days import random_cloud, random_cloud_day, random_day, random_plan
-from random_platforms import crowded_platform
-from random_streams import Anything, random_stream
 
 from spotbag.audits.auditor import audit
 from spotbag.audits.findings import AuditReport
@@ -41,6 +36,11 @@ from spotbag.replay.streams.runs import replay_stream_once
 from spotbag.traces.bags.records import BAG_EVENT_RECORDS
 from spotbag.traces.files import parse_traces, trace_lines
 from spotbag.traces.trace import Trace, document_sha256
+from tests.helpers.hand_made_traces import ALL as HAND_MADE
+from tests.helpers.random_days import Anything as AnythingOfBags
+from tests.helpers.random_days import random_cloud, random_cloud_day, random_day, random_plan
+from tests.helpers.random_platforms import crowded_platform
+from tests.helpers.random_streams import Anything, random_stream
 
 Lines: TypeAlias = list[dict[str, Any]]
 """The records of a trace with one replay: header, run, events, end."""

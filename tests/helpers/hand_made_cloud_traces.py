@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hand_made_traces import LONG, MORE, trace, vm
-
 from spotbag.traces.trace import Trace
+from tests.helpers.hand_made_traces import LONG, MORE, trace, vm
 
 READY_S = 10
 RESUMES_S = 5000

@@ -1,6 +1,6 @@
 """What all methods answer for tight bags that are under way, against all plans of them.
 
-``python tests/helpers/tight_answers.py 1000`` prints how many answers are wrong, by kind.
+``python -m tests.helpers.tight_answers 1000`` prints how many answers are wrong, by kind.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeVar
 
-from exhaustive import exhaustive_front, exhaustive_plan
-from tiny_states import TightBag, tight_bag
-
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.instances.instance import Instance
@@ -23,6 +20,8 @@ from spotbag.solvers.bags.pareto import ParetoFront, pareto_front
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import exhaustive_front, exhaustive_plan
+from tests.helpers.tiny_states import TightBag, tight_bag
 
 Front = list[tuple[int, float]]
 Answer = TypeVar("Answer")

@@ -8,10 +8,6 @@ import random
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from exhaustive import exhaustive_plan, front_in_time
-from second_by_second import duration_s
-from tiny_instances import FAMILIES, tiny_instance
-
 from spotbag.core.errors import InputError
 from spotbag.instances.entries import Goal
 from spotbag.instances.instance import Instance
@@ -19,6 +15,9 @@ from spotbag.schedules.documents import ScheduleDocument
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
 from spotbag.schedules.state import State
+from tests.helpers.exhaustive import exhaustive_plan, front_in_time
+from tests.helpers.second_by_second import duration_s
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 GOALS: tuple[Goal, ...] = ("cheapest", "fastest", "balanced")
 

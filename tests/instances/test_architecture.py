@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from random_instances import random_instances
-from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.audits.facts import InstanceFacts
@@ -18,6 +16,8 @@ from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.random_instances import random_instances
+from tests.helpers.soaks import soak_of
 
 
 def vm_type(name: str, architecture: str | None, price: float) -> dict[str, Any]:

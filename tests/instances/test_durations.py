@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from random_instances import random_instances
-from second_by_second import duration_s
-from soaks import soak_of
 
 from spotbag.instances.durations import BASELINE, FULL_SPEED, NEVER
 from spotbag.instances.instance import Instance
+from tests.helpers.random_instances import random_instances
+from tests.helpers.second_by_second import duration_s
+from tests.helpers.soaks import soak_of
 
 
 def one_type(runtime_s: float, memory_mb: float = 100, **fields: object) -> Instance:

@@ -9,11 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from command_shell import type_in
-from faulty_documents import errors_of
 from hypothesis import given, settings
-from random_instances import instance_documents
-from soaks import soak_of
 
 from spotbag.core.errors import InputError
 from spotbag.instances.entries import Limits, Offer, Task
@@ -24,6 +20,10 @@ from spotbag.instances.instance_files import (
     write_instance,
 )
 from spotbag.instances.library import library_instance, library_names
+from tests.helpers.command_shell import type_in
+from tests.helpers.faulty_documents import errors_of
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.soaks import soak_of
 
 
 def document(**changes: Any) -> dict[str, Any]:

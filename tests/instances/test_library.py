@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from second_by_second import brute_force_objective
 
 import spotbag.instances.data
 from spotbag.core.errors import InputError
@@ -17,6 +16,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names, load, platform_names, stream_names
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.streams.stream import Stream
+from tests.helpers.second_by_second import brute_force_objective
 
 # HADS Table 5 and Burst-HADS Table III, run times of HADS in seconds.
 PRINTED = {

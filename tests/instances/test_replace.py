@@ -7,10 +7,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from random_instances import instance_documents
-from random_platforms import platform_documents
-from soaks import soak_of
-from stream_strategies import stream_documents
 
 from spotbag.core.errors import InputError
 from spotbag.core.records import WholeDocument
@@ -20,6 +16,10 @@ from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import library_stream
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.random_platforms import platform_documents
+from tests.helpers.soaks import soak_of
+from tests.helpers.stream_strategies import stream_documents
 
 
 def made(make: Callable[[], WholeDocument]) -> WholeDocument | str:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distributions import Distributions
 
 import spotbag
 from spotbag.core.errors import InputError
 from spotbag.core.plugins import PluginError, PluginWarning
 from spotbag.replay.bags.runs import replay_day, replay_days, trace_day
 from spotbag.replay.streams.policies.known import Known
+from tests.helpers.distributions import Distributions
 
 PLAN = spotbag.solve(spotbag.library_instance("tiny/boot"), "greedy", survive="none").schedule
 STREAM = spotbag.library_stream("tiny/two-jobs")
@@ -21,7 +21,7 @@ PLATFORM = spotbag.library_platform("tiny/hybrid")
 TEXT = """
 from functools import partial
 
-from own_policies import Bag, OfPlatform, OfStream
+from tests.helpers.own_policies import Bag, OfPlatform, OfStream
 from spotbag.plugins import Policy, Rule
 
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_policies import Bag, OfPlatform, OfStream
-from tiny_days import bag, plan, vm_type
 
 import spotbag
 from spotbag.core.errors import InputError
@@ -29,6 +27,8 @@ from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
 from spotbag.replay.platforms.runs import replay_platform, replay_platform_once
 from spotbag.replay.streams.runs import replay_stream, replay_stream_once
+from tests.helpers.own_policies import Bag, OfPlatform, OfStream
+from tests.helpers.tiny_days import bag, plan, vm_type
 
 SCHEDULE = plan(
     bag({name: {"a": 10} for name in "tuv"}, [vm_type("a")]),

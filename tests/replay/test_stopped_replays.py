@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from stops import StopAt
 
 from spotbag.core.limits import LimitReached, within
 from spotbag.instances.bags.scenarios import find_scenario
@@ -22,6 +21,7 @@ from spotbag.replay.runs import Runs
 from spotbag.replay.streams.runs import replay_stream
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.platforms.bound import frontier
+from tests.helpers.stops import StopAt
 
 N_RUNS = 9
 JOBS = JobSet("small", 5)

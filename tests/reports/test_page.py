@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import Reader, in_a_browser
 
 from spotbag.charts.chart import Bar, Chart, Lane, Look, Panel, stretch
 from spotbag.core.tables import Column, Table
@@ -25,6 +24,7 @@ from spotbag.reports.page import (
     Section,
     report_page,
 )
+from tests.helpers.browser import Reader, in_a_browser
 
 HOSTILE = "</script><script>document.title = 'owned'</script><img src=x onerror=alert(1)><b>&amp; \u202e"
 BUSY = Look("busy", "#4C8EDA", "white", text="white")

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
@@ -26,8 +25,8 @@ from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import format_schedule_csv, read_schedule, read_schedule_document, write_schedule
 from spotbag.schedules.state import State, TaskOnVm, VmState
-
-from ..helpers.rescues import carried_on, random_plan, random_rest
+from tests.helpers.rescues import carried_on, random_plan, random_rest
+from tests.helpers.soaks import soak_of
 
 NEVER = 10**12
 

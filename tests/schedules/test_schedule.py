@@ -11,7 +11,6 @@ import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_instances import random_instances
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
@@ -29,6 +28,7 @@ from spotbag.schedules.schedule_files import (
     write_schedule,
 )
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.random_instances import random_instances
 
 
 @pytest.fixture(scope="module")

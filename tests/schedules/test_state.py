@@ -15,8 +15,7 @@ from spotbag.core.records import made_all
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State, TaskOnVm, VmState
-
-from ..helpers.rescues import random_plan
+from tests.helpers.rescues import random_plan
 
 BAG = Instance.from_document(
     {

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from exhaustive import tiny_optimum
-from tiny_instances import tiny_instance
 
 from spotbag.instances.instance import Instance
 from spotbag.models.integer_program import INFINITE, IntegerProgram
@@ -13,6 +11,8 @@ from spotbag.solvers.bags import column_master
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
+from tests.helpers.exhaustive import tiny_optimum
+from tests.helpers.tiny_instances import tiny_instance
 
 
 def counted_cores() -> IntegerProgram:

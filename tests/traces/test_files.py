@@ -9,11 +9,7 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import hand_made_stream_traces
-import hand_made_traces
 import pytest
-from hand_made_platform_traces import moved, rented
-from hand_made_traces import hibernated_and_resumed, recovered, vm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +24,9 @@ from spotbag.traces.files import check_records, parse_traces, read_traces, trace
 from spotbag.traces.platforms.records import PLATFORM_EVENT_RECORDS
 from spotbag.traces.streams.records import STREAM_EVENT_RECORDS
 from spotbag.traces.trace import Trace, document_sha256
+from tests.helpers import hand_made_stream_traces, hand_made_traces
+from tests.helpers.hand_made_platform_traces import moved, rented
+from tests.helpers.hand_made_traces import hibernated_and_resumed, recovered, vm
 
 
 @pytest.mark.parametrize("make", hand_made_traces.ALL)

@@ -7,10 +7,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import hand_made_cloud_traces
 import pytest
-from audited_traces import at, changes, edit, event, found, happens, not_found, trace_with
-from hand_made_cloud_traces import (
+
+from spotbag.audits.auditor import audit
+from spotbag.audits.bags.day import Day
+from spotbag.core.errors import InputError
+from spotbag.traces.trace import Trace
+from tests.helpers import hand_made_cloud_traces
+from tests.helpers.audited_traces import at, changes, edit, event, found, happens, not_found, trace_with
+from tests.helpers.hand_made_cloud_traces import (
     CLOUDS,
     crowded_out,
     day_of,
@@ -19,11 +24,6 @@ from hand_made_cloud_traces import (
     preempted,
     stolen_by_a_vm_that_launches,
 )
-
-from spotbag.audits.auditor import audit
-from spotbag.audits.bags.day import Day
-from spotbag.core.errors import InputError
-from spotbag.traces.trace import Trace
 
 LATE = {
     # In seconds of the spot price: the session before the interruption, that after it, and the on-demand VM.

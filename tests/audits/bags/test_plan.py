@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from random_instances import random_instances
-from second_by_second import broken_rules, feasible, one_vm_plan
-from soaks import soak_of
 
 from spotbag.audits.bags.plan import _bill_usd, _Checker, check
 from spotbag.core.errors import SpotbagError
@@ -22,8 +19,10 @@ from spotbag.instances.library import library_instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve
-
-from ...helpers.rescues import carried_on
+from tests.helpers.random_instances import random_instances
+from tests.helpers.rescues import carried_on
+from tests.helpers.second_by_second import broken_rules, feasible, one_vm_plan
+from tests.helpers.soaks import soak_of
 
 
 def two_core_instance(**fields: Any) -> Instance:

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import hand_made_traces
 import pytest
-from audited_traces import at, changes, event, found, happens, not_found
-from hand_made_traces import bursting, hibernated_and_resumed, recovered, stolen, stranded
 
 from spotbag.audits.auditor import audit, audit_traces
 from spotbag.audits.findings import AuditReport
 from spotbag.core.errors import InputError
 from spotbag.traces.trace import Trace
+from tests.helpers import hand_made_traces
+from tests.helpers.audited_traces import at, changes, event, found, happens, not_found
+from tests.helpers.hand_made_traces import bursting, hibernated_and_resumed, recovered, stolen, stranded
 
 # ------------------------------------------------------------------ what is right
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from audited_traces import found, happens
 
 from spotbag.audits.auditor import audit
 from spotbag.audits.bags.day import Day
 from spotbag.core.errors import InputError
 from spotbag.traces.trace import Trace
+from tests.helpers.audited_traces import found, happens
 
 CLOUD = {"name": "x", "interruption": "hibernate", "notice_s": 0}
 

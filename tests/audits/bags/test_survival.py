@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
-from rescue_search import RescueSearch, spot_types, tiny_plans, tiny_rests
-from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.audits.bags.survival import Judge, judge_survival
@@ -19,6 +17,8 @@ from spotbag.audits.bags.survival_twins import Twins
 from spotbag.instances.entries import SurvivalLevel
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import ScheduleDocument, Survival
+from tests.helpers.rescue_search import RescueSearch, spot_types, tiny_plans, tiny_rests
+from tests.helpers.soaks import soak_of
 
 SPOT, ON_DEMAND = 0.0005, 0.001
 """Dollars a second."""

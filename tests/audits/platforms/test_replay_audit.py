@@ -7,10 +7,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import hand_made_platform_traces
-import hand_made_traces
 import pytest
-from audited_traces import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotbag.audits.auditor import audit, audit_traces
+from spotbag.audits.findings import RULES
+from spotbag.traces.files import read_traces, write_traces
+from spotbag.traces.trace import Trace
+from tests.helpers import hand_made_platform_traces, hand_made_traces
+from tests.helpers.audited_traces import (
     Change,
     at,
     demand_findings_of_disorder,
@@ -23,14 +29,7 @@ from audited_traces import (
     put,
     trace_with,
 )
-from hand_made_platform_traces import moved, place, rented, stuck
-from hypothesis import given
-from hypothesis import strategies as st
-
-from spotbag.audits.auditor import audit, audit_traces
-from spotbag.audits.findings import RULES
-from spotbag.traces.files import read_traces, write_traces
-from spotbag.traces.trace import Trace
+from tests.helpers.hand_made_platform_traces import moved, place, rented, stuck
 
 # ------------------------------------------------------------------ what is right
 

@@ -7,10 +7,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import hand_made_stream_traces
-import hand_made_traces
 import pytest
-from audited_traces import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotbag.audits.auditor import audit, audit_traces
+from spotbag.audits.findings import RULES
+from spotbag.core.errors import InputError
+from spotbag.traces.bags.records import BAG_EVENT_RECORDS
+from spotbag.traces.files import parse_traces, read_traces, trace_lines, write_traces
+from spotbag.traces.streams.records import STREAM_EVENT_RECORDS
+from spotbag.traces.trace import Trace
+from tests.helpers import hand_made_stream_traces, hand_made_traces
+from tests.helpers.audited_traces import (
     Change,
     at,
     demand_findings_of_disorder,
@@ -24,17 +33,7 @@ from audited_traces import (
     put,
     trace_with,
 )
-from hand_made_stream_traces import fixed_fleet, given_up, sampled
-from hypothesis import given
-from hypothesis import strategies as st
-
-from spotbag.audits.auditor import audit, audit_traces
-from spotbag.audits.findings import RULES
-from spotbag.core.errors import InputError
-from spotbag.traces.bags.records import BAG_EVENT_RECORDS
-from spotbag.traces.files import parse_traces, read_traces, trace_lines, write_traces
-from spotbag.traces.streams.records import STREAM_EVENT_RECORDS
-from spotbag.traces.trace import Trace
+from tests.helpers.hand_made_stream_traces import fixed_fleet, given_up, sampled
 
 # ------------------------------------------------------------------ what is right
 

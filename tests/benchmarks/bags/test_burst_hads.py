@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page, replayed
 
 from spotbag.benchmarks.bags.burst_hads.facts import burst_hads_facts
 from spotbag.benchmarks.bags.burst_hads.paper import BURST_HADS
@@ -35,6 +34,13 @@ from spotbag.benchmarks.paper_result import PublishedComparisonResult
 from spotbag.core.statistics import estimate, reduction_percent
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_day
+from tests.helpers.paper_results import (
+    compared,
+    demand_judged_claims,
+    demand_no_result_if_stopped,
+    demand_page,
+    replayed,
+)
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
 

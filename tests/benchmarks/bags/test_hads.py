@@ -7,8 +7,6 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from paper_results import compared, demand_judged_claims, replayed
-from tiny_days import bag, day, plan, vm_type
 
 from spotbag.benchmarks.bags.hads.ed200_claims import percent_more
 from spotbag.benchmarks.bags.hads.findings import range_of_three
@@ -32,6 +30,8 @@ from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import named_policy
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
+from tests.helpers.paper_results import compared, demand_judged_claims, replayed
+from tests.helpers.tiny_days import bag, day, plan, vm_type
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
 

@@ -7,7 +7,6 @@ import io
 import json
 
 import pytest
-from paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
 from spotbag.benchmarks.bags.hads.paper import HADS
@@ -46,6 +45,7 @@ from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_day
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
+from tests.helpers.paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long
 

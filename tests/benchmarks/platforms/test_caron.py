@@ -9,7 +9,6 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
-from paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import compare
@@ -51,6 +50,7 @@ from spotbag.replay.platforms.cloud import CloudScheduler
 from spotbag.replay.platforms.job import PlatformJob
 from spotbag.replay.platforms.local_scheduler import PlatformRules
 from spotbag.replay.platforms.runs import replay_platform
+from tests.helpers.paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 pytestmark = pytest.mark.xdist_group("caron")  # one process: they share a result that takes long
 

@@ -15,8 +15,6 @@ import pytest
 from matplotlib.colors import same_color
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
-from tiny_streams import stream
 from typer.main import get_command
 
 from spotbag.benchmarks.claims import Claim
@@ -62,6 +60,8 @@ from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policies.a2ha import A2haSettings
 from spotbag.replay.streams.runs import replay_stream
 from spotbag.solvers.streams.paid_units import least_makespan_within
+from tests.helpers.paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
+from tests.helpers.tiny_streams import stream
 
 pytestmark = pytest.mark.xdist_group("a2ha")  # one process: they share a result that takes long
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 from spotbag.benchmarks.claims import Claim
 from spotbag.benchmarks.paper import compare
@@ -45,6 +44,7 @@ from spotbag.replay.streams.outcome import StreamOutcome
 from spotbag.replay.streams.policies.unknown import Sampling
 from spotbag.replay.streams.runs import replay_stream
 from spotbag.replay.streams.state import JobProgress
+from tests.helpers.paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 pytestmark = pytest.mark.xdist_group("thai")  # one process: they share a result that takes long
 

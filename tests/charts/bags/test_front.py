@@ -8,7 +8,6 @@ from typing import cast
 
 import pytest
 from matplotlib.figure import Figure
-from tiny_core_instances import few_classes_instance, hand_instance
 
 from spotbag.charts.bags.front import front_plot, plot_front, write_front
 from spotbag.core.errors import SpotbagError
@@ -16,6 +15,7 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.pareto import ParetoFront, pareto_front
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.tiny_core_instances import few_classes_instance, hand_instance
 
 
 @pytest.fixture(scope="module")

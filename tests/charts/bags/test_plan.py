@@ -20,8 +20,7 @@ from spotbag.schedules.documents import Survival
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve
-
-from ...helpers.rescues import carried_on
+from tests.helpers.rescues import carried_on
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
-from random_days import Anything, random_cloud, random_cloud_day, random_plan
-from random_instances import instance_documents
-from soaks import soak_of
 
 from spotbag.charts.bags.bag_chart import BOOTING, RENTED
 from spotbag.charts.bags.replay import HIBERNATED, STOPPED, WRITING, day_chart
@@ -27,6 +24,9 @@ from spotbag.replay.bags.runs import trace_day
 from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import Trace
 from spotbag.traces.vm_history import read_history
+from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_plan
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.soaks import soak_of
 
 POLICIES = ("static", "hads", "burst-hads", "anything")
 

@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from bad_day import D_SPOT_S, DEADLINE_S, bad_day, quiet_day
-from hand_made_cloud_traces import crowded_out, day_of, drained, noticed, preempted
 
 from spotbag import charts
 from spotbag.audits.auditor import audit
@@ -34,6 +32,8 @@ from spotbag.charts.replay import write_replay
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.trace import Trace
 from spotbag.traces.vm_history import read_history
+from tests.helpers.bad_day import D_SPOT_S, DEADLINE_S, bad_day, quiet_day
+from tests.helpers.hand_made_cloud_traces import crowded_out, day_of, drained, noticed, preempted
 
 COUNTS = ""
 """Hatching of work that counts."""

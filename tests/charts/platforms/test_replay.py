@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tiny_hybrid_traces import tiny, with_sampled_jobs
 
 from spotbag.charts.chart import JOB_COLOURS, Panel
 from spotbag.charts.platforms.bar_labels import job_colours, short_labels
@@ -25,6 +24,7 @@ from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.runs import replay_platform_once
 from spotbag.traces.platforms.history import read_platform_history
 from spotbag.traces.trace import Trace
+from tests.helpers.tiny_hybrid_traces import tiny, with_sampled_jobs
 
 ARRIVALS, DEDICATED, ALLOCATED, CLOUD = range(4)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hand_made_stream_traces import fixed_fleet, given_up, job, sampled
 
 from spotbag.charts.chart import JOB_COLOURS, Bar, Panel
 from spotbag.charts.replay import write_replay
@@ -24,6 +23,7 @@ from spotbag.core.errors import SpotbagError
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.streams.runs import replay_stream_once
 from spotbag.traces.trace import Trace
+from tests.helpers.hand_made_stream_traces import fixed_fleet, given_up, job, sampled
 
 
 def panel_of(trace: Trace) -> Panel:

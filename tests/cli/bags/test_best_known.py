@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from command_shell import Shell
 
 from spotbag.instances.bags.best_known import best_known
 from spotbag.instances.library import library_names
+from tests.helpers.command_shell import Shell
 
 
 def test_the_table_has_every_library_instance(shell: Shell) -> None:

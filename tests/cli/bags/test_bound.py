@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from command_shell import Shell
-from fake_time import fake_time
 
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.command_shell import Shell
+from tests.helpers.fake_time import fake_time
 
 
 def test_the_table_has_every_bound_with_unit_and_meaning(shell: Shell) -> None:

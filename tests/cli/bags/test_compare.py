@@ -9,11 +9,11 @@ import sys
 from typing import Any
 
 import pytest
-from command_shell import Shell
-from stops import interrupt_command
 
 from spotbag.core.limits import stop_point
 from spotbag.instances.library import library_instance
+from tests.helpers.command_shell import Shell
+from tests.helpers.stops import interrupt_command
 
 LATE = library_instance("burst-hads/ED200").replace(name="late", markets=["spot"]).to_text()
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from command_shell import Shell
-from exported_plans import BAG_WITH_COMMANDS, drive
 
 from spotbag.schedules.state import State
+from tests.helpers.command_shell import Shell
+from tests.helpers.exported_plans import BAG_WITH_COMMANDS, drive
 
 
 @pytest.fixture

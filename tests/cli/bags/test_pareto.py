@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from command_shell import Shell
-from fake_time import fake_time
-from tiny_core_instances import few_classes_instance, hand_instance
 
 from spotbag.cli import main
+from tests.helpers.command_shell import Shell
+from tests.helpers.fake_time import fake_time
+from tests.helpers.tiny_core_instances import few_classes_instance, hand_instance
 
 
 @pytest.fixture

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from command_shell import Shell
-
 from spotbag.schedules.documents import Survival
 from spotbag.schedules.survival_text import survival_text
+from tests.helpers.command_shell import Shell
 
 
 def test_the_page_of_a_plan_says_what_it_survives(shell: Shell) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_shell import Shell
 
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.library import library_instance
 from spotbag.schedules.schedule_files import read_schedule
 from spotbag.schedules.state import State
+from tests.helpers.command_shell import Shell
 
 BAG = "tiny/memory-parts-them"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from command_shell import Shell
 
 from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import POLICIES
+from tests.helpers.command_shell import Shell
 
 ANY = ("replay", "burst-hads/J60", "--method", "greedy", "--scenario", "burst-hads/sc4")
 FEW = (*ANY, "--runs", "6")

@@ -7,8 +7,6 @@ import re
 from typing import Any
 
 import pytest
-from command_shell import Shell, interrupt_after_runs, type_in
-from stops import interrupt_command
 
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
@@ -16,6 +14,8 @@ from spotbag.instances.platforms.platform_files import library_platform, read_pl
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.platforms import run_bounds, runs
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES
+from tests.helpers.command_shell import Shell, interrupt_after_runs, type_in
+from tests.helpers.stops import interrupt_command
 
 TINY = ("platform", "tiny/hybrid")
 MIXED = ("platform", "caron/hybrid", "--draw", "mixed", "--number", "40")

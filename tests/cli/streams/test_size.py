@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from command_shell import Shell, type_in
 
 from spotbag.instances.streams.stream_files import library_stream
+from tests.helpers.command_shell import Shell, type_in
 
 
 def test_every_job_has_a_table_and_all_a_total(shell: Shell) -> None:

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from command_shell import Shell, interrupt_after_runs, type_in
 
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform_files import library_platform
@@ -16,6 +15,7 @@ from spotbag.instances.streams.stream_files import library_stream, read_stream
 from spotbag.replay.streams import runs
 from spotbag.replay.streams.policies import KNOWING_POLICIES, SAMPLING_POLICIES
 from spotbag.replay.streams.policies.a2ha import A2haSettings
+from tests.helpers.command_shell import Shell, interrupt_after_runs, type_in
 
 TINY = ("stream", "tiny/two-jobs")
 THAI = ("stream", "thai/table2", "--runs", "4")

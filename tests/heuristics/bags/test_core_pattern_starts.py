@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tiny_instances import tiny_instance
 
 from spotbag.heuristics.bags.core_pattern_starts import MAKESPANS, core_pattern_starts
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -17,6 +16,7 @@ from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.tiny_instances import tiny_instance
 
 
 def look_at(instance: Instance, queues: list[Queue]) -> None:

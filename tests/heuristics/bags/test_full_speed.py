@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from soaks import soak
-from tiny_core_instances import hand_instance
-from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
@@ -15,6 +12,9 @@ from spotbag.heuristics.bags.full_speed import full_speed_plan
 from spotbag.instances.instance import Instance
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.soaks import soak
+from tests.helpers.tiny_core_instances import hand_instance
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 
 def burstable_instance(runtimes: list[int], deadline_s: int, **credits: float) -> Instance:

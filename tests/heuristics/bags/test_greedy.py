@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_instances import random_instances
-from second_by_second import brute_force_objective
-from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -20,6 +17,9 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.random_instances import random_instances
+from tests.helpers.second_by_second import brute_force_objective
+from tests.helpers.soaks import soak_of
 
 BOTH = ("spot", "on-demand")
 

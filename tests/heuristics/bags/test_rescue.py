@@ -17,8 +17,7 @@ from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
-
-from ...helpers.rescues import (
+from tests.helpers.rescues import (
     can_be_rescued,
     carried_on,
     cost_of_loss_usd,
@@ -27,7 +26,7 @@ from ...helpers.rescues import (
     random_plan,
     random_rest,
 )
-from ...helpers.soaks import soak
+from tests.helpers.soaks import soak
 
 HOURLY = 3600.0
 

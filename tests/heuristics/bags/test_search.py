@@ -10,13 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_time import fake_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_instances import random_instances
-from second_by_second import brute_force_objective
-from soaks import soak_of
-from stops import StopAt
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.limits import within
@@ -39,6 +34,11 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.schedules.timing import VmTimeline
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.fake_time import fake_time
+from tests.helpers.random_instances import random_instances
+from tests.helpers.second_by_second import brute_force_objective
+from tests.helpers.soaks import soak_of
+from tests.helpers.stops import StopAt
 
 TINY = [name for name in library_names() if name.startswith("tiny/")]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from soaks import soak_of
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.csv_tasks import CsvFormat, instance_of_csv, memory_mb_of, seconds_of
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.vm_catalogue import VmChoice
+from tests.helpers.soaks import soak_of
 
 TWO_TYPES = Asked(7200, VmChoice(types=["c6i.large", "m6i.xlarge"]))
 

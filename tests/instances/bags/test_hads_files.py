@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from second_by_second import broken_rules
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.hads_files import hads_files, read_hads_files, write_hads_files
 from spotbag.instances.library import library_instance
 from spotbag.schedules.hads_map import read_hads_map, write_hads_map
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.second_by_second import broken_rules
 
 
 def job(**changes: Any) -> dict[str, Any]:

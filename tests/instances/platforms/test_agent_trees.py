@@ -9,12 +9,12 @@ import networkx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_platforms import random_platforms
 
 from spotbag.core.errors import InputError
 from spotbag.instances.platforms.agent_trees import depth_of, many_resources, platform_tree, regrouped
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
+from tests.helpers.random_platforms import random_platforms
 
 
 @given(random_platforms())

@@ -11,9 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from faulty_documents import errors_of
 from hypothesis import given, settings
-from random_platforms import platform_documents
 
 from spotbag.core.errors import InputError
 from spotbag.instances.library import library_instance
@@ -26,6 +24,8 @@ from spotbag.instances.platforms.platform_files import (
     write_platform,
 )
 from spotbag.instances.streams.stream_files import library_stream
+from tests.helpers.faulty_documents import errors_of
+from tests.helpers.random_platforms import platform_documents
 
 ROOT = Path(__file__).parents[3]
 BASE: dict[str, Any] = {

@@ -13,10 +13,8 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from faulty_documents import errors_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stream_strategies import random_streams, stream_documents
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.library import stream_names
@@ -30,6 +28,8 @@ from spotbag.instances.streams.stream_files import (
     stream_of_run_times,
     write_stream,
 )
+from tests.helpers.faulty_documents import errors_of
+from tests.helpers.stream_strategies import random_streams, stream_documents
 
 ROOT = Path(__file__).parents[3]
 BASE: dict[str, Any] = {

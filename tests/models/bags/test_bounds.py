@@ -10,11 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from library_cases import library_cases
-from random_instances import random_instances
-from second_by_second import brute_force_objective
-from soaks import soak_of
-from tiny_core_instances import hand_instance
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -30,8 +25,12 @@ from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import Outcome
 from spotbag.solvers.bags.solve import solve
-
-from ...helpers.rescues import random_rest
+from tests.helpers.library_cases import library_cases
+from tests.helpers.random_instances import random_instances
+from tests.helpers.rescues import random_rest
+from tests.helpers.second_by_second import brute_force_objective
+from tests.helpers.soaks import soak_of
+from tests.helpers.tiny_core_instances import hand_instance
 
 
 def test_the_longest_task_bounds_the_makespan() -> None:

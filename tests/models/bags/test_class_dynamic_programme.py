@@ -7,12 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from exhaustive import exhaustive_front
-from second_by_second import brute_force_objective
-from soaks import soak
-from stops import StopAt
-from tiny_core_instances import all_outcomes, few_classes_instance, hand_instance, nondominated, tiny_instance
-from tiny_instances import earning_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
@@ -35,6 +29,18 @@ from spotbag.solvers.bags.class_programme_method import (
 )
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.highs import solve_with_highs
+from tests.helpers.exhaustive import exhaustive_front
+from tests.helpers.second_by_second import brute_force_objective
+from tests.helpers.soaks import soak
+from tests.helpers.stops import StopAt
+from tests.helpers.tiny_core_instances import (
+    all_outcomes,
+    few_classes_instance,
+    hand_instance,
+    nondominated,
+    tiny_instance,
+)
+from tests.helpers.tiny_instances import earning_instance
 
 
 def checked_plan(instance: Instance, at_most: float = math.inf) -> BestPlan:

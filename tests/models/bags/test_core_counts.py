@@ -7,9 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from fake_time import fake_time, solvers_take_all_their_time
-from second_by_second import brute_force_objective
-from tiny_core_instances import few_classes_instance, hand_instance, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
@@ -30,6 +27,9 @@ from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_count
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
+from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
+from tests.helpers.second_by_second import brute_force_objective
+from tests.helpers.tiny_core_instances import few_classes_instance, hand_instance, tiny_instance
 
 SOLVERS: list[Literal["highs", "cp-sat"]] = ["highs", "cp-sat"]
 

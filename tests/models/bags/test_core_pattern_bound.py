@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from exhaustive import exhaustive_objective
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from soaks import soak_of
-from tiny_instances import tiny_instance
 
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -18,6 +15,9 @@ from spotbag.instances.instance import Instance
 from spotbag.models.bags.configuration_bound import configuration_bound
 from spotbag.models.bags.core_pattern_bound import CorePatternProgramme, core_pattern_bound
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import exhaustive_objective
+from tests.helpers.soaks import soak_of
+from tests.helpers.tiny_instances import tiny_instance
 
 SEEDS = st.integers(0, 10**6)
 GOALS = st.sampled_from(["cheapest", "fastest", "balanced"])

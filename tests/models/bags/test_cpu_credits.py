@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from tiny_core_instances import hand_instance
 
 from spotbag.models.bags.cpu_credits import CreditRules, credit_rules, solver_credit_rules
+from tests.helpers.tiny_core_instances import hand_instance
 
 
 def given_in_favour(rules: CreditRules, exact: CreditRules, vcpus: int, horizon_s: int) -> Fraction:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_time import fake_time, solvers_take_all_their_time
-from second_by_second import brute_force_objective
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
@@ -26,6 +24,8 @@ from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_cp_model
+from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
+from tests.helpers.second_by_second import brute_force_objective
 
 NO_FIXING = IntervalOptions(fixing="off")
 

@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exhaustive import exhaustive_objective
-from soaks import soak
-from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
@@ -24,6 +21,9 @@ from spotbag.models.bags.makespan_window import makespan_window
 from spotbag.models.bags.slack_fleets import SlackFleets
 from spotbag.solvers.bags.goals import cheapest_by
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import exhaustive_objective
+from tests.helpers.soaks import soak
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 COST_ALONE = {"goal": "balanced", "cost_weight": 1.0, "cost_scale_usd": 1.0}
 

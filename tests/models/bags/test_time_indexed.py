@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from pyomo.common.collections import ComponentMap
-from second_by_second import brute_force_objective
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
@@ -23,6 +22,7 @@ from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
 from spotbag.solvers.pyomo_highs import integer_program_of, solve_pyomo_with_highs
+from tests.helpers.second_by_second import brute_force_objective
 
 
 def vm_type(name: str, vcpus: int = 1, memory_mb: float = 1000, **prices: tuple[float, int]) -> dict[str, Any]:

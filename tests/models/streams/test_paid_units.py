@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from all_partitions import least_wall, partitions, wall_and_units
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from spotbag.models.streams.paid_units import (
     serial_line,
     simple_bound_s,
 )
+from tests.helpers.all_partitions import least_wall, partitions, wall_and_units
 
 tiny_bags = st.tuples(st.lists(st.integers(1, 15), min_size=1, max_size=6), st.integers(1, 12), st.integers(0, 14))
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sizing_problems import job, random_job
 
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.models.streams import sizing_program
@@ -28,6 +27,7 @@ from spotbag.models.streams.sizing import (
 )
 from spotbag.models.streams.sizing_dynamic_programme import cheapest_counts
 from spotbag.models.streams.sizing_program import Objective, SizingProgram, next_objective, ranks_at, tightened
+from tests.helpers.sizing_problems import job, random_job
 
 
 def best_cover(covering: Covering) -> tuple[int, ...]:

@@ -12,7 +12,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from tiny_days import bag, moments, plan, vm_type
 
 from spotbag.audits.auditor import audit
 from spotbag.audits.bags.plan import check
@@ -31,6 +30,7 @@ from spotbag.replay.bags.vm import Vm
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan
+from tests.helpers.tiny_days import bag, moments, plan, vm_type
 
 
 def day(*events: TimelineEvent) -> Timeline:

@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_days import random_cloud, random_cloud_day, random_plan
-from random_instances import instance_documents
-from soaks import soak_of
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -33,6 +30,9 @@ from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.random_days import random_cloud, random_cloud_day, random_plan
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.soaks import soak_of
 
 POLICIES = (
     "static",

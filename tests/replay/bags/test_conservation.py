@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
-from random_instances import instance_documents
-from soaks import soak_of
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
@@ -26,6 +23,9 @@ from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policy import Policy
 from spotbag.schedules.schedule import Schedule
+from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.soaks import soak_of
 
 POLICIES = (
     "static",

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_days import CHECKPOINTS, ON_DEMAND_USD_PER_S, SPOT_USD_PER_S, bag, day, live, moments, plan, vm_type
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
@@ -21,6 +20,17 @@ from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.stories import describe_trace
+from tests.helpers.tiny_days import (
+    CHECKPOINTS,
+    ON_DEMAND_USD_PER_S,
+    SPOT_USD_PER_S,
+    bag,
+    day,
+    live,
+    moments,
+    plan,
+    vm_type,
+)
 
 
 def one_task(**fields: object) -> Schedule:

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from random_days import random_cloud, random_cloud_day, random_day, random_plan
-from random_instances import random_instances
-from soaks import soak_of
 
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.scenarios import find_scenario
@@ -25,6 +22,9 @@ from spotbag.replay.bags.runs import replay_days
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.clairvoyant_bound import clairvoyant_bound
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.random_days import random_cloud, random_cloud_day, random_day, random_plan
+from tests.helpers.random_instances import random_instances
+from tests.helpers.soaks import soak_of
 
 
 def bag(runtimes_s: list[int], types: dict[str, dict[str, tuple[int, float]]], **more: Any) -> Instance:

@@ -29,12 +29,11 @@ from spotbag.replay.bags.state import ReplayState
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
-
-from ...helpers.adverse_days import adverse_days
-from ...helpers.random_days import random_cloud, random_cloud_day, random_day
-from ...helpers.rescues import random_plan, with_deadline
-from ...helpers.soaks import soak
-from ...helpers.tiny_days import bag, vm_type
+from tests.helpers.adverse_days import adverse_days
+from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
+from tests.helpers.rescues import random_plan, with_deadline
+from tests.helpers.soaks import soak
+from tests.helpers.tiny_days import bag, vm_type
 
 SAVES_AT_ONCE = {"checkpoint": {"overhead_fraction": 0.1, "dump_base_s": 0}}
 """All is saved at any moment: tasks leave on-demand VMs as they run."""

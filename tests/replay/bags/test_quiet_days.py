@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from library_cases import library_cases
 
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -18,6 +17,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import read_schedule
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.library_cases import library_cases
 
 
 def demand_plan(schedule: Schedule) -> None:

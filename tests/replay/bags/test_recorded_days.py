@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from audited_traces import found
-from tiny_days import bag, plan, vm_type
 
 from spotbag.instances.bags.availability_days import availability_of_document
 from spotbag.instances.bags.price_days import price_scenario
@@ -12,6 +10,8 @@ from spotbag.instances.bags.spot_price_history import spot_prices_of_table
 from spotbag.instances.bags.timeline import Timeline
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.runs import trace_day
+from tests.helpers.audited_traces import found
+from tests.helpers.tiny_days import bag, plan, vm_type
 
 # Three VMs, of a limit of 3, with a task of 1,000 s each: $1 for each VM.
 SCHEDULE = plan(

@@ -19,10 +19,9 @@ from spotbag.instances.instance import Instance
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
-
-from ...helpers.rescues import level_sets, random_plan, with_deadline
-from ...helpers.soaks import soak
-from ...helpers.tiny_days import bag, vm_type
+from tests.helpers.rescues import level_sets, random_plan, with_deadline
+from tests.helpers.soaks import soak
+from tests.helpers.tiny_days import bag, vm_type
 
 
 def down(at_s: int, *types: str) -> Timeline:

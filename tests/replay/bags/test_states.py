@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
-from random_instances import instance_documents
-from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
@@ -27,6 +24,9 @@ from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.soaks import soak_of
 
 
 def at_rest(replay: Replay) -> bool:

@@ -11,10 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tick_simulator
-from audited_traces import found
-from soaks import soak
-from tick_simulator import ON_DEMAND, SPOT, Ran, simulate
 
 from spotbag.benchmarks.bags.uniform_progress import (
     ON_DEMAND_USD,
@@ -31,6 +27,10 @@ from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.solvers.bags.solve import solve
+from tests.helpers import tick_simulator
+from tests.helpers.audited_traces import found
+from tests.helpers.soaks import soak
+from tests.helpers.tick_simulator import ON_DEMAND, SPOT, Ran, simulate
 
 HOUR_S = 3600
 

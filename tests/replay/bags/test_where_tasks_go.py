@@ -9,10 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_days import random_day, random_plan
-from random_instances import instance_documents
-from soaks import soak_of
-from tiny_days import bag, plan, vm_type
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -26,6 +22,10 @@ from spotbag.replay.bags.policies.stealing import steal
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
+from tests.helpers.random_days import random_day, random_plan
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.soaks import soak_of
+from tests.helpers.tiny_days import bag, plan, vm_type
 
 
 def takes(state: ReplayState, vm: Vm, task: int, saved: float, spare_time: SpareTime) -> bool:

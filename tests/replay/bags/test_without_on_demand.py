@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tiny_days import bag, vm_type
 
 from spotbag.audits.auditor import audit
 from spotbag.instances.bags.scenarios import find_scenario
@@ -15,6 +14,7 @@ from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.runs import replay_days, trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.tiny_days import bag, vm_type
 
 
 def replayed(instance: Instance, *events: TimelineEvent) -> DayOutcome:

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_platforms import crowded_platform, crowded_platforms, random_platforms
-from soaks import soak
 
 from spotbag.audits.auditor import audit
 from spotbag.instances.platforms.platform import Platform
@@ -25,6 +23,8 @@ from spotbag.replay.platforms.outcome import platform_trace
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
 from spotbag.replay.platforms.policy import PlatformPolicy
 from spotbag.replay.platforms.state import PlatformState
+from tests.helpers.random_platforms import crowded_platform, crowded_platforms, random_platforms
+from tests.helpers.soaks import soak
 
 
 class Anything(PlatformPolicy):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hand_made_platform_traces import job
 
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.runs import replay_platform_once
+from tests.helpers.hand_made_platform_traces import job
 
 
 def free(name: str, processors: int = 2) -> dict[str, Any]:

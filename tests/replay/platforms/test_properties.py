@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_platforms import random_platforms
-from soaks import soak_of
 
 from spotbag.instances.platforms.entries import AllocatedCluster
 from spotbag.instances.platforms.platform import Platform
@@ -18,6 +16,8 @@ from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.local_scheduler import SUFFIXES
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, TreePolicy, platform_policy
+from tests.helpers.random_platforms import random_platforms
+from tests.helpers.soaks import soak_of
 
 busy_platforms = random_platforms(most_jobs=12).filter(lambda platform: bool(platform.jobs))
 policies = st.builds(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_platforms import random_platforms
 
 from spotbag.instances.platforms.job_draws import JobSet, draw_malleable_jobs
 from spotbag.instances.platforms.platform import Platform
@@ -18,6 +17,7 @@ from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
 from spotbag.replay.platforms.run_bounds import RunBounds, bounds_of_runs, run_bounds
 from spotbag.replay.platforms.runs import platform_with_jobs, replay_platform
 from spotbag.solvers.platforms.bound import platform_bound
+from tests.helpers.random_platforms import random_platforms
 
 POLICIES = ["money-saving", "fastest-of-all", "round-robin"]
 

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_streams import Anything, random_stream
-from soaks import soak
 
 from spotbag.audits.auditor import audit
 from spotbag.instances.streams.draws import SampledJobs, draw_jobs
@@ -22,6 +20,8 @@ from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
 from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.state import StreamState
+from tests.helpers.random_streams import Anything, random_stream
+from tests.helpers.soaks import soak
 
 POLICIES: dict[str, Callable[[int], StreamPolicy]] = {
     "known": lambda seed: Known(),

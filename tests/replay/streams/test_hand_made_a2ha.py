@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tiny_streams import described, sampled, stream
 
 from spotbag.core.errors import InputError
 from spotbag.instances.streams.draws import SampledJobs, draw_jobs
@@ -20,6 +19,7 @@ from spotbag.replay.streams.policies import stream_policy
 from spotbag.replay.streams.policies.a2ha import A2ha, A2haSettings
 from spotbag.replay.streams.runs import replay_stream, replay_stream_once
 from spotbag.replay.streams.state import StreamState
+from tests.helpers.tiny_streams import described, sampled, stream
 
 NEVER_S = 10**6
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tiny_streams import described, sampled, stream
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.streams.engine import StreamReplay
@@ -18,6 +17,7 @@ from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream
 from spotbag.replay.streams.state import StreamState
 from spotbag.replay.streams.vm import StreamVm
+from tests.helpers.tiny_streams import described, sampled, stream
 
 
 def starts(lines: list[tuple[Any, ...]]) -> list[tuple[int, str, str]]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Reader, in_a_browser
 
 from spotbag.core.errors import InputError
 from spotbag.core.tables import Table
@@ -17,6 +16,7 @@ from spotbag.reports.page import Graph, Listing, Report, report_page
 from spotbag.reports.papers import paper_report, parse_paper
 from spotbag.schedules.schedule_files import write_schedule
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.browser import Reader, in_a_browser
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LIBRARY = "hads/J60"

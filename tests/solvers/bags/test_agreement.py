@@ -6,13 +6,13 @@ import itertools
 from functools import cache
 
 import pytest
-from exhaustive import tiny_optimum
-from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal, SpotbagError
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import tiny_optimum
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 pytestmark = pytest.mark.xdist_group("tiny optimum")  # one process: they share optima that take long
 

@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clairvoyant_walk import walk_cost_usd
-from clairvoyant_ways import least_usd, ways
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from random_instances import random_instances
-from soaks import soak_of
 
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -29,6 +25,10 @@ from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.vm_limits import effective_cores
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds, clairvoyant_bound
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.clairvoyant_walk import walk_cost_usd
+from tests.helpers.clairvoyant_ways import least_usd, ways
+from tests.helpers.random_instances import random_instances
+from tests.helpers.soaks import soak_of
 
 CHECKPOINT = {"overhead_fraction": 0.1, "dump_base_s": 0.0}
 """One after every second, which takes no time."""

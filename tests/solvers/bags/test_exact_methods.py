@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_time import fake_time, solvers_take_all_their_time
 from ortools.sat.python import cp_model
-from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
@@ -37,6 +35,8 @@ from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
+from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 BACK_ENDS = [solve_with_highs, solve_with_cp_sat]
 ONE_PROCESS = pytest.mark.xdist_group("hads/J60")

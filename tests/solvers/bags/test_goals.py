@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from exhaustive import exhaustive_front
-from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
@@ -13,6 +11,8 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import exhaustive_front
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 
 def tiny(seed: int) -> Instance:

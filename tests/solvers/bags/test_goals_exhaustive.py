@@ -7,9 +7,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
-from exhaustive import exhaustive_front
-from fake_time import fake_time
-from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal, SpotbagError
@@ -19,6 +16,9 @@ from spotbag.solvers.bags.attempts import Attempt, Attempts
 from spotbag.solvers.bags.goals import SecondStage, second_value
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import exhaustive_front
+from tests.helpers.fake_time import fake_time
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 RELAX_BURSTABLES = {"patterns", "columns"}
 """Exact unless the optimum rents burstable VMs; then they give a bound, and perhaps a plan."""

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import own_methods
 import pytest
-from distributions import Distributions
-from own_methods import InTurn
 
 import spotbag
 from spotbag.cli.completion import METHODS
 from spotbag.core.plugins import PluginError, PluginWarning
 from spotbag.plugins import InputError, ModelRefusal, TracePoint
 from spotbag.solvers.bags.methods import describe_options, find_method, listed_methods, method_names
+from tests.helpers import own_methods
+from tests.helpers.distributions import Distributions
+from tests.helpers.own_methods import InTurn
 
 TINY = spotbag.library_instance("tiny/boot").replace(survive="none")
 
@@ -30,11 +30,11 @@ def distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Distributi
     [
         (InTurn, "in-turn"),
         (InTurn(), "in-turn"),
-        (own_methods.in_turn, "own_methods:in_turn"),
-        (own_methods.of_a_copy, "own_methods:of_a_copy"),
-        ("own_methods:InTurn", "own_methods:InTurn"),
-        ("own_methods:in_turn", "own_methods:in_turn"),
-        ("own_methods:InTurn.plan.__globals__", None),
+        (own_methods.in_turn, "tests.helpers.own_methods:in_turn"),
+        (own_methods.of_a_copy, "tests.helpers.own_methods:of_a_copy"),
+        ("tests.helpers.own_methods:InTurn", "tests.helpers.own_methods:InTurn"),
+        ("tests.helpers.own_methods:in_turn", "tests.helpers.own_methods:in_turn"),
+        ("tests.helpers.own_methods:InTurn.plan.__globals__", None),
     ],
 )
 def test_a_method_is_given_by_class_instance_function_or_place(given: Any, name: str | None) -> None:
@@ -52,7 +52,7 @@ def test_a_method_is_given_by_class_instance_function_or_place(given: Any, name:
 
 def test_options_are_the_fields_of_the_class() -> None:
     given = {"vms": "1", "market": "spot", "slack": "none", "reverse": "true"}
-    for method in (InTurn, InTurn(vms=5), "own_methods:InTurn"):
+    for method in (InTurn, InTurn(vms=5), "tests.helpers.own_methods:InTurn"):
         result = spotbag.solve(TINY, method, options=given)
         assert result.schedule is not None
         assert result.schedule.vm_counts() == {"a spot": 1}
@@ -70,7 +70,7 @@ def test_options_are_the_fields_of_the_class() -> None:
         (InTurn, {"vms": "many"}, "vms 'many' must be a whole number"),
         (InTurn, {"slack": "much"}, "slack 'much' must be a number or none"),
         (InTurn, {"vmss": 1}, r"vmss is no option of in-turn \(did you mean 'vms'\?\)"),
-        (own_methods.in_turn, {"vms": 1}, r"vms is no option of own_methods:in_turn \(it has none\)"),
+        (own_methods.in_turn, {"vms": 1}, r"vms is no option of tests.helpers.own_methods:in_turn \(it has none\)"),
         (own_methods.Refined, {"vms": 1}, "the method 'refined' failed: ValueError: an even number of VMs is wanted"),
     ],
 )
@@ -82,11 +82,17 @@ def test_options_that_a_method_does_not_have_are_refused(method: Any, options: d
 @pytest.mark.parametrize(
     ("method", "said"),
     [
-        (own_methods.fails, r"the method own_methods:fails failed: ZeroDivisionError: .* \(own_methods.py, line \d+\)"),
-        (own_methods.misspells, "own_methods:misspells failed: method: 'gredy' is unknown"),
-        (own_methods.forgets, "own_methods:forgets must return an Outcome, not Schedule"),
+        (
+            own_methods.fails,
+            r"the method tests.helpers.own_methods:fails failed: ZeroDivisionError: .* \(own_methods.py, line \d+\)",
+        ),
+        (own_methods.misspells, "tests.helpers.own_methods:misspells failed: method: 'gredy' is unknown"),
+        (own_methods.forgets, "tests.helpers.own_methods:forgets must return an Outcome, not Schedule"),
         (own_methods.says_nan, "must return a number as its bound, not nan"),
-        (own_methods.too_late, "own_methods:too_late made a plan that breaks a rule: deadline: task .* more"),
+        (
+            own_methods.too_late,
+            "tests.helpers.own_methods:too_late made a plan that breaks a rule: deadline: task .* more",
+        ),
         (own_methods.keeps_a_late_plan, "made a plan that breaks a rule: deadline"),
         (own_methods.of_another_bag, "made a plan that does not fit the instance: task_vm has shape"),
         (own_methods.boasts, "claims a bound of .* and made a plan of"),
@@ -129,15 +135,18 @@ def test_what_a_method_has_kept_is_the_answer_when_its_time_is_over() -> None:
     ("given", "said"),
     [
         (
-            "own_methods:InTrun",
-            r"'own_methods:InTrun' cannot be found: own_methods has no InTrun \(did you mean InTurn",
+            "tests.helpers.own_methods:InTrun",
+            r"'tests.helpers.own_methods:InTrun' cannot be found: tests.helpers.own_methods has no InTrun \(did you mean InTurn",
         ),
         ("own_method:InTurn", "there is no module own_method .*current folder"),
         ("own_methods.py:InTurn", "leave out .py"),
-        ("own_methods:", "must be module:attribute, such as my_module:MyMethod"),
+        ("tests.helpers.own_methods:", "must be module:attribute, such as my_module:MyMethod"),
         ("tests/own_methods:InTurn", "must be module:attribute"),
-        ("own_methods:NO_METHOD", "must be a Method .* or a function of an instance and a Run, not Incumbent"),
-        ("own_methods:Incumbent", "must be a Method .*, not Incumbent"),
+        (
+            "tests.helpers.own_methods:NO_METHOD",
+            "must be a Method .* or a function of an instance and a Run, not Incumbent",
+        ),
+        ("tests.helpers.own_methods:Incumbent", "must be a Method .*, not Incumbent"),
         (lambda instance: None, r"cannot be called with these two \(too many positional arguments\)"),
         (own_methods.Nameless, "must have a name: Nameless has none"),
         (own_methods.Untyped, "types of options that cannot be read: NameError: name 'Nowhere' is not defined"),
@@ -170,7 +179,7 @@ def test_a_module_that_cannot_be_loaded_says_why(distributions: Distributions, t
 
 def test_an_installed_method_is_found_by_its_name_and_listed(distributions: Distributions) -> None:
     distributions.install(
-        "Turns", "from own_methods import InTurn, in_turn", methods={"in-turn": "InTurn", "f": "in_turn"}
+        "Turns", "from tests.helpers.own_methods import InTurn, in_turn", methods={"in-turn": "InTurn", "f": "in_turn"}
     )
     assert spotbag.solve(TINY, "in-turn", options={"vms": 1}).method == "in-turn"
     assert spotbag.solve(TINY, "f").method == "f"
@@ -186,7 +195,7 @@ def test_an_installed_method_is_found_by_its_name_and_listed(distributions: Dist
 def test_plug_ins_that_cannot_be_used_are_left_out_with_a_warning_that_names_the_distribution(
     distributions: Distributions,
 ) -> None:
-    own = "from own_methods import *\nfrom own_methods import InTurn as another"
+    own = "from tests.helpers.own_methods import *\nfrom tests.helpers.own_methods import InTurn as another"
     distributions.install("first", own, methods={"in-turn": "InTurn", "greedy": "Greedy"})
     distributions.install("second", own, methods={"in-turn": "another", "none": "NO_METHOD", "alias": "InTurn"})
     distributions.install("third", "import nowhere_at_all", methods={"gone": "anything"})

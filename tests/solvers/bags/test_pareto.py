@@ -9,10 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exhaustive import exhaustive_front
-from fake_time import fake_time, solvers_take_all_their_time
-from tiny_core_instances import few_classes_instance, hand_instance
-from tiny_instances import FAMILIES, tiny_instance
 
 from spotbag import pareto_front
 from spotbag.audits.bags.plan import check
@@ -27,6 +23,10 @@ from spotbag.solvers.bags.pareto import FrontPoint, ParetoFront
 from spotbag.solvers.bags.pareto_facts import FrontFacts, Gap
 from spotbag.solvers.bags.pareto_oracles import Answer, SolveOracle
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import exhaustive_front
+from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
+from tests.helpers.tiny_core_instances import few_classes_instance, hand_instance
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 
 def values(front: ParetoFront) -> list[tuple[int, float]]:

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exhaustive import exhaustive_objective
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from soaks import soak_of
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
@@ -32,8 +30,9 @@ from spotbag.solvers.bags import replan as replan_module
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up_replan
-
-from ...helpers.rescues import carried_on, random_plan
+from tests.helpers.exhaustive import exhaustive_objective
+from tests.helpers.rescues import carried_on, random_plan
+from tests.helpers.soaks import soak_of
 
 
 @pytest.fixture(scope="module", autouse=True)

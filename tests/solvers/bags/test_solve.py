@@ -8,7 +8,6 @@ import math
 from typing import Any
 
 import pytest
-from fake_time import fake_time
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
@@ -25,6 +24,7 @@ from spotbag.solvers.bags import methods as registry
 from spotbag.solvers.bags.exact_method import exact_outcome
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.fake_time import fake_time
 
 
 @pytest.mark.parametrize("name", library_names())

@@ -6,13 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from exhaustive import exhaustive_front, exhaustive_plan
-from fake_time import fake_time
 from hypothesis import strategies as st
-from soaks import soak_of
-from tiny_core_instances import hand_instance
-from tiny_instances import FAMILIES
-from tiny_states import tiny_state
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
@@ -31,6 +25,12 @@ from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_count
 from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.pareto import pareto_front
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import exhaustive_front, exhaustive_plan
+from tests.helpers.fake_time import fake_time
+from tests.helpers.soaks import soak_of
+from tests.helpers.tiny_core_instances import hand_instance
+from tests.helpers.tiny_instances import FAMILIES
+from tests.helpers.tiny_states import tiny_state
 
 SEEDS = st.integers(0, 10**9)
 GOALS: tuple[Goal, ...] = ("cheapest", "fastest")

@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from soaks import soak
-from stops import StopAt
 
 from spotbag.core.limits import LimitReached, current_limit, within
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -21,6 +19,8 @@ from spotbag.schedules.method import TracePoint
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.pareto import FrontPoint, pareto_front
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.soaks import soak
+from tests.helpers.stops import StopAt
 
 KNOWN = best_known()
 QUICK = {"greedy", "lpt", "class-programme"}

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_time import fake_time
-from stops import StopAt
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
@@ -20,6 +18,8 @@ from spotbag.schedules.survival_text import LOSSES
 from spotbag.solvers.bags import survival
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.fake_time import fake_time
+from tests.helpers.stops import StopAt
 
 
 def bag(**fields: Any) -> Instance:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import strategies as st
-from soaks import soak_of
-from tight_answers import wrong_answers
-from tiny_states import tight_bag
+
+from tests.helpers.soaks import soak_of
+from tests.helpers.tight_answers import wrong_answers
+from tests.helpers.tiny_states import tight_bag
 
 
 @pytest.mark.parametrize("seed", [16, 25, 39, 79, 1375, 5005, 103768])

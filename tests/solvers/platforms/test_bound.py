@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from soaks import soak_of
-from tiny_platforms import Metrics, all_metrics, choices, platform, schedule_metrics, tiny_platforms
 
 from spotbag.core.errors import InputError
 from spotbag.instances.platforms.platform import Platform
 from spotbag.models.platforms.dual import METRICS, Metric, Prices, dual_value
 from spotbag.models.platforms.fluid import platform_fluid
 from spotbag.solvers.platforms.bound import PlatformBound, frontier, platform_bound
+from tests.helpers.soaks import soak_of
+from tests.helpers.tiny_platforms import Metrics, all_metrics, choices, platform, schedule_metrics, tiny_platforms
 
 FREE = {"kind": "dedicated", "processors": 2}
 PAID = {"kind": "allocated", "cost_per_processor_minute": 1, "availability": ({"from_s": 0, "processors": 2},)}

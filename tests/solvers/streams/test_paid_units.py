@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from all_partitions import least_wall, wall_and_units
-from fake_time import fake_time, solvers_take_all_their_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +15,8 @@ from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, o
 from spotbag.solvers.streams import paid_units
 from spotbag.solvers.streams.paid_units import LeastMakespan, least_makespan_within, least_units_by
 from spotbag.solvers.streams.paid_units_columns import SharedHosts
+from tests.helpers.all_partitions import least_wall, wall_and_units
+from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
 
 FAR = 1e9
 """A moment that is not reached."""

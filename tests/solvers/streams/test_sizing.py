@@ -8,13 +8,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sizing_problems import best_by_trying_all, job, random_job
-from soaks import soak
 
 from spotbag.core.errors import ModelRefusal, SpotbagError
 from spotbag.models.streams import sizing_program
 from spotbag.models.streams.sizing import SizingProblem, TypeChoice, covering_of, planning_cost_usd, tasks_finished
 from spotbag.solvers.streams.sizing import SIZING_METHODS, Sizing, SizingMethod, size_job
+from tests.helpers.sizing_problems import best_by_trying_all, job, random_job
+from tests.helpers.soaks import soak
 
 
 def both(problem: SizingProblem) -> Sizing:

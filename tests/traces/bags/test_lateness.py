@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tiny_days import CHECKPOINTS, bag, day, plan, vm_type
-
 from spotbag.replay.bags.runs import trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.bags.lateness import (
@@ -14,6 +12,7 @@ from spotbag.traces.bags.lateness import (
     cause_of_day,
     late_tasks,
 )
+from tests.helpers.tiny_days import CHECKPOINTS, bag, day, plan, vm_type
 
 
 def one_task() -> Schedule:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bad_day import bad_day, quiet_day
-from hand_made_cloud_traces import crowded_out, day_of, drained, noticed, preempted
 
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import Trace
+from tests.helpers.bad_day import bad_day, quiet_day
+from tests.helpers.hand_made_cloud_traces import crowded_out, day_of, drained, noticed, preempted
 
 STORY = """\
 tests/bad-day, policy hads, day 3 (by hand): 16 tasks, D_spot 1,900 s, deadline 2,400 s

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from tiny_hybrid_traces import tiny, with_sampled_jobs
 
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.platforms.platform import Platform
@@ -15,6 +14,7 @@ from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.runs import replay_platform_once
 from spotbag.traces.platforms.history import JobMove, JobSpan, PlatformHistory, read_platform_history
 from spotbag.traces.trace import Trace
+from tests.helpers.tiny_hybrid_traces import tiny, with_sampled_jobs
 
 FIRST, HUMBLE, URGENT, HOPELESS, LARGE = range(5)
 DEDICATED, ALLOCATED, CLOUD = range(3)

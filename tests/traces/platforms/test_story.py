@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hand_made_platform_traces import moved, rented, stuck
 
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.stories import describe_trace
+from tests.helpers.hand_made_platform_traces import moved, rented, stuck
 
 STORY = """\
 moved by hand, policy by-hand, seed 3: 5 jobs on 1 dedicated cluster, 1 allocated cluster, 1 cloud

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hand_made_stream_traces import fixed_fleet, given_up, sampled
 
 from spotbag.core.errors import SpotbagError
 from spotbag.traces.stories import describe_trace
 from spotbag.traces.vm_history import read_history
+from tests.helpers.hand_made_stream_traces import fixed_fleet, given_up, sampled
 
 STORY = """\
 a stream by hand, policy by-hand, seed 0: 3 jobs, 6 tasks, last deadline 500 s
