@@ -136,7 +136,7 @@ def test_what_a_method_has_kept_is_the_answer_when_its_time_is_over() -> None:
     [
         (
             "tests.helpers.own_methods:InTrun",
-            r"'tests.helpers.own_methods:InTrun' cannot be found: tests.helpers.own_methods has no InTrun \(did you mean InTurn",
+            r"'tests.helpers.own_methods:InTrun' cannot be found: tests.helpers.own_methods has no InTrun \(did you",
         ),
         ("own_method:InTurn", "there is no module own_method .*current folder"),
         ("own_methods.py:InTurn", "leave out .py"),
