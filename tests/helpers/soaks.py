@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -16,6 +16,11 @@ def soak(sample: int, whole: int) -> pytest.MarkDecorator:
         "how_many",
         [pytest.param(sample, marks=pytest.mark.slow), pytest.param(whole, marks=pytest.mark.soak)],
     )
+
+
+def some(cases: Sequence[Any], fast: int) -> list[Any]:
+    """Mark all but the first few cases of a parametrised test as slow."""
+    return [*cases[:fast], *(pytest.param(case, marks=pytest.mark.slow) for case in cases[fast:])]
 
 
 def soak_of(*strategies: SearchStrategy[Any], sample: int, whole: int) -> Callable[[Callable[..., None]], Any]:

@@ -71,11 +71,11 @@ def whoever_has_no_plan(seed: int, family: str) -> list[tuple[str, float | None]
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_where_a_simple_heuristic_has_a_plan_every_method_has_one(family: str) -> None:
-    assert [whoever_has_no_plan(seed, family) for seed in range(2)] == [[]] * 2
+    assert [whoever_has_no_plan(seed, family) for seed in range(1)] == [[]]
 
 
 @soak(sample=100, whole=4_000)
 def test_where_a_simple_heuristic_has_a_plan_every_method_has_one_soak(how_many: int) -> None:
-    for seed in range(2, how_many):
+    for seed in range(1, how_many):
         for family in FAMILIES:
             assert not whoever_has_no_plan(seed, family), (seed, family)

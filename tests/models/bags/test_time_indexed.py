@@ -23,6 +23,7 @@ from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
 from spotbag.solvers.pyomo_highs import integer_program_of, solve_pyomo_with_highs
 from tests.helpers.second_by_second import brute_force_objective
+from tests.helpers.soaks import some
 
 
 def vm_type(name: str, vcpus: int = 1, memory_mb: float = 1000, **prices: tuple[float, int]) -> dict[str, Any]:
@@ -337,7 +338,7 @@ def test_burstable_vms_are_refused_or_run_at_the_baseline() -> None:
 
 
 @pytest.mark.parametrize("literal", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some(range(8), fast=3))
 def test_a_plan_becomes_a_solution_to_start_from(seed: int, literal: bool) -> None:
     problem = random_instance(seed).replace(d_spot_s=40, deadline_s=40)
     start = greedy(problem).schedule

@@ -311,7 +311,10 @@ def test_a_rescue_that_cannot_wait_at_first_divides_by_nothing() -> None:
         demand_on_time(replay_plan(with_deadline(schedule, times * schedule.makespan_s + 2)), day)
 
 
-@pytest.mark.parametrize(("deadline_h", "changeover_h"), [(52, 0.05), (52, 0.2), (70, 0.05), (70, 0.2)])
+@pytest.mark.parametrize(
+    ("deadline_h", "changeover_h"),
+    [(70, 0.05), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((52, 0.05), (52, 0.2), (70, 0.2)))],
+)
 def test_a_job_that_is_saved_at_once_is_no_dearer_than_by_uniform_progress(
     deadline_h: int, changeover_h: float
 ) -> None:

@@ -27,11 +27,8 @@ def open_bag(**asked: str) -> Instance:
     )
 
 
-@pytest.mark.parametrize("policy", ["static", "rescue", "on-time", "hads"])
 @pytest.mark.parametrize("asked", [{}, {"survive": "each"}, {"d_spot_rule": "paper"}])
-def test_a_plan_that_is_read_has_the_d_spot_that_it_was_made_for(
-    asked: dict[str, str], policy: str, tmp_path: Path
-) -> None:
+def test_a_plan_that_is_read_has_the_d_spot_that_it_was_made_for(asked: dict[str, str], tmp_path: Path) -> None:
     # By survival, D_spot is 2,000 s, the deadline; by Algorithm 1, 1,697 s: 303 s are left for the longest task.
     made = solve(open_bag(**asked))
     assert made.schedule is not None
@@ -39,4 +36,5 @@ def test_a_plan_that_is_read_has_the_d_spot_that_it_was_made_for(
     write_schedule(made.schedule, tmp_path / "plan.json", "auto", made.survival)
     read = read_schedule(tmp_path / "plan.json", open_bag(**asked))
     assert read.instance.d_spot_s == made.instance.d_spot_s
-    assert replay_day(read, policy).cost_usd == pytest.approx(replay_day(made.schedule, policy).cost_usd)
+    for policy in ("static", "rescue", "on-time", "hads"):
+        assert replay_day(read, policy).cost_usd == pytest.approx(replay_day(made.schedule, policy).cost_usd)

@@ -187,9 +187,9 @@ def compare_steals(seeds: range) -> int:
 
 
 def test_idle_vms_steal_what_asking_every_vm_for_every_task_gives_them() -> None:
-    assert compare_steals(range(40)) > 100
+    assert compare_steals(range(15)) > 30
 
 
 @pytest.mark.slow
 def test_idle_vms_of_a_thousand_days_steal_what_asking_every_vm_for_every_task_gives_them() -> None:
-    assert compare_steals(range(40, 1000)) > 2000
+    assert compare_steals(range(15, 1000)) > 2000

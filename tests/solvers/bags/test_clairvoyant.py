@@ -19,7 +19,7 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
-from spotbag.instances.library import library_instance, library_names
+from spotbag.instances.library import library_instance
 from spotbag.models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.vm_limits import effective_cores
@@ -27,6 +27,7 @@ from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds, clairvoyan
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.clairvoyant_walk import walk_cost_usd
 from tests.helpers.clairvoyant_ways import least_usd, ways
+from tests.helpers.library_cases import library_cases
 from tests.helpers.random_instances import random_instances
 from tests.helpers.soaks import soak_of
 
@@ -599,7 +600,7 @@ def _compare_with_walk(data: st.DataObject, problem: Instance, seed: int) -> Non
 # --------------------------------------------------------------------- plans and other bounds
 
 
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", library_cases())
 def test_no_plan_is_cheaper_on_a_quiet_day(name: str) -> None:
     problem = with_d_spot(library_instance(name))
     answer = clairvoyant_bound(problem, QUIET)
