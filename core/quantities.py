@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, TypeAdapter, ValidationError
 
-from .records import INTEGRAL
+from .records import INTEGRAL, rule_of
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -25,11 +25,15 @@ SECONDS_PER_HOUR = 3600
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f\x85\u2028\u2029]+$")]
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 _DECIMAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
-_NUMBER = re.compile(rf"[+-]?{_DECIMAL}([eE][+-]?[0-9]+)?")
+NUMBER = rf"[+-]?{_DECIMAL}(?:[eE][+-]?[0-9]+)?"
+"""What a number is, in all texts that are read: decimal, with ASCII digits, a point and an exponent at most."""
+_NUMBER = re.compile(NUMBER)
+_NOT_ZERO = re.compile(r"[+-]?[0.]*[1-9]")
 Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
 RunTime: TypeAlias = Annotated[float, Field(ge=1e-6, le=MAX_SECONDS)]
 Memory: TypeAlias = Annotated[float, Field(ge=1e-6, le=10**9)]
 Price: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**6)]
+VCpus: TypeAlias = Annotated[int, Field(ge=1, le=4096), INTEGRAL]
 Scale: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**18)]
 Credits: TypeAlias = Annotated[float, Field(ge=0, le=10**9)]
 
@@ -118,11 +122,34 @@ def read_only(array: Array) -> Array:
 
 
 def number_of(text: str) -> float | None:
-    """Return the finite number that a text is in decimal notation, ``12``, ``0.5`` or ``1e3``; None if it is none."""
+    """Return the number that a text is in decimal notation, ``12``, ``0.5`` or ``1e3``; None if it is none.
+
+    A number beyond the range of floats is none, too: it would be read as infinity or as 0.
+    """
     if not _NUMBER.fullmatch(text):
         return None
     value = float(text)
-    return value if math.isfinite(value) else None
+    return value if math.isfinite(value) and (value or not _NOT_ZERO.match(text)) else None
+
+
+Number = TypeVar("Number", int, float)
+
+
+def number_in(text: str, kind: TypeAdapter[Number]) -> Number:
+    """Return the number that a text is, of a kind that has a name, such as `Price`.
+
+    Raises
+    ------
+    ValueError
+        If it is none of that kind; the message has the rule.
+    """
+    value = number_of(text)
+    if value is None:
+        raise ValueError("must be a number, in digits with a decimal point")
+    try:
+        return kind.validate_python(value, strict=True)
+    except ValidationError as error:
+        raise ValueError(rule_of(error)) from None
 
 
 def whole(values: FloatArray) -> IntArray:

@@ -600,6 +600,12 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
     return plain.get(kind, message[:1].lower() + message[1:])
 
 
+def rule_of(error: ValidationError) -> str:
+    """Return the rule that a value breaks, of an error that has one fault."""
+    [fault] = error.errors(include_url=False)
+    return _rule(fault["type"], fault.get("ctx", {}), fault["msg"])
+
+
 def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequence[Any]]:
     """Split a location into the object, its id if it has one, and the rest."""
     if len(loc) >= 2 and loc[0] in NAMED_LISTS and isinstance(loc[1], int):

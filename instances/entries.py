@@ -20,6 +20,7 @@ from ..core.quantities import (
     RunTime,
     Scale,
     Seconds,
+    VCpus,
 )
 from ..core.records import FROZEN, INTEGRAL, Record, Text
 
@@ -109,7 +110,7 @@ class VmType(Record):
     """
 
     name: Name
-    vcpus: Annotated[int, Field(ge=1, le=4096), INTEGRAL]
+    vcpus: VCpus
     memory_mb: Memory
     offers: Annotated[dict[Market, Offer], Field(min_length=1), FROZEN]
     gflops: Annotated[float, Field(ge=1e-6, le=10**12)] | None = None

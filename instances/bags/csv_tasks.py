@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.quantities import duration_s, number_of
+from ...core.quantities import NUMBER, duration_s, number_of
 from ...core.records import field_issues
 from ...core.text_files import read_text, source_name
+from ...core.text_tables import TextTable, columns_text
 from ..entries import Architecture, Task
 from ..instance import Instance
 from .imported import Asked, Imported, grouped, make_instance
@@ -31,6 +30,8 @@ _SPELLINGS: dict[Role, tuple[str, ...]] = {
     "count": ("count", "copies", "n", "number", "tasks", "repeat", "repetitions"),
     "architecture": ("architecture", "arch", "cpu_architecture"),
 }
+_COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
+"""Columns that are for people: nothing is made of them, and nothing could be."""
 MEMORY_UNITS_MB: dict[str, float] = {
     "b": 1 / 1024**2,
     "bytes": 1 / 1024**2,
@@ -80,9 +81,10 @@ _ARCHITECTURES: dict[str, Architecture] = {
     "arm": "arm64",
     "graviton": "arm64",
 }
-_QUANTITY = re.compile(r"([0-9.eE+]+?)\s*([a-zA-Z]+)")
-_CLOCK = re.compile(r"(?:([0-9]+):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]+)?)")
-_DECIMAL_COMMA = re.compile(r"[0-9:]*,[0-9]+[^,.]*$")
+_QUANTITY = re.compile(rf"({NUMBER})\s*([a-zA-Z]+)")
+_CLOCK = re.compile(r"(?:([0-9]+):)?([0-5]?[0-9]):([0-5]?[0-9](?:\.[0-9]+)?)")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9:]*,[0-9]+[^,.]*")
+_OR_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}(?![0-9])")
 _NO_COMMA = " with a decimal point (a decimal comma is understood where semicolons divide the cells)"
 _TYPE_NAME = re.compile(r"[\[(]\s*([^\])]+?)\s*[\])]")
 _MOST_ISSUES = 25_000
@@ -97,11 +99,14 @@ class CsvFormat:
     columns : dict
         Role (``id``, ``command``, ``memory``, ``runtime``, ``count``, ``architecture``, or ``runtime[TYPE]``) to the
         heading of its column.
+    ignored : sequence of str
+        Headings of columns that are left out.
     memory_unit, runtime_unit : str, optional
         Units of numbers in columns whose heading names none.
     """
 
     columns: Mapping[str, str] | None = None
+    ignored: Sequence[str] = ()
     memory_unit: str | None = None
     runtime_unit: str | None = None
 
@@ -144,27 +149,16 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     """
     form = form or CsvFormat()
     source = source_name(path)
-    text = read_text(path)
-    delimiter = _delimiter(text)
-    lines = _rows(text, delimiter, source)
-    _, heading = next(lines)
-    catalogue = [row.name for row in read_catalogue(asked.vms.prices).vm_types]
-    columns, unused = _columns(heading, form, catalogue, source)
-    asked, warnings = _with_types(asked, columns, source)
-    chosen = [row.name for row in chosen_rows(asked.vms)]
-    if unused:
-        way = (
-            f"'spotbag instance import csv --column ROLE=\"{unused[0]}\"' takes it, ROLE being {', '.join(_SPELLINGS)}"
-        )
-        if all(column.role != "id" for column in columns):
-            way += "; tasks are called t1, t2, ..."
-        warnings.append(f"{source}: nothing was made of {_columns_text(unused)} ({way})")
-    columns, more = _columns_of_types(columns, chosen, source)
-    reader = _Reader(columns, asked, form, len(heading), decimal_commas=delimiter != ",")
-    tasks = reader.tasks(lines)
+    table = TextTable(read_text(path), source, line_breaks=True)
+    catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
+    columns, unknown, warnings = _columns(table, form, sorted(catalogue, key=len, reverse=True))
+    asked = _with_types(asked, columns, source)
+    columns, more = _columns_of_types(columns, [row.name for row in chosen_rows(asked.vms)], source)
+    reader = _Reader(columns, unknown, asked, form, decimal_commas=table.delimiter != ",")
+    tasks = reader.tasks(table)
     warnings += reader.notes(source)
-    if reader.issues:
-        raise InputError(source, grouped(reader.issues))
+    if reader.issues or table.issues:
+        raise InputError(source, grouped([*reader.issues, *table.issues]))
     if not tasks:
         raise input_error(source, "has a line of headings, and no tasks below it")
     made_from = f"CSV file {os.path.basename(source)}"
@@ -210,65 +204,73 @@ def read_tasks(
     return instance_of_csv(path, Asked(deadline_s, vms)).instance
 
 
-def _delimiter(text: str) -> str:
-    """Return what divides the cells: what the line of headings has most of."""
-    first = text.lstrip("\r\n").split("\n", 1)[0]
-    return max((",", ";", "\t"), key=first.count)
-
-
-def _rows(text: str, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows of cells with the numbers of their lines; empty lines are skipped."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
-    before = 0
-    try:
-        for row in reader:
-            line, before = before + 1, reader.line_num
-            if any(cell.strip() for cell in row):
-                yield line, [cell.strip() for cell in row]
-    except csv.Error as error:
-        rule = str(error)
-        if "unexpected end" in rule:
-            rule = "a quotation mark is opened and never closed"
-        raise InputError(source, [Issue(f"line {before + 1}", f"is no CSV: {rule}")]) from None
-
-
 def _normal(heading: str) -> str:
     return re.sub(r"[\s\-_.:/]+", "_", heading.strip().lower()).strip("_")
 
 
 def _columns(
-    heading: Sequence[str], form: CsvFormat, catalogue: Sequence[str], source: str
-) -> tuple[list[_Column], list[str]]:
-    """What each column holds, and the headings of those that nothing is made of."""
-    mapped = {}
-    for role, name in (form.columns or {}).items():
-        indices = [index for index, cell in enumerate(heading) if cell == name]
-        if len(indices) != 1:
-            rule = "there is no such column" if not indices else f"there are {len(indices)} such columns"
-            raise SpotbagError(f"--column {role}={name}: {rule} in {source} ({_columns_text(heading)})")
-        mapped[indices[0]] = role
-    columns, unused = [], []
-    for index, cell in enumerate(heading):
-        column = _column(index, mapped.get(index, cell), catalogue)
-        if column is None:
-            if index in mapped:
-                raise SpotbagError(
-                    f"--column {mapped[index]}={cell}: {mapped[index]!r} is no role; roles are "
-                    f"{', '.join(_SPELLINGS)} and runtime[TYPE], with a unit such as memory_gb or runtime_min"
-                )
-            unused.append(cell)
+    table: TextTable, form: CsvFormat, catalogue: Sequence[str]
+) -> tuple[list[_Column], dict[int, str], list[str]]:
+    """What each column holds, those that are not understood, and what to say of those that are passed over."""
+    ignored = _ignored(table, form)
+    mapped = _mapped(table, form, ignored)
+    decided = {(column.role, column.vm_type) for column in mapped.values()}
+    columns, unknown, warnings = [], {}, []
+    for index, heading in enumerate(table.first):
+        if index in ignored:
             continue
-        columns.append(replace(column, heading=cell))
-    seen: dict[tuple[str, str | None], str] = {}
+        column = mapped.get(index) or _column(index, heading, catalogue)
+        if column is None:
+            unknown[index] = heading
+        elif index not in mapped and (column.role, column.vm_type) in decided:
+            warnings.append(f"{table.source}: column {heading!r} left out: --column says which is the {column.role}")
+        else:
+            columns.append(column)
+    comments = [index for index, heading in unknown.items() if _normal(heading) in _COMMENTS]
+    if comments:
+        warnings.append(f"{table.source}: nothing was made of {columns_text([unknown.pop(k) for k in comments])}")
+    seen: dict[tuple[str, str | None], _Column] = {}
     for column in columns:
-        other = seen.setdefault((column.role, column.vm_type), column.heading)
-        if other != column.heading or sum(one.heading == other for one in columns) > 1:
+        other = seen.setdefault((column.role, column.vm_type), column)
+        if other is not column:
             of_type = f" on {column.vm_type}" if column.vm_type else ""
-            both = f"columns {other!r} and {column.heading!r}"
-            raise input_error(
-                source, f"{both} both hold the {column.role}{of_type} (--column {column.role}=HEADING says which)"
+            rule = (
+                f"columns {other.heading!r} and {column.heading!r} both hold the {column.role}{of_type}: "
+                f"--column {column.role}={column.heading} takes one, --ignore-column {column.heading} leaves it out"
             )
-    return columns, unused
+            raise input_error(table.source, rule)
+    return columns, unknown, warnings
+
+
+def _mapped(table: TextTable, form: CsvFormat, ignored: Collection[int]) -> dict[int, _Column]:
+    """Columns whose role is said by its name."""
+    mapped: dict[int, _Column] = {}
+    for role, heading in (form.columns or {}).items():
+        option = f"--column {role}={heading}"
+        found = [index for index, cell in enumerate(table.first) if cell == heading]
+        if len(found) != 1:
+            rule = "there is no such column" if not found else f"there are {len(found)} such columns"
+            raise SpotbagError(f"{option}: {rule} in {table.source} ({columns_text(table.first)})")
+        column = _column(found[0], role, ())
+        if column is None:
+            raise SpotbagError(
+                f"{option}: {role!r} is no role; roles are {', '.join(_SPELLINGS)} and runtime[TYPE], with a unit such "
+                "as memory_gb or runtime_min"
+            )
+        if found[0] in mapped or found[0] in ignored:
+            taken = "to be left out" if found[0] in ignored else f"the {mapped[found[0]].role} already"
+            raise SpotbagError(f"{option}: that column is {taken}")
+        mapped[found[0]] = replace(column, heading=heading)
+    return mapped
+
+
+def _ignored(table: TextTable, form: CsvFormat) -> set[int]:
+    """Columns that are to be left out."""
+    unknown = [heading for heading in form.ignored if heading not in table.first]
+    if unknown:
+        rule = f"there is no such column in {table.source} ({columns_text(table.first)})"
+        raise SpotbagError(f"--ignore-column {unknown[0]}: {rule}")
+    return {index for index, heading in enumerate(table.first) if heading in form.ignored}
 
 
 def _column(index: int, heading: str, catalogue: Sequence[str]) -> _Column | None:
@@ -287,12 +289,12 @@ def _column(index: int, heading: str, catalogue: Sequence[str]) -> _Column | Non
 
 
 def _type_in(heading: str, catalogue: Sequence[str]) -> tuple[str | None, str]:
-    """VM type that a heading names, and the rest of the heading."""
+    """VM type that a heading names, of those of a catalogue, longest names first, and the rest of the heading."""
     bracketed = _TYPE_NAME.search(heading)
     if bracketed is not None and _normal(bracketed[1]) not in {**TIME_UNITS_S, **MEMORY_UNITS_MB}:
         return bracketed[1], heading[: bracketed.start()] + "_" + heading[bracketed.end() :]
     lowered = heading.lower()
-    for name in sorted(catalogue, key=len, reverse=True):
+    for name in catalogue:
         start = lowered.find(name.lower())
         if start >= 0:
             return name, heading[:start] + "_" + heading[start + len(name) :]
@@ -313,16 +315,16 @@ def _role(name: str) -> tuple[Role, float | None] | None:
     return None
 
 
-def _with_types(asked: Asked, columns: Sequence[_Column], source: str) -> tuple[Asked, list[str]]:
+def _with_types(asked: Asked, columns: Sequence[_Column], source: str) -> Asked:
     """Take the types of the headings if none are asked for."""
     if asked.vms.types:
-        return asked, []
+        return asked
     named = [column.vm_type for column in columns if column.vm_type is not None]
     if not named:
         raise SpotbagError(
             f"{source}: no VM types are chosen: --types c6i.large,m6i.xlarge ('spotbag instance types' lists them)"
         )
-    return replace(asked, vms=replace(asked.vms, types=named)), []
+    return replace(asked, vms=replace(asked.vms, types=named))
 
 
 def _columns_of_types(
@@ -352,33 +354,35 @@ def _columns_of_types(
             f"has no column of run times on {', '.join(missing)} "
             f"({_there_are([column.heading for column in by_type])}); add one, or leave the type out of --types",
         )
-    left_out = [column.heading for column in by_type if column.vm_type not in chosen]
-    warnings = [f"{source}: {_columns_text(left_out)} left out, not among --types"] if left_out else []
-    return [column for column in columns if column.heading not in left_out], warnings
+    left_out = [column for column in by_type if column.vm_type not in chosen]
+    if not left_out:
+        return [*columns], []
+    names = columns_text([column.heading for column in left_out])
+    return [column for column in columns if column not in left_out], [f"{source}: {names} left out, not among --types"]
 
 
 def _there_are(headings: Sequence[str]) -> str:
-    return f"there {'are' if len(headings) > 1 else 'is'} {_columns_text(headings)}"
-
-
-def _columns_text(headings: Sequence[str]) -> str:
-    shown = ", ".join(repr(heading) for heading in headings[:8]) + (" ..." if len(headings) > 8 else "")
-    return f"column{'s' if len(headings) > 1 else ''} {shown}"
+    return f"there {'are' if len(headings) > 1 else 'is'} {columns_text(headings)}"
 
 
 class _Reader:
     """Makes tasks of rows, and keeps what is wrong with them."""
 
     def __init__(
-        self, columns: Sequence[_Column], asked: Asked, form: CsvFormat, width: int, decimal_commas: bool
+        self,
+        columns: Sequence[_Column],
+        unknown: Mapping[int, str],
+        asked: Asked,
+        form: CsvFormat,
+        decimal_commas: bool,
     ) -> None:
-        self.columns = columns
-        self.width = width
         self.lines: list[int] = []
         self.issues: list[Issue] = []
         self._decimal_commas = decimal_commas
         self._with_comma: Issue | None = None
+        self._or_thousands: Issue | None = None
         self._with_point: Issue | None = None
+        self._unknown = dict(unknown)
         self._by_role: dict[Role, _Column] = {column.role: column for column in columns if column.vm_type is None}
         self._by_type = [column for column in columns if column.vm_type is not None]
         self._memory_mb = asked.memory_mb
@@ -388,17 +392,14 @@ class _Reader:
             {row.name: row.architecture for row in chosen_rows(asked.vms)} if "architecture" in (self._by_role) else {}
         )
 
-    def tasks(self, rows: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
+    def tasks(self, rows: Iterable[tuple[int, list[str]]]) -> list[dict[str, Any]]:
         """Tasks as in the document of an instance."""
         made: list[dict[str, Any]] = []
         first: dict[str, int] = {}
         for line, cells in rows:
             if len(self.issues) >= _MOST_ISSUES:
                 break
-            if len(cells) != self.width:
-                rule = f"has {len(cells)} cells, the line of headings {self.width}"
-                self.issues.append(Issue(f"line {line}", rule))
-                continue
+            self._refuse_unknown(line, cells)
             task = self._task(line, cells, len(made) + 1)
             if task is None:
                 continue
@@ -408,11 +409,30 @@ class _Reader:
                 self._fault(line, heading, name, f"is a duplicate of line {first[name]}")
             made.append(task)
             self.lines.append(line)
-        if self._with_comma is not None and self._with_point is not None:
-            point = self._with_point
-            rule = f"has a comma where {point.where}, {point.value!r}, has a point: write one or the other everywhere"
-            self.issues.append(replace(self._with_comma, rule=rule))
+        self.issues += self._commas_of_two_meanings()
         return made
+
+    def _refuse_unknown(self, line: int, cells: Sequence[str]) -> None:
+        """Refuse what stands in columns that are not understood: it may say what a plan must not pass over."""
+        for index in [index for index in self._unknown if cells[index]]:
+            heading = self._unknown.pop(index)
+            rule = (
+                f"is in a column of which nothing is made: --ignore-column {heading!r} leaves it out, "
+                f"--column ROLE={heading!r} takes it as {', '.join(_SPELLINGS)} or runtime[TYPE]"
+            )
+            self._fault(line, heading or f"column {index + 1}", cells[index], rule)
+
+    def _commas_of_two_meanings(self) -> list[Issue]:
+        """Refuse commas if points are in numbers as well, or if each of them may stand between thousands."""
+        comma, point, thousands = self._with_comma, self._with_point, self._or_thousands
+        found = comma or thousands
+        if found is not None and point is not None:
+            rule = f"has a comma where {point.where}, {point.value!r}, has a point: write one or the other everywhere"
+            return [replace(found, rule=rule)]
+        if thousands is not None and comma is None:
+            rule = "may have a decimal comma, or one between thousands: write a decimal point, and nothing in thousands"
+            return [replace(thousands, rule=rule)]
+        return []
 
     def notes(self, source: str) -> list[str]:
         """Say how numbers were read, where that might be taken amiss."""
@@ -427,10 +447,13 @@ class _Reader:
             return cell
         if "." in cell and self._with_point is None:
             self._with_point = Issue(f"line {line}", "", column.heading, cell)
-        if not _DECIMAL_COMMA.match(cell):
+        if not _DECIMAL_COMMA.fullmatch(cell):
             return cell
-        if self._with_comma is None:
-            self._with_comma = Issue(f"line {line}", "", column.heading, cell)
+        found = Issue(f"line {line}", "", column.heading, cell)
+        if _OR_THOUSANDS.match(cell):
+            self._or_thousands = self._or_thousands or found
+        else:
+            self._with_comma = self._with_comma or found
         return cell.replace(",", ".", 1)
 
     def _task(self, line: int, cells: Sequence[str], number: int) -> dict[str, Any] | None:
@@ -503,11 +526,8 @@ class _Reader:
         factor = column.factor or self._memory_unit
         value = _quantity(self._number(line, column, cell), MEMORY_UNITS_MB, factor)
         if value is None:
-            rule = (
-                f"must be a number{_NO_COMMA if ',' in cell else ''}"
-                if factor or "," in cell
-                else "has no unit: call the column memory_mb or memory_gb, write 2GB, or say --memory-unit"
-            )
+            no_unit = "has no unit: call the column memory_mb or memory_gb, write 2GB, or say --memory-unit"
+            rule = _rule_of_amount(cell, MEMORY_UNITS_MB, factor, no_unit, "an amount such as 512MB or 2GB")
             self._fault(line, column.heading, cell, rule)
             return {}
         if value <= 0:
@@ -517,16 +537,13 @@ class _Reader:
     def _seconds(self, line: int, column: _Column, cell: str) -> float | None:
         factor = column.factor or self._time_unit
         value = seconds_of(self._number(line, column, cell), factor)
-        if value is None:
-            if not cell:
-                rule = "is missing"
-            elif "," in cell:
-                rule = f"must be a number{_NO_COMMA}"
-            elif factor or number_of(cell) is None:
-                rule = "must be a number" if factor else "must be a duration such as 90s, 12min, 1h30m or 00:12:30"
-            else:
-                rule = "has no unit: call the column runtime_s or runtime_min, write 90s, or say --runtime-unit"
-            self._fault(line, column.heading, cell or Issue.NOTHING, rule)
+        if not cell:
+            self._fault(line, column.heading, Issue.NOTHING, "is missing")
+        elif value is None:
+            no_unit = "has no unit: call the column runtime_s or runtime_min, write 90s, or say --runtime-unit"
+            example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
+            rule = _rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example)
+            self._fault(line, column.heading, cell, rule)
         elif value <= 0:
             self._fault(line, column.heading, cell, "must be greater than 0")
         return value
@@ -543,7 +560,7 @@ class _Reader:
             if seconds is not None:
                 times[column.vm_type] = seconds
         if not times:
-            names = _columns_text([column.heading for column in self._by_type])
+            names = columns_text([column.heading for column in self._by_type])
             rule = f"has a run time in none of the {names}" + (f" that are {architecture}" if architecture else "")
             self.issues.append(Issue(f"line {line}", rule))
         return times
@@ -557,7 +574,7 @@ def seconds_of(cell: str, factor: float | None = None) -> float | None:
     clock = _CLOCK.fullmatch(cell)
     if clock is not None:
         hours, minutes, seconds = clock[1] or 0, clock[2], clock[3]
-        return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+        return float(hours) * 3600 + float(minutes) * 60 + float(seconds)
     amount = _quantity(cell, TIME_UNITS_S, None)
     if amount is not None or not cell:
         return amount
@@ -581,6 +598,18 @@ def _quantity(cell: str, units: Mapping[str, float], factor: float | None) -> fl
     return (
         None if found is None or amount is None or found[2].lower() not in units else amount * units[found[2].lower()]
     )
+
+
+def _rule_of_amount(cell: str, units: Mapping[str, float], factor: float | None, no_unit: str, example: str) -> str:
+    """Say what is wrong with a cell that is no amount."""
+    if "," in cell:
+        return f"must be a number{_NO_COMMA}"
+    found = _QUANTITY.fullmatch(cell)
+    if found is not None and found[2].lower() not in units:
+        return f"has a unit that is not known; known are {', '.join(units)}"
+    if factor:
+        return "must be a number"
+    return no_unit if number_of(cell) is not None else f"must be {example}"
 
 
 def _unit(name: str | None, units: Mapping[str, float], option: str) -> float | None:

@@ -17,8 +17,8 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from ...core.errors import Issue, SpotbagError, input_error
-from ...core.quantities import Memory, Name, Price
-from ...core.records import FROZEN, INTEGRAL, Record, Text, WholeDocument
+from ...core.quantities import Memory, Name, Price, VCpus
+from ...core.records import FROZEN, Record, Text, WholeDocument
 from ...core.text_files import source_name
 from ...core.wording import close_names
 from ..entries import MARKETS, Architecture, Burstable, Market, Offer, VmType
@@ -78,7 +78,7 @@ class CataloguedType(Record):
 
     name: Name
     region: Name
-    vcpus: Annotated[int, Field(ge=1, le=4096), INTEGRAL]
+    vcpus: VCpus
     memory_mb: Memory
     architecture: Architecture | None = None
     burstable: Burstable | None = None

@@ -15,7 +15,7 @@ import typer
 
 from .completion import INSTANCES, METHODS, names_of
 from .tables import terminal_width
-from .task_file_options import TaskFileOptions
+from .task_file_options import CsvOptions
 
 if TYPE_CHECKING:
     from ..core.errors import InputError, Issue
@@ -142,7 +142,7 @@ def _as_typed(value: Any, annotation: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstanceOptions(TaskFileOptions):
+class InstanceOptions(CsvOptions):
     """Options that change an instance; a command has them by a parameter of this type (see `spread`)."""
 
     deadline: Annotated[
@@ -208,7 +208,7 @@ class InstanceOptions(TaskFileOptions):
         from ..instances.bags.csv_tasks import instance_of_csv
 
         _refuse_table_of_plan(argument)
-        imported = instance_of_csv(argument, self.asked(self.deadline))
+        imported = instance_of_csv(argument, self.asked(self.deadline), self.form())
         warn(imported.warnings)
         return self.apply(imported.instance)
 

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from .arguments import JsonOption, check_output, duration_option, names_in, seconds_option, spread, warn, wrote
 from .instance_output import OutOption, deliver, to_file
-from .task_file_options import TaskFileOptions
+from .task_file_options import CsvOptions, TaskFileOptions
 
 if TYPE_CHECKING:
     from ..instances.bags.imported import Imported
@@ -51,22 +51,7 @@ def csv_command(
         typer.Argument(metavar="TASKS", help="A CSV file with a line of headings, - for standard input."),
     ],
     deadline: DeadlineOption,
-    vms: TaskFileOptions,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            metavar="ROLE=HEADING",
-            help="Column of a role (id, command, memory, runtime, count, architecture, memory_gb, runtime_min, "
-            "runtime[TYPE] ...) whose heading says something else. May be repeated.",
-        ),
-    ] = None,
-    memory_unit: Annotated[
-        str | None, typer.Option("--memory-unit", metavar="UNIT", help="Of memory without a unit: KB, MB, GB.")
-    ] = None,
-    runtime_unit: Annotated[
-        str | None, typer.Option("--runtime-unit", metavar="UNIT", help="Of run times without a unit: s, min, h.")
-    ] = None,
+    vms: CsvOptions,
     zone: ZoneOption = None,
     name: NameOption = None,
     out: OutOption = None,
@@ -83,24 +68,12 @@ def csv_command(
     Case, blanks and hyphens do not matter.
     A cell may have its own unit: 2GB, 1h30m, 00:12:30.
     Cells are divided by comma, semicolon or tab.
+    A column that is not understood is refused, unless it is left out by its name.
     """
-    from ..instances.bags.csv_tasks import CsvFormat, instance_of_csv
+    from ..instances.bags.csv_tasks import instance_of_csv
 
     check_output(to_file(out), tasks, vms.prices)
-    form = CsvFormat(columns=_columns(column), memory_unit=memory_unit, runtime_unit=runtime_unit)
-    _deliver(instance_of_csv(tasks, vms.asked(deadline, zone, name), form), out, as_json)
-
-
-def _columns(pairs: list[str] | None) -> dict[str, str]:
-    from ..core.errors import SpotbagError
-
-    columns = {}
-    for pair in pairs or []:
-        role, mark, heading = pair.partition("=")
-        if not mark:
-            raise SpotbagError(f"--column {pair}: must be ROLE=HEADING, such as memory_gb=RAM")
-        columns[role.strip()] = heading.strip()
-    return columns
+    _deliver(instance_of_csv(tasks, vms.asked(deadline, zone, name), vms.form()), out, as_json)
 
 
 def _deliver(imported: Imported, out: str | None, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from ..instances.bags.csv_tasks import CsvFormat
     from ..instances.bags.imported import Asked
 
 _PANEL = "Options for a file of tasks only"
@@ -48,12 +49,6 @@ class TaskFileOptions:
         str | None, _option("--memory", "Memory of tasks whose file does not give it, such as 2GB.", "AMOUNT")
     ] = None
 
-    @property
-    def task_file_options(self) -> list[str]:
-        """Options of these that are given."""
-        names = [entry.name for entry in fields(TaskFileOptions)]
-        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) is not None]
-
     def asked(self, deadline_s: int | None, zone: str | None = None, name: str | None = None) -> Asked:
         """Return what the options ask for.
 
@@ -80,6 +75,57 @@ class TaskFileOptions:
             measured_on=self.measured_on,
         )
         return Asked(deadline_s, vms, name, _memory_mb(self.memory))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvOptions(TaskFileOptions):
+    """How a CSV file of tasks is to be read, and the rest of a bag; commands have them as those above."""
+
+    column: Annotated[
+        list[str] | None,
+        _option(
+            "--column",
+            "Column of a role (id, command, memory, runtime, count, architecture, memory_gb, runtime_min, "
+            "runtime[TYPE] ...) whose heading says something else. May be repeated.",
+            "ROLE=HEADING",
+        ),
+    ] = None
+    ignore_column: Annotated[
+        list[str] | None,
+        _option("--ignore-column", "Leave out this column, whatever it says. May be repeated.", "HEADING"),
+    ] = None
+    memory_unit: Annotated[str | None, _option("--memory-unit", "Of memory without a unit: KB, MB, GB.", "UNIT")] = None
+    runtime_unit: Annotated[
+        str | None, _option("--runtime-unit", "Of run times without a unit: s, min, h.", "UNIT")
+    ] = None
+
+    @property
+    def task_file_options(self) -> list[str]:
+        """Options of these that are given."""
+        given = [entry.name for entry in fields(CsvOptions) if getattr(self, entry.name) not in (None, [])]
+        return [f"--{name.replace('_', '-')}" for name in given]
+
+    def form(self) -> CsvFormat:
+        """Return what the options say of the file.
+
+        Raises
+        ------
+        SpotbagError
+            If a column has no role, or a role has two columns.
+        """
+        from ..core.errors import SpotbagError
+        from ..instances.bags.csv_tasks import CsvFormat
+
+        columns: dict[str, str] = {}
+        for pair in self.column or []:
+            role, mark, heading = (part.strip() for part in pair.partition("="))
+            if not mark:
+                raise SpotbagError(f"--column {pair}: must be ROLE=HEADING, such as memory_gb=RAM")
+            if role in columns:
+                raise SpotbagError(f"--column {pair}: the {role} is that of {columns[role]!r} already")
+            columns[role] = heading
+        ignored = [heading.strip() for heading in self.ignore_column or []]
+        return CsvFormat(columns, ignored, memory_unit=self.memory_unit, runtime_unit=self.runtime_unit)
 
 
 def _memory_mb(text: str | None) -> float | None:

@@ -1,0 +1,151 @@
+"""Tables in texts, as spreadsheets and scripts write them: cells divided by comma, semicolon or tab, some in quotes."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+
+from .errors import InputError, Issue, input_error
+from .wording import counted
+
+DELIMITERS = ",", ";", "\t"
+_IN_QUOTES = re.compile(r'"[^"]*(?:"|$)')
+_OPENED = re.compile(r' *"')
+_UNTIL_CLOSED = re.compile(r'[^"]*(?:""[^"]*)*')
+_BLANKS = " \t\xa0"
+_MOST_COLUMNS = 16_384
+"""As many as a sheet of a spreadsheet has."""
+_MOST_ISSUES = 1_000
+
+
+class TextTable:
+    """The rows of a table, read as they are asked for; lines end with LF, CR LF or CR, and empty rows do not count.
+
+    Parameters
+    ----------
+    text : str
+        The table.
+    source : str
+        Its name in messages.
+    line_breaks : bool
+        Whether a quoted cell may go on in the next line. Where no cell of a format does, one that does has lost its
+        closing quotation mark, and would swallow the rows up to the next one.
+
+    Attributes
+    ----------
+    delimiter : str
+        What divides the cells: what the first line has most of, outside quotation marks.
+    first : list of str
+        Cells of the first row.
+    first_line : int
+        Its number.
+    issues : list of Issue
+        Rows of another width than the first: they are left out of what is iterated over.
+
+    Raises
+    ------
+    InputError
+        If there is no row, a quotation mark is not closed, or something else follows it.
+    """
+
+    def __init__(self, text: str, source: str, *, line_breaks: bool = False) -> None:
+        self.source = source
+        self.issues: list[Issue] = []
+        self._line_breaks = line_breaks
+        head = next((line for line in io.StringIO(text, newline=None) if line.strip()), "")
+        outside = _IN_QUOTES.sub("", head)
+        self.delimiter = max(DELIMITERS, key=outside.count)
+        self._rows = self._all_rows(io.StringIO(text, newline=None))
+        found = next(self._rows, None)
+        if found is None:
+            raise input_error(source, "has no rows")
+        self.first_line, self.first = found
+        if len(self.first) > _MOST_COLUMNS:
+            raise input_error(source, f"has {len(self.first):,} columns; a table has at most {_MOST_COLUMNS:,}")
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        """Give the rows below the first: the number of the line in which each begins, and its cells."""
+        width = len(self.first)
+        for line, cells in self._rows:
+            if len(cells) == width:
+                yield line, cells
+            elif len(self.issues) < _MOST_ISSUES:
+                rule = f"has {counted(len(cells), 'cell')}, the first line {width}"
+                self.issues.append(Issue(f"line {line}", rule))
+
+    def place(self, heading: str) -> int | None:
+        """Return the column with a heading; None if there is none.
+
+        Raises
+        ------
+        InputError
+            If there are several: nobody knows which of them counts.
+        """
+        found = self.first.count(heading)
+        if found > 1:
+            raise self._error(self.first_line, f"has {found} columns {heading!r}: which of them counts?")
+        return self.first.index(heading) if found else None
+
+    def _error(self, line: int, rule: str) -> InputError:
+        return InputError(self.source, [Issue(f"line {line}", rule)])
+
+    def _all_rows(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+        cells: list[str] = []
+        part: list[str] = []  # of a cell that goes on in the next line
+        begun = opened = 0
+        for number, ended in enumerate(lines, 1):
+            line = ended.removesuffix("\n")
+            if not opened:
+                cells, begun = [], number
+            if not opened and '"' not in line:
+                cells = line.split(self.delimiter)
+            else:
+                opened = self._take_cells(line, number, opened, cells, part)
+            if not opened:
+                row = [cell.strip(_BLANKS) for cell in cells]
+                if any(row):
+                    yield begun, row
+        if opened:
+            raise self._not_closed(opened)
+
+    def _take_cells(self, line: str, number: int, opened: int, cells: list[str], part: list[str]) -> int:
+        """Append the cells of a line; return where a quotation mark was opened that is open at its end, or 0."""
+        place = 0
+        while True:
+            quote = None if opened else _OPENED.match(line, place)
+            if quote is not None:
+                opened, place = number, quote.end()
+            if opened:
+                inside = _UNTIL_CLOSED.match(line, place)
+                assert inside is not None  # it matches the empty text
+                part.append(inside[0])
+                place = inside.end() + 1
+                if place > len(line):
+                    if not self._line_breaks:
+                        raise self._not_closed(opened)
+                    part.append("\n")
+                    return opened
+                cells.append("".join(part).replace('""', '"'))
+                part.clear()
+                opened = 0
+                rest = line.find(self.delimiter, place)
+                between = line[place : rest if rest >= 0 else len(line)]
+                if between.strip(_BLANKS):
+                    raise self._error(number, f"has a closing quotation mark with {between[:20]!r} behind it")
+            else:
+                rest = line.find(self.delimiter, place)
+                cells.append(line[place : rest if rest >= 0 else len(line)])
+            if rest < 0:
+                return 0
+            place = rest + 1
+
+    def _not_closed(self, line: int) -> InputError:
+        within = "" if self._line_breaks else " in its line"
+        return self._error(line, f"has a quotation mark that is opened and not closed{within}")
+
+
+def columns_text(headings: Sequence[str]) -> str:
+    """Name columns, of many the first."""
+    shown = ", ".join(repr(heading) for heading in headings[:8]) + (" ..." if len(headings) > 8 else "")
+    return f"column{'s' if len(headings) > 1 else ''} {shown}"
