@@ -126,6 +126,9 @@ def number_of(text: str) -> float | None:
 
     A number beyond the range of floats is none, too: it would be read as infinity or as 0.
     """
+    if text.isascii() and text.isdigit():  # as most are, in long files
+        value = float(text)
+        return value if value < math.inf else None
     if not _NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -133,6 +136,7 @@ def number_of(text: str) -> float | None:
 
 
 Number = TypeVar("Number", int, float)
+NO_NUMBER = "must be a number, in digits with a decimal point"
 
 
 def number_in(text: str, kind: TypeAdapter[Number]) -> Number:
@@ -145,7 +149,7 @@ def number_in(text: str, kind: TypeAdapter[Number]) -> Number:
     """
     value = number_of(text)
     if value is None:
-        raise ValueError("must be a number, in digits with a decimal point")
+        raise ValueError(NO_NUMBER)
     try:
         return kind.validate_python(value, strict=True)
     except ValidationError as error:

@@ -7,14 +7,17 @@ are counted, so that memory goes with the number of different jobs.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, Literal
+from operator import itemgetter
+from typing import IO, Any, Literal, TypeAlias
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
+from ...core.quantities import MAX_SECONDS, NO_NUMBER, number_of
 from ...core.text_files import STANDARD_INPUT, source_name
 from ...core.wording import counted
 from ..entries import MAX_TASKS
@@ -29,6 +32,7 @@ _COMMENTS = (";", "#")
 _RUN, _ALLOCATED, _USED_KB, _REQUESTED, _TIME, _ASKED_KB, _STATUS, _USER = 3, 4, 6, 7, 8, 9, 10, 11
 _STRUCTURE, _BAG = 18, 19
 _PRECEDING = 16
+_BLANKS = re.compile(" +")
 _MOST_ISSUES = 1_000
 _KB_PER_MB = 1024
 _LINES_PER_CHECK = 10_000
@@ -120,6 +124,55 @@ def _lines(path: str | os.PathLike[str], source: str) -> Iterator[IO[str]]:
         raise input_error(source, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
 
 
+class _Numbers(dict[str, float]):
+    """Numbers of columns by the texts of their cells, of which most are repeated; each text is looked at once.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether they are whole numbers.
+    most : float, optional
+        Their upper bound. With one they count or measure something: they are not negative, but for -1, unknown.
+
+    Raises
+    ------
+    ValueError
+        If a text that is looked up is no such number; the message has the rule.
+    """
+
+    def __init__(self, *, whole: bool = False, most: float | None = None) -> None:
+        super().__init__()
+        self._whole, self._most = whole, most
+
+    def __missing__(self, text: str) -> float:
+        value = self[text] = self.number(text)
+        return value
+
+    def number(self, text: str) -> float:
+        """Return the number that a text is, without keeping it."""
+        value = number_of(text)
+        if value is None:
+            raise ValueError(NO_NUMBER)
+        if self._whole and not value.is_integer():
+            raise ValueError("must be a whole number")
+        if self._most is not None and not (value == -1 or 0 <= value <= self._most):
+            raise ValueError(f"must be from 0 to {self._most:,.0f}, or -1 if it is not known")
+        return value
+
+
+_MOST_KB = 1e12
+_INDEPENDENT = "UNITARY", "BOT", "-1", "?"
+_Job: TypeAlias = tuple[float, float, int, float, int, bool, float | str]
+"""When a job was submitted, its run time, cores, memory (KB) and status, whether it depends on others, its user."""
+
+
+def _cells_of_grid(line: str) -> list[str]:
+    """Cells of a line of GWF: between tabs, of which each may be empty, or between blanks."""
+    if "\t" in line:
+        return [cell.strip(" ") for cell in line.strip(" \t\n").split("\t")]
+    return _BLANKS.split(line.strip(" \n"))
+
+
 class _Log:
     """Counts the jobs that are taken by run time and memory, and what becomes of the others."""
 
@@ -134,37 +187,38 @@ class _Log:
         self._jobs = self._tasks = 0
         self._other: dict[str, int] = {}
         self._multi_core: tuple[int, int] | None = None
-        self._several = self._split = self._without_memory = 0
+        self._several = self._split = self._without_memory = self._without_cores = 0
         self._first_without_memory = 0
+        self._width = 0
+        seconds, kb = _Numbers(most=MAX_SECONDS), _Numbers(most=_MOST_KB)
+        cores, whole = _Numbers(whole=True, most=MAX_TASKS), _Numbers(whole=True)
+        self._columns = [(_TIME if wanted.requested_times else _RUN, seconds), (_ALLOCATED, cores), (_REQUESTED, cores)]
+        self._columns += [(_USED_KB, kb), (_ASKED_KB, kb), (_STATUS, whole)]
+        self._columns += [(_PRECEDING, whole), (_USER, whole)] if kind == "swf" else []
+        """Columns of numbers of which most are repeated, in the order of `_job`."""
+        self._user: float | str | None = wanted.user if kind == "gwf" else None
+        if kind == "swf" and wanted.user is not None:
+            self._user = number_of(wanted.user)
+            if self._user is None:
+                raise SpotbagError(f"--user {wanted.user}: users of SWF are numbers")
 
     def read(self, lines: Iterable[str]) -> None:
         """Read all lines."""
         wanted = self.wanted
-        least, width = _FEWEST_COLUMNS[self.kind], COLUMNS[self.kind]
-        statuses, user, bag = frozenset(wanted.statuses), wanted.user, wanted.bag
-        run_column = _TIME if wanted.requested_times else _RUN
-        groups = self.groups
+        statuses, user, bag, swf = frozenset(wanted.statuses), self._user, wanted.bag, self.kind == "swf"
         for number, line in enumerate(lines, 1):
             if number % _LINES_PER_CHECK == 0:
                 checkpoint()
-            cells = line.split()
-            if not cells or cells[0][0] in _COMMENTS:
+            cells = line.split() if swf else _cells_of_grid(line)
+            if not cells or not cells[0] or cells[0][0] in _COMMENTS:
                 continue
-            if not least <= len(cells) <= width:
-                self._fault(number, "", Issue.NOTHING, self._width_rule(len(cells)))
+            job = (
+                self._job(cells, number) if len(cells) == self._width or self._has_width(cells, number, line) else None
+            )
+            if job is None or (bag is not None and cells[_BAG] != bag):
                 continue
-            if (user is not None and cells[_USER] != user) or (bag is not None and cells[_BAG] != bag):
-                continue
-            try:
-                submitted, run = float(cells[1]), float(cells[run_column])
-                cores = int(float(cells[_ALLOCATED]))
-                asked_cores = int(float(cells[_REQUESTED]))
-                memory_kb = float(cells[_USED_KB])
-                status = int(float(cells[_STATUS]))
-                if memory_kb <= 0:
-                    memory_kb = float(cells[_ASKED_KB])
-            except (ValueError, OverflowError):
-                self._find_fault(number, cells, run_column)
+            submitted, run, cores, memory_kb, status, depends, user_of_job = job
+            if user is not None and user_of_job != user:
                 continue
             if (wanted.from_s is not None and submitted < wanted.from_s) or (
                 wanted.to_s is not None and submitted >= wanted.to_s
@@ -173,46 +227,78 @@ class _Log:
             if statuses and status not in statuses:
                 self._left_out(f"with status {status}")
                 continue
-            if not 0 < run < 1e9:
-                self._left_out("without a run time")
+            if run <= 0:
+                self._left_out("without a run time" if run else "with a run time of 0")
                 continue
-            cores = asked_cores if asked_cores > 0 else cores
             if cores > 1:
                 self._several += 1
                 self._multi_core = self._multi_core or (number, cores)
                 if wanted.multi_core == "skip":
                     continue
                 self._split += 1
-            if self._depends(cells):
+            if depends:
                 self._fault(number, "", cells[0], "depends on another job; only jobs that are independent can be a bag")
                 continue
-            if not memory_kb > 0:
+            if memory_kb <= 0:
                 if self._memory_kb is None:
                     self._without_memory += 1
                     self._first_without_memory = self._first_without_memory or number
                     continue
                 memory_kb = self._memory_kb
-            key = run, memory_kb
-            tasks = max(cores, 1)
-            found = groups.get(key)
-            groups[key] = (number, cells[0], tasks) if found is None else (found[0], found[1], found[2] + tasks)
-            self._jobs += 1
-            self._tasks += tasks
-            if self._tasks > MAX_TASKS:
-                rule = f"has more than {MAX_TASKS:,} tasks; take fewer: --user, --from, --to or --jobs"
-                raise input_error(self.source, rule)
+            self._take(number, cells[0], (run, memory_kb), cores)
             if wanted.most_jobs is not None and self._jobs >= wanted.most_jobs:
                 break
 
-    def _width_rule(self, n_cells: int) -> str:
-        least, width = _FEWEST_COLUMNS[self.kind], COLUMNS[self.kind]
-        columns = f"{width}" if least == width else f"{least} to {width}"
-        return f"has {n_cells} columns; a line of {self.kind.upper()} has {columns}"
+    def _has_width(self, cells: list[str], number: int, line: str) -> bool:
+        """Whether a line has as many columns as the format; where blanks divide them, as many as the lines before."""
+        least, most = _FEWEST_COLUMNS[self.kind], COLUMNS[self.kind]
+        if not least <= len(cells) <= most:
+            columns = f"{most}" if least == most else f"{least} to {most}"
+            rule = f"has {len(cells)} columns; a line of {self.kind.upper()} has {columns}"
+        elif "\t" in line or not self._width:
+            self._width = len(cells)
+            return True
+        else:
+            rule = f"has {len(cells)} columns, the line before {self._width}: which of them is missing?"
+        self._fault(number, "", Issue.NOTHING, rule)
+        return False
 
-    def _depends(self, cells: list[str]) -> bool:
-        if self.kind == "swf":
-            return cells[_PRECEDING] not in ("-1", "0")
-        return cells[_STRUCTURE].upper() not in ("UNITARY", "BOT", "-1", "?")
+    def _job(self, cells: list[str], line: int) -> _Job | None:
+        """What the cells of a job say; None if a number is none."""
+        try:
+            run, allocated, cores, used_kb, asked_kb, status, *more = [
+                numbers[cells[column]] for column, numbers in self._columns
+            ]
+        except ValueError:
+            self._find_fault(line, cells)
+            return None
+        submitted = number_of(cells[1])
+        if submitted is None:
+            self._fault(line, "column 2", cells[1], NO_NUMBER)
+            return None
+        if more:
+            depends, user = more[0] not in (-1, 0), more[1]
+        else:
+            depends, user = cells[_STRUCTURE].upper() not in _INDEPENDENT, cells[_USER]
+        memory_kb = used_kb if used_kb > 0 else asked_kb
+        return submitted, run, int(cores if cores > 0 else allocated), memory_kb, int(status), depends, user
+
+    def _take(self, line: int, name: str, key: tuple[float, float], cores: int) -> None:
+        tasks = max(cores, 1)
+        found = self.groups.get(key)
+        if found is not None:
+            self.groups[key] = found[0], found[1], found[2] + tasks
+        else:
+            if self.kind == "swf" and not (name.isascii() and name.isdigit()):
+                self._fault(line, "column 1", name, "must be the number of a job")
+            self.groups[key] = line, name, tasks
+        self._jobs += 1
+        self._tasks += tasks
+        if cores < 1:
+            self._without_cores += 1
+        if self._tasks > MAX_TASKS:
+            rule = f"has more than {MAX_TASKS:,} tasks; take fewer: --user, --from, --to or --jobs"
+            raise input_error(self.source, rule)
 
     def _left_out(self, what: str) -> None:
         self._other[what] = self._other.get(what, 0) + 1
@@ -221,12 +307,12 @@ class _Log:
         if len(self._issues) < _MOST_ISSUES:
             self._issues.append(Issue(f"line {line}", rule, column, value))
 
-    def _find_fault(self, line: int, cells: list[str], run_column: int) -> None:
-        for column in (1, run_column, _ALLOCATED, _REQUESTED, _USED_KB, _STATUS, _ASKED_KB):
+    def _find_fault(self, line: int, cells: list[str]) -> None:
+        for column, numbers in sorted(self._columns, key=itemgetter(0)):
             try:
-                int(float(cells[column]))
-            except (ValueError, OverflowError):
-                self._fault(line, f"column {column + 1}", cells[column], "must be a number")
+                numbers.number(cells[column])
+            except ValueError as error:
+                self._fault(line, f"column {column + 1}", cells[column], str(error))
                 return
 
     def tasks(self) -> list[dict[str, Any]]:
@@ -272,6 +358,10 @@ class _Log:
         said = [f"{self.source}: {count:,} jobs {what} left out" for what, count in sorted(self._other.items())]
         if self._several and self.wanted.multi_core == "skip":
             said.append(f"{self.source}: {self._several:,} jobs of several cores left out")
+        if self._without_cores:
+            said.append(
+                f"{self.source}: {self._without_cores:,} jobs do not say their cores, and are taken to have one"
+            )
         if self._split:
             said.append(f"{self.source}: {self._split:,} jobs of several cores became a task for each core")
         return said

@@ -118,18 +118,18 @@ class JobOptions:
     def filter(self, bag: str | None = None) -> JobFilter:
         """Return what the options say."""
         from ..core.errors import SpotbagError
+        from ..core.quantities import number_of
         from ..instances.bags.job_logs import JobFilter
 
-        try:
-            codes = () if self.status == "all" else tuple(int(code) for code in names_in([self.status]))
-        except ValueError:
-            raise SpotbagError(f"--status {self.status}: must be whole numbers by commas, or all") from None
+        codes = [] if self.status == "all" else [number_of(code) for code in names_in([self.status])]
+        if any(code is None or not code.is_integer() for code in codes):
+            raise SpotbagError(f"--status {self.status}: must be whole numbers by commas, or all")
         return JobFilter(
             user=self.user,
             bag=bag,
             from_s=self.submitted_from,
             to_s=self.submitted_to,
-            statuses=codes,
+            statuses=tuple(int(code) for code in codes if code is not None),
             requested_times=self.requested,
             multi_core=self.multi_core.value,
             most_jobs=self.jobs,

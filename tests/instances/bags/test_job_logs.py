@@ -139,6 +139,59 @@ def test_lines_that_cannot_be_used(tmp_path: Path, line: str, message: str) -> N
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("fields", "column"),
+    [
+        *(({"run": text}, 4) for text in ("nan", "inf", "1_0", "１０", "1e10", "-2", "0x5", "1e-400")),
+        *(({"cores": text}, 5) for text in ("2.9", "-4", "1e9", "1,000")),
+        ({"asked_cores": "1.5"}, 8),
+        ({"used_kb": "-5"}, 7),
+        ({"asked_kb": "inf"}, 10),
+        ({"status": "1.9"}, 11),
+        ({"submit": "nan"}, 2),
+        ({"user": "７"}, 12),
+        ({"preceding": "nan"}, 17),
+    ],
+)
+def test_what_no_column_can_hold_is_refused(tmp_path: Path, fields: dict[str, Any], column: int) -> None:
+    for kind in ("swf", "gwf"):
+        if kind == "gwf" and column > 11:  # users of GWF have names, and what a job waits for is another column
+            continue
+        line = (job if kind == "swf" else grid_job)(1, **fields)
+        [value] = fields.values()
+        with pytest.raises(InputError, match=rf"line 3: column {column} '{value}' must be "):
+            read(tmp_path, [line], "swf" if kind == "swf" else "gwf")
+    with pytest.raises(InputError, match="line 3: column 1 '１' must be the number of a job"):
+        read(tmp_path, [job(1).replace("1", "１", 1)])
+
+
+def test_minus_one_is_unknown_and_a_run_time_of_less_than_a_second_is_0(tmp_path: Path) -> None:
+    lines = [job(1, cores=-1), job(2, run=0), job(3, run=-1), job(4, run="2.5e1", submit="0.5")]
+    imported = read(tmp_path, lines)
+    assert bag(imported) == [("j1", 100, 512, 1), ("j4", 25, 512, 1)]
+    assert [warning.split(": ", 1)[1] for warning in imported.warnings[:3]] == [
+        "1 jobs with a run time of 0 left out",
+        "1 jobs without a run time left out",
+        "1 jobs do not say their cores, and are taken to have one",
+    ]
+
+
+def test_a_column_that_is_missing_does_not_move_the_others(tmp_path: Path) -> None:
+    whole = grid_job(1).replace("\t", " ")
+    with pytest.raises(InputError, match="line 4: has 28 columns, the line before 29: which of them is missing"):
+        read(tmp_path, [whole, whole.replace(" 0 ", " ", 1)], "gwf")
+    with pytest.raises(InputError, match="line 3: column 4 '' must be a number"):
+        read(tmp_path, [grid_job(1).replace("\t100\t", "\t\t")], "gwf")
+    with pytest.raises(InputError, match="line 3: column 4 '1.xa0000' must be a number"):
+        read(tmp_path, [whole.replace(" 100 ", " 1\u00a0000 ")], "gwf")
+
+
+def test_users_of_swf_are_numbers(tmp_path: Path) -> None:
+    assert bag(read(tmp_path, [job(1, user="7.0"), job(2, user=8)], user="7")) == [("j1", 100, 512, 1)]
+    with pytest.raises(SpotbagError, match="--user ann: users of SWF are numbers"):
+        read(tmp_path, [job(1)], user="ann")
+
+
 def test_a_log_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         instance_of_log(tmp_path / "none.swf", "swf", ASKED)
