@@ -5,8 +5,6 @@ What they say is kept with its date; what they do not say stays as it was.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 from collections import defaultdict
@@ -16,23 +14,33 @@ from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import number_of
+from ...core.quantities import Memory, Name, Price, VCpus, number_in
 from ...core.records import validate_record
 from ...core.text_files import read_text, source_name
+from ...core.text_tables import TextTable
 from ...core.wording import first_names
-from ..entries import ARCHITECTURES, Architecture, Burstable, Market
+from ..entries import Architecture, Burstable, Market
 from .imported import grouped
 from .spot_price_history import LINUX, TheirRecord, read_spot_prices
 from .vm_catalogue import Catalogue, CataloguedType, Quote
 
 MB_PER_GIB = 1024
-_DECIMALS = 6
+_DIGITS = 12
+"""Of a mean, which more digits than floats have would not make more exact."""
+_REGION = r"[a-z]{2,5}(?:-[a-z]+)+-[0-9]+"
+_TYPE_OF_AWS = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
+_REGION_OF_AWS = re.compile(_REGION)
+_ZONE_NAME = re.compile(rf"({_REGION})[a-z]")
+_ZONE_ID = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
 _LOCAL_ZONE = re.compile(r"-[a-z]{3}[0-9]*-")
 """In the name or the id of a local zone or a wavelength zone: us-east-1-atl-1a, use1-atl2-az1."""
+_ARCHITECTURES: dict[str, Architecture] = {"x86_64": "x86_64", "i386": "x86_64", "arm64": "arm64"}
+"""By the names of AWS. Of several, i386 is not the only one: such types run x86_64, too."""
+_MAC = "x86_64_mac", "arm64_mac"
 _CREDITS = {
     "nano": (0.05, 6),
     "micro": (0.10, 12),
@@ -50,11 +58,11 @@ _BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
 
 
 class _VCpus(TheirRecord):
-    count: Annotated[int, Field(alias="DefaultVCpus")]
+    count: Annotated[VCpus, Field(alias="DefaultVCpus")]
 
 
 class _Memory(TheirRecord):
-    mib: Annotated[int, Field(alias="SizeInMiB")]
+    mib: Annotated[int, Field(alias="SizeInMiB", ge=1, le=10**9)]
 
 
 class _Processor(TheirRecord):
@@ -62,7 +70,7 @@ class _Processor(TheirRecord):
 
 
 class _InstanceType(TheirRecord):
-    name: Annotated[str, Field(alias="InstanceType")]
+    name: Annotated[Name, Field(alias="InstanceType")]
     vcpus: Annotated[_VCpus, Field(alias="VCpuInfo")]
     memory: Annotated[_Memory, Field(alias="MemoryInfo")]
     processor: Annotated[_Processor, Field(alias="ProcessorInfo")] = _Processor.model_validate({})
@@ -110,17 +118,30 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
     source = source_name(path)
     document = validate_record(_InstanceTypes, parse_json(read_text(path), source), source)
     rows = NewRows()
-    unknown = []
-    for entry in document.types:
+    unknown, issues, macs = [], [], 0
+    first: dict[str, int] = {}
+    for index, entry in enumerate(document.types):
+        names = entry.processor.architectures
+        known = {_ARCHITECTURES.get(name) for name in names}
+        where = f"InstanceTypes[{index}]"
+        if first.setdefault(entry.name, index) != index:
+            rule = f"is there twice (also InstanceTypes[{first[entry.name]}])"
+            issues.append(Issue(where, rule, "InstanceType", entry.name))
+        if any(name in _MAC for name in names):
+            macs += 1
+            continue
+        if None in known or len(known) > 1:
+            rule = f"must be one of {', '.join(_ARCHITECTURES)}"
+            issues.append(Issue(where, rule, "ProcessorInfo.SupportedArchitectures", " and ".join(names), entry.name))
+            continue
         facts: dict[str, Any] = {
             "vcpus": entry.vcpus.count,
             "memory_mb": entry.memory.mib,
             "source": f"aws ec2 describe-instance-types, {os.path.basename(source)}",
             "date": date,
         }
-        architecture = next((name for name in ARCHITECTURES if name in entry.processor.architectures), None)
-        if architecture is not None:
-            facts["architecture"] = architecture
+        if known:
+            [facts["architecture"]] = known
         if entry.burstable:
             credits = credits_of(entry.name)
             if credits is None:
@@ -128,6 +149,10 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
                 continue
             facts["burstable"] = credits
         rows.facts[entry.name] = facts
+    if issues:
+        raise InputError(source, issues)
+    if macs:
+        rows.warnings.append(f"{source}: {macs:,} types of macOS left out")
     if unknown:
         rows.warnings.append(
             f"{source}: {first_names(unknown)} left out: burstable, with credits that are known of T3, T3a and T4g only"
@@ -171,6 +196,7 @@ def spot_prices_of_aws(
     source = source_name(path)
     history: dict[tuple[str, str], list[tuple[datetime, float]]] = defaultdict(list)
     dropped: dict[str, int] = defaultdict(int)
+    issues = []
     for entry in read_spot_prices(path):
         if not entry.zone:
             raise input_error(
@@ -180,10 +206,17 @@ def spot_prices_of_aws(
             dropped[f"of {entry.product}"] += 1
         elif _LOCAL_ZONE.search(entry.zone):
             dropped["of local zones"] += 1
+        elif not _ZONE_NAME.fullmatch(entry.zone):
+            rule = (
+                "must be the name of an availability zone, such as us-east-1a: it says the region, which an id does not"
+            )
+            issues.append(Issue(entry.place, rule, "zone", entry.zone))
         elif region is not None and _region_of(entry.zone) != region:
             dropped[f"of {_region_of(entry.zone)}"] += 1
         else:
             history[entry.name, entry.zone].append((entry.time, entry.price))
+    if issues:
+        raise InputError(source, grouped(issues))
     rows = NewRows()
     rows.warnings += [f"{source}: {count:,} prices {what} left out" for what, count in sorted(dropped.items())]
     if not history:
@@ -197,7 +230,7 @@ def spot_prices_of_aws(
     how = "last price of each zone" if window_s is None else f"mean over {window_s / 86400:g} days"
     said = f"aws ec2 describe-spot-price-history, {os.path.basename(source)}: {how}"
     for (name, of_region), by_zone in zones.items():
-        prices_by_zone = {zone: round(price, _DECIMALS) for zone, (_, price) in sorted(by_zone.items())}
+        prices_by_zone = {zone: _to_digits(price) for zone, (_, price) in sorted(by_zone.items())}
         day = max(time for time, _ in by_zone.values()) if window_s is None else last
         rows.quotes[name, of_region, "spot"] = _quote(prices_by_zone, day.date().isoformat(), said)
     return rows
@@ -205,7 +238,8 @@ def spot_prices_of_aws(
 
 def _region_of(zone: str) -> str:
     """Region of an availability zone: us-east-1 of us-east-1a."""
-    return zone.rstrip("abcdefghijklmnopqrstuvwxyz")
+    found = _ZONE_NAME.fullmatch(zone)
+    return zone if found is None else found[1]
 
 
 def _mean(prices: Sequence[tuple[datetime, float]], start: datetime, end: datetime) -> float:
@@ -222,6 +256,8 @@ def _mean(prices: Sequence[tuple[datetime, float]], start: datetime, end: dateti
 def rows_of_skypilot(path: str | os.PathLike[str], date: str, region: str | None = None) -> NewRows:
     """Read SkyPilot's catalogue of AWS, ``vms.csv``: types, on-demand prices and spot prices of each zone.
 
+    A price that is empty is one of a market that does not offer the type there.
+
     Parameters
     ----------
     path : path
@@ -234,72 +270,144 @@ def rows_of_skypilot(path: str | os.PathLike[str], date: str, region: str | None
     Raises
     ------
     InputError
-        If columns are missing or a number is none.
+        With everything that is wrong: line, column, value and rule.
     """
     source = source_name(path)
-    table = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    needed = ("InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region", "AvailabilityZone")
-    missing = [name for name in needed if name not in (table.fieldnames or ())]
+    table = TextTable(read_text(path), source)
+    places = {name: table.place(name) for name in (*_NEEDED, "AcceleratorName", "Arch")}
+    missing = [name for name in _NEEDED if places[name] is None]
     if missing:
         raise input_error(
             source, f"is no vms.csv of SkyPilot's catalogue of AWS: it has no column {', '.join(missing)}"
         )
-    rows, issues = NewRows(), []
-    said = f"SkyPilot catalogue, {os.path.basename(source)}"
-    zones: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    dropped: dict[str, int] = defaultdict(int)
-    for row in table:
-        name, place = row["InstanceType"], row["Region"]
-        if region is not None and place != region:
-            dropped["of other regions"] += 1
-            continue
-        if row.get("AcceleratorName"):
-            dropped["with accelerators"] += 1
-            continue
-        if _LOCAL_ZONE.search(row["AvailabilityZone"] or ""):
-            dropped["of local zones"] += 1
-            continue
-        numbers = {key: number_of(row[key] or "") for key in ("vCPUs", "MemoryGiB", "Price", "SpotPrice")}
-        if not name or numbers["vCPUs"] is None or numbers["MemoryGiB"] is None:
-            key = "vCPUs" if numbers["vCPUs"] is None else "MemoryGiB"
-            issues.append(Issue(f"line {table.line_num}", "must be a number", key, row[key]))
-            continue
-        facts: dict[str, Any] = {
-            "vcpus": int(numbers["vCPUs"]),
-            "memory_mb": numbers["MemoryGiB"] * MB_PER_GIB,
-            "source": said,
-            "date": date,
-        }
-        architecture = _skypilot_architecture(row.get("Arch"))
-        if architecture is not None:
-            facts["architecture"] = architecture
+    reader = _Skypilot(f"SkyPilot catalogue, {os.path.basename(source)}", date, region)
+    for line, cells in table:
+        reader.take(line, {name: "" if place is None else cells[place] for name, place in places.items()})
+    if reader.issues or table.issues:
+        raise InputError(source, grouped([*reader.issues, *table.issues]))
+    return reader.rows(source)
+
+
+_NEEDED = "InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region", "AvailabilityZone"
+_VCPUS: TypeAdapter[int] = TypeAdapter(VCpus)
+_GIB: TypeAdapter[float] = TypeAdapter(Memory)
+_USD: TypeAdapter[float] = TypeAdapter(Price)
+_MOST_ISSUES = 1_000
+
+
+class _Skypilot:
+    """Takes the rows of SkyPilot's catalogue one by one, and keeps what they say, and what is wrong with them."""
+
+    def __init__(self, said: str, date: str, region: str | None) -> None:
+        self.issues: list[Issue] = []
+        self._said, self._date, self._region = said, date, region
+        self._rows = NewRows()
+        self._dropped: dict[str, int] = defaultdict(int)
+        self._zones: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        self._without_price = 0
+        self._first: dict[tuple[str, ...], tuple[int, Any, str]] = {}
+
+    def take(self, line: int, row: Mapping[str, str]) -> None:
+        """Take a row."""
+        if len(self.issues) >= _MOST_ISSUES:
+            return
+        for key, form, example in (
+            ("InstanceType", _TYPE_OF_AWS, "a VM type of Amazon EC2, such as c6i.large"),
+            ("Region", _REGION_OF_AWS, "a region of AWS, such as us-east-1"),
+        ):
+            if not form.fullmatch(row[key]):
+                rule = f"must be {example}: catalogues of other clouds are not read"
+                self.issues.append(Issue(f"line {line}", rule, key, row[key]))
+                return
+        why = self._left_out(row)
+        if why is not None:
+            self._dropped[why] += 1
+            return
+        before = len(self.issues)
+        facts = self._facts(line, row)
+        prices = {key: self._number(line, row, key, _USD) for key in ("Price", "SpotPrice") if row[key]}
+        name, region, zone = row["InstanceType"], row["Region"], row["AvailabilityZone"]
+        if (zone or row["SpotPrice"]) and not (_ZONE_ID.fullmatch(zone) or _ZONE_NAME.fullmatch(zone)):
+            rule = "must be an availability zone, such as use1-az1: a spot price is that of a zone"
+            self.issues.append(Issue(f"line {line}", rule, "AvailabilityZone", zone))
+        if len(self.issues) > before:
+            return
+        self._says_the_same(line, row, {"vCPUs": facts["vcpus"], "MemoryGiB": facts["memory_mb"]}, name)
+        self._says_the_same(line, row, {"Arch": facts.get("architecture")}, name)
+        self._rows.facts[name] = facts
+        self._without_price += not prices
+        if "Price" in prices:
+            self._says_the_same(line, row, {"Price": prices["Price"]}, name, region)
+            quote = Quote(price_usd_per_hour=prices["Price"], date=self._date, source=self._said)
+            self._rows.quotes[name, region, "on-demand"] = quote
+        if zone:
+            self._says_the_same(line, row, {"AvailabilityZone": line}, name, region, zone)
+        if "SpotPrice" in prices:
+            self._zones[name, region][zone] = prices["SpotPrice"]
+
+    def _left_out(self, row: Mapping[str, str]) -> str | None:
+        """Why a row is left out; None if it is not."""
+        name = row["InstanceType"]
+        if self._region is not None and row["Region"] != self._region:
+            return "of other regions"
+        if row["AcceleratorName"]:
+            return "with accelerators"
+        if _LOCAL_ZONE.search(row["AvailabilityZone"]):
+            return "of local zones"
+        if row["Arch"] in _MAC:
+            return "of macOS"
+        if name.startswith(_BURSTABLE) and credits_of(name) is None:
+            return "of burstable types, with credits that are not known,"
+        return None
+
+    def _facts(self, line: int, row: Mapping[str, str]) -> dict[str, Any]:
+        """What a type is, the same in all its rows."""
+        name = row["InstanceType"]
+        facts: dict[str, Any] = {"source": self._said, "date": self._date}
+        facts["vcpus"] = self._number(line, row, "vCPUs", _VCPUS)
+        facts["memory_mb"] = self._number(line, row, "MemoryGiB", _GIB) * MB_PER_GIB
+        if row["Arch"] in _ARCHITECTURES:
+            facts["architecture"] = _ARCHITECTURES[row["Arch"]]
+        elif row["Arch"]:
+            rule = f"must be {', '.join(_ARCHITECTURES)} or one of macOS"
+            self.issues.append(Issue(f"line {line}", rule, "Arch", row["Arch"]))
         if name.startswith(_BURSTABLE):
-            credits = credits_of(name)
-            if credits is None:
-                dropped["of burstable types, with credits that are not known,"] += 1
-                continue
-            facts["burstable"] = credits
-        rows.facts[name] = facts
-        if numbers["Price"]:
-            rows.quotes[name, place, "on-demand"] = Quote(price_usd_per_hour=numbers["Price"], date=date, source=said)
-        if numbers["SpotPrice"]:
-            zones[name, place][row["AvailabilityZone"] or place] = numbers["SpotPrice"]
-    if issues:
-        raise InputError(source, grouped(issues))
-    for (name, place), by_zone in zones.items():
-        rows.quotes[name, place, "spot"] = _quote(dict(sorted(by_zone.items())), date, said)
-    rows.warnings += [f"{source}: {count:,} rows {what} left out" for what, count in sorted(dropped.items())]
-    return rows
+            facts["burstable"] = credits_of(name)
+        return facts
 
+    def _number(self, line: int, row: Mapping[str, str], key: str, kind: TypeAdapter[Any]) -> Any:
+        try:
+            return number_in(row[key], kind)
+        except ValueError as error:
+            self.issues.append(Issue(f"line {line}", str(error), key, row[key]))
+            return 0
 
-def _skypilot_architecture(text: str | None) -> Architecture | None:
-    """Architecture by its name in the catalogue, where i386 is the first of several: such types run x86_64, too."""
-    return {"x86_64": "x86_64", "i386": "x86_64", "arm64": "arm64"}.get(text or "")  # type: ignore[return-value]
+    def _says_the_same(self, line: int, row: Mapping[str, str], values: Mapping[str, Any], *of: str) -> None:
+        """Refuse what the first row of the same type, of the same in a region, or in a zone of it says otherwise."""
+        for key, value in values.items():
+            first, before, text = self._first.setdefault((key, *of), (line, value, row[key]))
+            if before != value:
+                rule = f"is {text!r} for {' in '.join(of)} in line {first}: which of them counts?"
+                self.issues.append(Issue(f"line {line}", rule, key, row[key]))
+
+    def rows(self, source: str) -> NewRows:
+        """Return what all rows say."""
+        rows = self._rows
+        for (name, region), by_zone in self._zones.items():
+            rows.quotes[name, region, "spot"] = _quote(dict(sorted(by_zone.items())), self._date, self._said)
+        rows.warnings += [f"{source}: {count:,} rows {what} left out" for what, count in sorted(self._dropped.items())]
+        if self._without_price:
+            rows.warnings.append(f"{source}: {self._without_price:,} rows have no price: none is offered there")
+        return rows
 
 
 def _quote(zones: Mapping[str, float], date: str, source: str) -> Quote:
-    mean = round(sum(zones.values()) / len(zones), _DECIMALS)
+    mean = _to_digits(sum(zones.values()) / len(zones))
     return Quote(price_usd_per_hour=mean, date=date, source=source, zones=dict(zones))
+
+
+def _to_digits(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
 
 
 def updated(
@@ -346,6 +454,7 @@ def updated(
         facts[type_name] = {key: value for key, value in row.items() if key not in ("name", "region", "prices")}
     warnings: list[str] = []
     unknown: set[str] = set()
+    older: set[str] = set()
     for new in news:
         warnings += new.warnings
         wanted = _wanted(types)
@@ -359,6 +468,7 @@ def updated(
                 unknown.add(type_name)
                 continue
             row = rows.setdefault((type_name, place), {"name": type_name, "region": place, "prices": {}})
+            older |= {type_name for market, quote in quotes.items() if _is_newer(row["prices"].get(market), quote)}
             row["prices"] = {**row["prices"], **quotes}
         if types and region is not None:
             for type_name in filter(wanted, new.facts):
@@ -370,12 +480,18 @@ def updated(
             f"{first_names(sorted(unknown))} left out: prices are known, but not what the types are "
             "(--instance-types, from aws ec2 describe-instance-types)"
         )
+    if older:
+        warnings.append(f"prices of {first_names(sorted(older))} took the place of newer ones")
     if not rows:
         raise SpotbagError("there is no VM type in the catalogue that this would make")
     made = tuple(CataloguedType(**row) for row in rows.values())
     if base is not None:
         return base.replace(vm_types=made), warnings
     return Catalogue(name=name, provider=provider, vm_types=made), warnings
+
+
+def _is_newer(quote: Quote | None, than: Quote) -> bool:
+    return quote is not None and quote.date > than.date
 
 
 def _wanted(types: Sequence[str]) -> Callable[[str], bool]:

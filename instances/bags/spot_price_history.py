@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import number_of
+from ...core.quantities import Price, number_in, number_of
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name
+from ...core.text_tables import TextTable
 from .imported import grouped
 
 LINUX = "Linux/UNIX"
 
 _HEADINGS: Mapping[str, tuple[str, ...]] = {
-    "zone": ("availabilityzone", "zone", "az", "availabilityzoneid"),
+    "zone": ("availabilityzone", "zone", "az"),
+    "zone_id": ("availabilityzoneid", "zoneid", "azid"),
     "name": ("instancetype", "type"),
     "product": ("productdescription", "product", "os"),
     "price": ("spotprice", "price"),
@@ -30,8 +31,8 @@ _HEADINGS: Mapping[str, tuple[str, ...]] = {
 }
 """What the columns of a table may be called, in small letters and without anything between words."""
 _NEEDED = "name", "price", "time"
-_OF_AWS = "zone", "name", "product", "price", "time"
-"""Columns of a table without headings: those of ``--output text``."""
+_OF_AWS = ("zone", "name", "product", "price", "time"), ("zone", "zone_id", "name", "product", "price", "time")
+"""Columns of a table without headings: those of ``--output text``, before 2025 and since."""
 _MARK = "SPOTPRICEHISTORY"
 
 
@@ -46,6 +47,8 @@ class SpotPrice(NamedTuple):
         USD per hour.
     time : datetime
         Since when, in UTC.
+    place : str
+        Where its source says so.
     """
 
     zone: str
@@ -53,6 +56,7 @@ class SpotPrice(NamedTuple):
     product: str
     price: float
     time: datetime
+    place: str = ""
 
 
 class TheirRecord(LimitedRecord):
@@ -105,58 +109,83 @@ def spot_prices_of_document(document: Mapping[str, Any], source: str) -> list[Sp
 
 def spot_prices_of_table(text: str, source: str) -> list[SpotPrice]:
     """Read a table; see `read_spot_prices`."""
-    lines = text.removeprefix("\ufeff")
-    first = lines.lstrip().split("\n", 1)[0]
-    delimiter = next((mark for mark in "\t;," if mark in first), ",")
-    table = csv.reader(io.StringIO(lines, newline=""), delimiter=delimiter)
-    try:
-        rows = [(f"line {table.line_num}", [cell.strip() for cell in row]) for row in table if any(row)]
-    except csv.Error as error:
-        raise input_error(source, f"line {table.line_num}: cannot be read as a table ({error})") from None
-    if not rows:
-        raise input_error(source, "is empty: a history of spot prices has a row for each change of a price")
-    roles, named = _roles(rows[0][1], source)
-    headings = {role: rows[0][1][place] if named else role for role, place in roles.items()}
-    given = (
-        (where, {role: row[place] if place < len(row) else "" for role, place in roles.items()})
-        for where, row in rows[1 if named else 0 :]
-    )
-    return _prices(given, headings, source)
+    table = TextTable(text, source)
+    roles, named = _roles(table)
+    headings = {role: table.first[place] if named else role for role, place in roles.items()}
+    rows = table if named else chain([(table.first_line, table.first)], table)
+    given = ((f"line {line}", {role: row[place] for role, place in roles.items()}) for line, row in rows)
+    return _prices(given, headings, source, table.issues)
 
 
-def _roles(first: Sequence[str], source: str) -> tuple[dict[str, int], bool]:
+def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
     """Which column has what, and whether the first row says so."""
-    plain = [re.sub(r"[^a-z]", "", cell.lower()) for cell in first]
+    plain = [re.sub(r"[^a-z]", "", cell.lower()) for cell in table.first]
     roles: dict[str, int] = {}
     for role, names in _HEADINGS.items():
-        place = next((plain.index(name) for name in names if name in plain), None)
-        if place is not None:
-            roles[role] = place
-    if all(role in roles for role in _NEEDED):
-        return roles, True
-    marked = int(bool(first) and first[0] == _MARK)
-    if len(first) == marked + len(_OF_AWS) and number_of(first[marked + _OF_AWS.index("price")]) is not None:
-        return {role: marked + place for place, role in enumerate(_OF_AWS)}, False
-    missing = [{"name": "InstanceType", "price": "SpotPrice", "time": "Timestamp"}[role] for role in _NEEDED]
-    raise input_error(
-        source,
-        f"is no JSON, and no history of spot prices: its first line must have the headings {', '.join(missing)}, or "
-        "the columns of 'aws ec2 describe-spot-price-history --output text' (zone, type, product, price, time)",
-    )
+        places = [place for place, name in enumerate(plain) if name in names]
+        if len(places) > 1:
+            both = " and ".join(repr(table.first[place]) for place in places[:2])
+            rule = f"has columns {both}, which both hold the {role.replace('_', ' ')}: leave one of them"
+            raise InputError(table.source, [Issue(f"line {table.first_line}", rule)])
+        if places:
+            roles[role] = places[0]
+    named = all(role in roles for role in _NEEDED)
+    if not named:
+        roles = _roles_of_aws(table.first)
+    if not roles:
+        raise input_error(
+            table.source,
+            "is no JSON, and no history of spot prices: its first line must have the headings InstanceType, SpotPrice, "
+            "Timestamp, or the columns of 'aws ec2 describe-spot-price-history --output text' (zone, type, product, "
+            "price, time)",
+        )
+    zone_id = roles.pop("zone_id", None)
+    return roles if zone_id is None else {"zone": zone_id, **roles}, named
 
 
-def _prices(rows: Iterator[tuple[str, Mapping[str, str]]], headings: Mapping[str, str], source: str) -> list[SpotPrice]:
-    found, issues = [], []
+def _roles_of_aws(first: Sequence[str]) -> dict[str, int]:
+    """Which column has what in a table without headings; nothing if it is not that of AWS."""
+    marked = int(first[0] == _MARK)
+    for columns in _OF_AWS:
+        if len(first) == marked + len(columns) and number_of(first[marked + columns.index("price")]) is not None:
+            return {role: marked + place for place, role in enumerate(columns)}
+    return {}
+
+
+_PRICE: TypeAdapter[float] = TypeAdapter(Price)
+
+
+def _prices(
+    rows: Iterable[tuple[str, Mapping[str, str]]],
+    headings: Mapping[str, str],
+    source: str,
+    more_issues: Sequence[Issue] = (),
+) -> list[SpotPrice]:
+    """Prices of rows, each with its place; what is found to be wrong with the rows while they are read comes last."""
+    found: list[SpotPrice] = []
+    issues: list[Issue] = []
+    first: dict[tuple[str, str, str, datetime], SpotPrice] = {}
     for where, row in rows:
-        price, time = number_of(row["price"]), moment(row["time"])
-        if not row["name"]:
-            issues.append(Issue(where, "must not be empty", headings["name"]))
-        if price is None or price <= 0:
-            issues.append(Issue(where, "must be a price", headings["price"], row["price"]))
-        if time is None:
-            issues.append(Issue(where, "must be a time such as 2026-07-09T12:00:00Z", headings["time"], row["time"]))
-        if row["name"] and price is not None and price > 0 and time is not None:
-            found.append(SpotPrice(row.get("zone", ""), row["name"], row.get("product", ""), price, time))
+        wrong = [Issue(where, "must not be empty", headings[role]) for role, text in row.items() if not text]
+        price, time = 0.0, moment(row["time"])
+        if time is None and row["time"]:
+            wrong.append(Issue(where, "must be a time such as 2026-07-09T12:00:00Z", headings["time"], row["time"]))
+        try:
+            price = number_in(row["price"], _PRICE)
+        except ValueError as error:
+            if row["price"]:
+                wrong.append(Issue(where, f"must be a price; it {error}", headings["price"], row["price"]))
+        if wrong or time is None:
+            issues += wrong
+            continue
+        zone, name, product = row.get("zone", ""), row["name"], row.get("product", "")
+        entry = SpotPrice(zone, name, product, price, time, where)
+        before = first.setdefault((zone, name, product, time), entry)
+        if before.price != price:
+            rule = f"is another price than in {before.place}, of the same moment"
+            issues.append(Issue(where, rule, headings["price"], row["price"]))
+        found.append(entry)
+    issues += more_issues
     if issues:
         raise InputError(source, grouped(issues))
     if not found:
@@ -164,10 +193,17 @@ def _prices(rows: Iterator[tuple[str, Mapping[str, str]]], headings: Mapping[str
     return found
 
 
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+
+
 def moment(text: str) -> datetime | None:
     """Return the time that a text is, in UTC where it does not say; None if it is none."""
+    if not _TIME.fullmatch(text.strip()):
+        return None
     try:
-        found = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+        found = datetime.fromisoformat(text.strip())
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -182,7 +182,7 @@ def test_a_column_that_is_missing_does_not_move_the_others(tmp_path: Path) -> No
         read(tmp_path, [whole, whole.replace(" 0 ", " ", 1)], "gwf")
     with pytest.raises(InputError, match="line 3: column 4 '' must be a number"):
         read(tmp_path, [grid_job(1).replace("\t100\t", "\t\t")], "gwf")
-    with pytest.raises(InputError, match="line 3: column 4 '1.xa0000' must be a number"):
+    with pytest.raises(InputError, match=r"line 3: column 4 '1.xa0000' must be a number"):
         read(tmp_path, [whole.replace(" 100 ", " 1\u00a0000 ")], "gwf")
 
 

@@ -70,6 +70,15 @@ def test_a_day_by_hand(tmp_path: Path) -> None:
         ]
 
 
+def test_a_table_of_aws_without_headings_has_ids_of_zones_since_2025(tmp_path: Path) -> None:
+    rows = ["SPOTPRICEHISTORY\tus-east-1a\tuse1-az4\tc3.large\tLinux/UNIX\t0.03\t2026-07-09T13:00:00+00:00"]
+    (tmp_path / "p.tsv").write_text("\n".join(rows))
+    [price] = read_spot_prices(tmp_path / "p.tsv")
+    assert (price.zone, price.name, price.product, price.price) == ("us-east-1a", "c3.large", "Linux/UNIX", 0.03)
+    (tmp_path / "p.csv").write_text("InstanceType,AvailabilityZoneId,SpotPrice,Timestamp\na,use1-az4,1,2026-07-09\n")
+    assert read_spot_prices(tmp_path / "p.csv")[0].zone == "use1-az4"
+
+
 def test_a_price_that_is_that_of_the_instance_is_no_event(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text(
         f"time,type,price\n2026-07-09,c3.large,{LIST_PRICE}\n2026-07-10,c3.large,{LIST_PRICE}"
@@ -149,7 +158,18 @@ def test_types_that_the_instance_does_not_have_are_named(tmp_path: Path) -> None
         ("time,type,price\n2026-07-09,a,-1\n", "line 2: price '-1' must be a price"),
         ("time,type,price\nsoon,a,1\n", "line 2: time 'soon' must be a time such as 2026-07-09T12:00:00Z"),
         ("time,type,price\n2026-07-09,,1\n", "line 2: type must not be empty"),
-        ("time,type,price\n2026-07-09\n", "line 2: price '' must be a price"),
+        ("time,type,price\n2026-07-09\n", "line 2: has 1 cell, the first line 3"),
+        ("time,type,price\n2026-07-09,a,1,05\n", "line 2: has 4 cells, the first line 3"),
+        ("time;type;price\n2026-07-09;a;1,05\n", "line 2: price '1,05' must be a price; it must be a number"),
+        ("time,type,price\n2026-07-09,a,1e309\n", "line 2: price '1e309' must be a price; it must be a number"),
+        ('time,type,price,note\n2026-07-09,a,1,"x\n2026-07-10,a,2,y\n', "line 2: has a quotation mark that is opened"),
+        ("time,type,price,Spot Price\n", "line 1: has columns 'price' and 'Spot Price', which both hold the price"),
+        ("date,time,type,price\n", "line 1: has columns 'date' and 'time', which both hold the time"),
+        ("time,type,price\n1710120512345,a,1\n", "line 2: time '1710120512345' must be a time such as"),
+        (
+            "time,type,price\n2026-07-09T00:00Z,a,1\n2026-07-09,a,2\n",
+            "line 3: price '2' is another price than in line 2, of the same moment",
+        ),
         ("time,type,price\n" + "2026-07-09,a,x\n" * 5, "(that of line 2)"),
     ],
 )

@@ -136,6 +136,13 @@ def test_news_update_what_there_was_and_keep_the_rest(tmp_path: Path) -> None:
     assert catalogue.description == base.description
 
 
+def test_prices_that_are_older_than_those_there_are_said(tmp_path: Path) -> None:
+    entries = [price(name, "us-east-1a", "0.05", "2021-02-08T00:00:00Z") for name in ("m5.large", "c6i.large")]
+    news = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": entries}))
+    assert updated(shipped_catalogue(), [news])[1] == ["prices of c6i.large, m5.large took the place of newer ones"]
+    assert updated(updated(shipped_catalogue(), [news])[0], [news])[1] == []
+
+
 def test_types_that_are_wanted_by_name_are_added(tmp_path: Path) -> None:
     news = instance_types_of_aws(write(tmp_path, TYPES), "2026-11-05")
     catalogue, _ = updated(shipped_catalogue(), [news], types=["m9g.*"], region="us-east-1")
@@ -181,6 +188,7 @@ def test_rows_of_skypilot(tmp_path: Path) -> None:
         "1 rows of local zones left out",
         "1 rows with accelerators left out",
     ]
+    assert "1 rows have no price" not in str(warnings)
     here, _ = updated(None, [rows_of_skypilot(tmp_path / "vms.csv", "2026-07-09", "us-east-1")], types=["c6i.*"])
     assert [(row.name, row.region) for row in here.vm_types] == [("c6i.large", "us-east-1")]
 
@@ -212,3 +220,93 @@ def test_tables_that_are_not_skypilots(tmp_path: Path) -> None:
     wrong = SKYPILOT.replace("2.0,4.0,,0.085,0.035400", "two,4.0,,0.085,0.035400")
     with pytest.raises(InputError, match="line 2: vCPUs 'two' must be a number"):
         rows_of_skypilot(write(tmp_path, wrong, "vms.csv"), "2026-07-09")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("c6i.large,,,2.7,4.0,,0.085,0.03,us-east-1,use1-az1,x86_64", "vCPUs '2.7' must be a whole number"),
+        ("c6i.large,,,2.0,4.0,,$0.085,0.03,us-east-1,use1-az1,x86_64", "Price '$0.085' must be a number, in digits"),
+        ("c6i.large,,,2.0,4.0,,abc,0.03,us-east-1,use1-az1,x86_64", "Price 'abc' must be a number"),
+        ("c6i.large,,,2.0,4.0,,0.085,1e309,us-east-1,use1-az1,x86_64", "SpotPrice '1e309' must be a number"),
+        ("c6i.large,,,2.0,4.0,,0.085,0.0,us-east-1,use1-az1,x86_64", "SpotPrice '0.0' must be greater than or equal"),
+        ("c6i.large,,,2.0,-4.0,,0.085,0.03,us-east-1,use1-az1,x86_64", "MemoryGiB '-4.0' must be greater than"),
+        ('c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,use1-az1,"x86_64', "has a quotation mark that is opened and not"),
+        ("c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,use1-az1", "has 10 cells, the first line 11"),
+        ("c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,use1-az1,sparc", "Arch 'sparc' must be x86_64, i386, arm64 or"),
+        ("c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,,x86_64", "AvailabilityZone '' must be an availability zone"),
+        (
+            "n2-standard-8,,,8.0,32.0,,0.4,0.1,us-central1,us-central1-a,",
+            "InstanceType 'n2-standard-8' must be a VM type",
+        ),
+        ("c6i.large,,,2.0,4.0,,0.4,0.1,eastus,,", "Region 'eastus' must be a region of AWS"),
+        ("m3.medium,,,2.0,3.75,,0.067,,us-east-1,use1-az2,i386", "vCPUs '2.0' is '1.0' for m3.medium in line 3: which"),
+        (
+            "m3.medium,,,1.0,3.75,,0.068,,us-east-1,use1-az2,i386",
+            "Price '0.068' is '0.067' for m3.medium in us-east-1 in",
+        ),
+        (
+            "m3.medium,,,1.0,3.75,,0.067,1,us-east-1,use1-az1,i386",
+            "AvailabilityZone 'use1-az1' is 'use1-az1' for m3.medium",
+        ),
+    ],
+)
+def test_rows_of_skypilot_that_cannot_be_right(tmp_path: Path, wrong: str, said: str) -> None:
+    heading, *rows = SKYPILOT.splitlines()
+    text = "\n".join([heading, rows[3], rows[4], wrong, rows[5]])
+    with pytest.raises(InputError, match=r"vms.csv: line 4: ") as caught:
+        rows_of_skypilot(write(tmp_path, text, "vms.csv"), "2026-07-09")
+    assert said in str(caught.value)
+
+
+def test_a_price_that_is_empty_in_skypilots_catalogue_is_not_offered(tmp_path: Path) -> None:
+    text = (
+        SKYPILOT.splitlines()[0]
+        + "\nm3.medium,,,1,3.75,,,,us-east-1,use1-az1,i386\nmac1.metal,,,12,32,,,,us-east-1,use1-az1,x86_64_mac\n"
+    )
+    rows = rows_of_skypilot(write(tmp_path, text, "vms.csv"), "2026-07-09")
+    assert (list(rows.facts), rows.quotes) == (["m3.medium"], {})
+    assert [warning.split(": ", 1)[1] for warning in rows.warnings] == [
+        "1 rows of macOS left out",
+        "1 rows have no price: none is offered there",
+    ]
+    with pytest.raises(InputError, match=r"line 1: has 2 columns 'Price': which of them counts"):
+        rows_of_skypilot(write(tmp_path, text.replace("GpuInfo", "Price"), "vms.csv"), "2026-07-09")
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "value", "said"),
+    [
+        ("VCpuInfo", "DefaultVCpus", 2.5, "InstanceTypes[0].VCpuInfo.DefaultVCpus 2.5 must be a whole number"),
+        ("VCpuInfo", "DefaultVCpus", 10**9, "InstanceTypes[0].VCpuInfo.DefaultVCpus 1000000000 must be less than"),
+        ("VCpuInfo", "DefaultVCpus", -4, "InstanceTypes[0].VCpuInfo.DefaultVCpus -4 must be greater than"),
+        ("MemoryInfo", "SizeInMiB", 0, "InstanceTypes[0].MemoryInfo.SizeInMiB 0 must be greater than"),
+        ("ProcessorInfo", "SupportedArchitectures", ["sparc"], "'sparc' must be one of x86_64, i386, arm64"),
+    ],
+)
+def test_types_of_aws_that_cannot_be_right(tmp_path: Path, place: str, key: str, value: Any, said: str) -> None:
+    document = json.loads(json.dumps(TYPES))
+    document["InstanceTypes"][0][place][key] = value
+    with pytest.raises(InputError) as caught:
+        instance_types_of_aws(write(tmp_path, document), "2026-11-05")
+    assert said in str(caught.value)
+
+
+def test_a_type_of_aws_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    types = TYPES["InstanceTypes"]
+    document = {"InstanceTypes": [*types, types[0] | {"VCpuInfo": {"DefaultVCpus": 4}}]}
+    with pytest.raises(
+        InputError, match=r"InstanceTypes\[3\]: InstanceType 'm9g.large' is there twice \(also Ins.*\[0\]"
+    ):
+        instance_types_of_aws(write(tmp_path, document), "2026-11-05")
+
+
+def test_a_catalogue_needs_names_of_zones_and_keeps_all_digits(tmp_path: Path) -> None:
+    entries = [price("a", "use1-az1", "1", "2026-11-03T00:00:00Z")]
+    with pytest.raises(
+        InputError, match=r"SpotPriceHistory 0: zone 'use1-az1' must be the name of an availability zone"
+    ):
+        spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": entries}))
+    entries = [price("a", "us-east-1a", usd, "2026-11-03T00:00:00Z") for usd in ("0.0000004", "4e-7")]
+    [quote] = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": entries})).quotes.values()
+    assert quote.price_usd_per_hour == 4e-7
