@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
-from ...core.records import LimitedRecord, validate_record
+from ...core.records import LimitedRecord, duplicates_anywhere, validate_record
 from ...core.text_files import read_text, source_name
+from ...core.wording import listed
 from ..entries import MAX_TASKS
 from .imported import Asked, Imported, grouped, make_instance
 
@@ -32,13 +34,23 @@ class _Command(_Theirs):
         return " ".join([self.program or "", *self.arguments]).strip()
 
 
+class _File(_Theirs):
+    """A file of a task of version 1.4."""
+
+    name: str
+    link: str = ""
+
+
 class _Task(_Theirs):
     """A task of version 1.4, or its part in the specification or the execution of version 1.5."""
 
     name: str | None = None
     id: str | None = None
-    parents: list[str] = Field(default_factory=list)
-    children: list[str] = Field(default_factory=list)
+    parents: list[str] | None = None
+    children: list[str] | None = None
+    files: list[_File] = Field(default_factory=list)
+    read_files: Annotated[list[str], Field(alias="inputFiles", default_factory=list)]
+    written_files: Annotated[list[str], Field(alias="outputFiles", default_factory=list)]
     runtime_s: Annotated[float | None, Field(alias="runtimeInSeconds")] = None
     cores: float | None = None
     core_count: Annotated[float | None, Field(alias="coreCount")] = None
@@ -50,20 +62,25 @@ class _Task(_Theirs):
         """What other tasks call it."""
         return self.id or self.name or ""
 
+    def files_of(self, link: Literal["input", "output"]) -> list[str]:
+        """Return the names of the files that it reads or writes, in either version."""
+        named = self.read_files if link == "input" else self.written_files
+        return [*named, *(file.name for file in self.files if file.link.lower() == link)]
+
 
 class _Tasks(_Theirs):
     tasks: list[_Task] = Field(default_factory=list)
 
 
 class _Workflow(_Theirs):
-    tasks: list[_Task] = Field(default_factory=list)
+    tasks: list[_Task] | None = None
     specification: _Tasks | None = None
     execution: _Tasks | None = None
 
 
 class _Document(_Theirs):
     name: str
-    version: Annotated[str, Field(alias="schemaVersion")]
+    version: Annotated[Literal["1.4", "1.5"], Field(alias="schemaVersion")]
     workflow: _Workflow
 
 
@@ -88,13 +105,10 @@ def instance_of_wfformat(path: str | os.PathLike[str], asked: Asked, *, split_co
     """
     source = source_name(path)
     document = validate_record(_Document, parse_json(read_text(path), source, most_keys=MAX_TASKS), source)
-    workflow = document.workflow
-    if workflow.specification is not None and workflow.execution is None:
-        raise input_error(source, "has no execution: without workflow.execution, no run time of a task is known")
-    specified = workflow.tasks if workflow.specification is None else workflow.specification.tasks
-    executed = workflow.tasks if workflow.execution is None else workflow.execution.tasks
-    if not executed:
-        raise input_error(source, "has no tasks")
+    specified, executed = _two_parts(document, source)
+    issues = [*_issues_of_parts(specified, executed, document.version)]
+    if issues:
+        raise InputError(source, grouped(issues))
     _refuse_dependencies(specified, source)
     tasks, issues, split = _tasks(executed, asked.memory_mb, split_cores)
     if issues:
@@ -104,9 +118,59 @@ def instance_of_wfformat(path: str | os.PathLike[str], asked: Asked, *, split_co
     return make_instance(tasks, asked, source, made_from, lambda index: ("task", str(index + 1)), warnings)
 
 
+def _two_parts(document: _Document, source: str) -> tuple[list[_Task], list[_Task]]:
+    """Tasks as they are specified, and as they were executed: the same ones in version 1.4."""
+    workflow = document.workflow
+    if document.version == "1.4":
+        if workflow.tasks is None or workflow.specification is not None or workflow.execution is not None:
+            raise input_error(source, "is no workflow of version 1.4, which has workflow.tasks and nothing beside it")
+        specified = executed = workflow.tasks
+    else:
+        if workflow.specification is not None and workflow.execution is None:
+            raise input_error(source, "has no execution: without workflow.execution, no run time of a task is known")
+        if workflow.specification is None or workflow.execution is None or workflow.tasks is not None:
+            raise input_error(
+                source,
+                "is no workflow of version 1.5, which has workflow.specification, with all dependencies, and "
+                "workflow.execution, and no workflow.tasks beside them",
+            )
+        specified, executed = workflow.specification.tasks, workflow.execution.tasks
+    if not executed:
+        raise input_error(source, "has no tasks")
+    return specified, executed
+
+
+def _issues_of_parts(specified: Sequence[_Task], executed: Sequence[_Task], version: str) -> Iterator[Issue]:
+    """Say what is wrong with dependencies, and between the two parts."""
+    for number, task in enumerate(specified, 1):
+        missing = [
+            name
+            for name, links, needed in (("parents", task.parents, True), ("children", task.children, version != "1.4"))
+            if links is None and needed
+        ]
+        if missing:
+            rule = "is missing: whether a task depends on others must be said"
+            yield Issue(f"task {number}", rule, " and ".join(missing), item=task.key)
+    if specified is executed:
+        return
+    yield from duplicates_anywhere("id", ((f"specified task {n}", task.key) for n, task in enumerate(specified, 1)))
+    ran, meant = {task.key for task in executed}, {task.key for task in specified}
+    for names, other, of in ((meant - ran, "execution", "specification"), (ran - meant, "specification", "execution")):
+        if names:
+            rule = f"lacks {listed(sorted(names), 'task')} of the {of}"
+            yield Issue(f"workflow.{other}", rule)
+
+
 def _refuse_dependencies(tasks: list[_Task], source: str) -> None:
-    edges = {(parent, task.key) for task in tasks for parent in task.parents}
-    edges |= {(task.key, child) for task in tasks for child in task.children}
+    edges = {(parent, task.key) for task in tasks for parent in task.parents or ()}
+    edges |= {(task.key, child) for task in tasks for child in task.children or ()}
+    writers = {file: task.key for task in tasks for file in task.files_of("output")}
+    edges |= {
+        (writers[file], task.key)
+        for task in tasks
+        for file in task.files_of("input")
+        if writers.get(file, task.key) != task.key
+    }
     if edges:
         parent, child = min(edges)
         raise input_error(
@@ -122,10 +186,18 @@ def _tasks(
     made, issues, split = [], [], 0
     for number, task in enumerate(executed, 1):
         where, name = f"task {number}", task.key
-        cores = task.core_count or task.cores or 1
-        memory = memory_mb if not task.memory_bytes else task.memory_bytes / _BYTES_PER_MB
+        given = {value for value in (task.core_count, task.cores) if value is not None}
+        cores = max(given, default=1)
+        memory = task.memory_bytes / _BYTES_PER_MB if task.memory_bytes else memory_mb  # 0 is what was not measured
         if task.runtime_s is None or task.runtime_s <= 0:
             issues.append(Issue(where, "must be greater than 0", "runtimeInSeconds", task.runtime_s, name))
+        if task.memory_bytes is not None and task.memory_bytes < 0:
+            issues.append(Issue(where, "must not be negative", "memoryInBytes", task.memory_bytes, name))
+        if len(given) > 1:
+            issues.append(Issue(where, f"is not what cores says, {task.cores:g}", "coreCount", task.core_count, name))
+        if not (cores == int(cores) and 1 <= cores <= MAX_TASKS):
+            rule = f"must be a whole number of cores from 1 to {MAX_TASKS:,}"
+            issues.append(Issue(where, rule, "coreCount", cores, name))
         if memory is None:
             rule = "is missing (--memory 1GB is for tasks that do not say)"
             issues.append(Issue(where, rule, "memoryInBytes", item=name))
@@ -135,8 +207,8 @@ def _tasks(
         entry: dict[str, Any] = {"id": name, "memory_mb": memory, "base_runtime_s": task.runtime_s}
         if cores > 1:
             split += 1
-            entry["memory_mb"] = None if memory is None else memory / round(cores)
-            entry["count"] = round(cores)
+            entry["memory_mb"] = None if memory is None else memory / int(cores)
+            entry["count"] = int(cores)
         if task.command is not None and task.command.text():
             entry["command"] = task.command.text()
         made.append(entry)

@@ -90,7 +90,9 @@ def test_logs_and_workflows_become_bags(shell: Shell) -> None:
     (shell.folder / "log.swf").write_text(f"; Version: 2.2\n{job}\n{job.replace(' 7 ', ' 8 ')}\n")
     (shell.folder / "log.gwf").write_text(f"# grid\n{job.rsplit(' ', 2)[0]} S1 S1 BoT b1 -1\n")
     task = {"id": "a", "runtimeInSeconds": 100, "coreCount": 2}
-    flow = {"name": "f", "schemaVersion": "1.5", "workflow": {"execution": {"tasks": [task]}}}
+    specified = {"name": "a", "id": "a", "parents": [], "children": []}
+    parts = {"specification": {"tasks": [specified]}, "execution": {"tasks": [task]}}
+    flow = {"name": "f", "schemaVersion": "1.5", "workflow": parts}
     (shell.folder / "flow.json").write_text(json.dumps(flow))
     common = ("--types", "c6i.large", "--deadline", "1d", "--memory", "1GB")
     for words, count in (
@@ -168,12 +170,12 @@ def test_the_commands_of_the_documentation_run(shell: Shell) -> None:
     ]
     names = ("AvailabilityZone", "InstanceType", "ProductDescription", "SpotPrice", "Timestamp")
     price = dict(zip(names, ("us-east-1a", "m6i.large", "Linux/UNIX", "0.03", "2026-11-05T00:00:00Z"), strict=True))
-    task = {"id": "a", "runtimeInSeconds": 10, "memoryInBytes": 1024**2}
+    task = {"id": "a", "runtimeInSeconds": 10, "memoryInBytes": 1024**2, "parents": []}
     files = {
         "tasks.csv": blocks("csv", "## Tasks in a CSV", "## A catalogue")[0],
         "log.swf": job,
         "log.gwf": f"{job.rsplit(' ', 2)[0]} S1 S1 BoT 17",
-        "blast.json": {"name": "b", "schemaVersion": "1.5", "workflow": {"execution": {"tasks": [task]}}},
+        "blast.json": {"name": "b", "schemaVersion": "1.4", "workflow": {"tasks": [task]}},
         "types.json": {"InstanceTypes": types},
         "history.json": {"SpotPriceHistory": [price]},
     }

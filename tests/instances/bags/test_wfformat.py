@@ -24,7 +24,8 @@ def task(name: str, **fields: Any) -> dict[str, Any]:
 def read(folder: Path, workflow: dict[str, Any], asked: Asked = ASKED, **more: Any) -> Imported:
     """Write a workflow, and read it."""
     path = folder / "flow.json"
-    path.write_text(json.dumps({"name": "flow", "schemaVersion": "1.5", "workflow": workflow}))
+    version = "1.4" if "tasks" in workflow else "1.5"
+    path.write_text(json.dumps({"name": "flow", "schemaVersion": version, "workflow": workflow}))
     return instance_of_wfformat(path, asked, **more)
 
 
@@ -53,7 +54,71 @@ def test_tasks_that_depend_on_each_other_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         read(tmp_path, in_two_parts(task("a"), task("b"), task("c"), b=["a"], c=["a"]))
     with pytest.raises(InputError, match="has 1 dependencies"):
-        read(tmp_path, {"tasks": [task("a", children=["b"]), task("b", parents=["a"])]})
+        read(tmp_path, {"tasks": [task("a", parents=[], children=["b"]), task("b", parents=["a"])]})
+
+
+def test_tasks_that_read_what_others_write_depend_on_them(tmp_path: Path) -> None:
+    flow = in_two_parts(task("a"), task("b"))
+    one, other = flow["specification"]["tasks"]
+    one |= {"inputFiles": ["in", "own"], "outputFiles": ["f", "own"]}
+    other |= {"inputFiles": ["in"]}
+    assert read(tmp_path, flow).instance.n_tasks == 2
+    other |= {"inputFiles": ["in", "f"]}
+    message = r"has 1 dependencies between its 2 tasks \('b' waits for 'a', for example\)"
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, flow)
+    files = [[{"name": "f", "link": link, "sizeInBytes": 1}] for link in ("output", "input")]
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, {"tasks": [task(name, parents=[], files=of) for name, of in zip("ab", files, strict=True)]})
+
+
+def test_both_parts_have_the_same_tasks_and_all_their_links(tmp_path: Path) -> None:
+    flow = in_two_parts(task("a"), task("b"))
+    ran = flow["execution"]["tasks"]
+    with pytest.raises(InputError, match=r"flow.json: workflow.execution: lacks b of the specification"):
+        read(tmp_path, flow | {"execution": {"tasks": ran[:1]}})
+    with pytest.raises(InputError, match=r"flow.json: workflow.specification: lacks c of the execution"):
+        read(tmp_path, flow | {"execution": {"tasks": [*ran, task("c")]}})
+    specified = flow["specification"]["tasks"]
+    with pytest.raises(InputError, match=r"specified task 3: id 'a' is a duplicate of specified task 1"):
+        read(tmp_path, flow | {"specification": {"tasks": [*specified, specified[0]]}})
+    del specified[1]["children"]
+    with pytest.raises(InputError, match="task 2 'b': children is missing: whether a task depends on others must be"):
+        read(tmp_path, flow)
+
+
+@pytest.mark.parametrize("version", ["1.3", "1.50", "2", ""])
+def test_a_version_that_is_not_known_is_refused(tmp_path: Path, version: str) -> None:
+    document = {"name": "f", "schemaVersion": version, "workflow": in_two_parts(task("a"))}
+    (tmp_path / "f.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"f.json: schemaVersion '.*' must be '1.4' or '1.5'"):
+        instance_of_wfformat(tmp_path / "f.json", ASKED)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("coreCount", -4, "coreCount -4 must be a whole number of cores from 1 to 10,000,000"),
+        ("coreCount", 0.5, "coreCount 0.5 must be a whole number"),
+        ("coreCount", 0, "coreCount 0 must be a whole number"),
+        ("coreCount", 1.5, "coreCount 1.5 must be a whole number"),
+        ("coreCount", 10**9, "coreCount 1000000000 must be a whole number"),
+        ("cores", 2, "coreCount 1 is not what cores says, 2"),
+        ("memoryInBytes", -1, "memoryInBytes -1 must not be negative"),
+        ("runtimeInSeconds", 0, "runtimeInSeconds 0 must be greater than 0"),
+    ],
+)
+def test_numbers_that_no_task_can_have_are_refused(tmp_path: Path, field: str, value: float, said: str) -> None:
+    for split_cores in (False, True):
+        with pytest.raises(InputError, match=f"task 1 'a': {said}"):
+            read(tmp_path, in_two_parts(task("a", **{field: value})), split_cores=split_cores)
+
+
+def test_a_memory_of_0_was_not_measured(tmp_path: Path) -> None:
+    flow = in_two_parts(task("a", memoryInBytes=0))
+    assert read(tmp_path, flow, Asked(7200, ASKED.vms, memory_mb=7)).instance.tasks[0].memory_mb == 7
+    with pytest.raises(InputError, match="memoryInBytes is missing"):
+        read(tmp_path, flow)
 
 
 def test_tasks_of_several_cores(tmp_path: Path) -> None:
@@ -67,7 +132,10 @@ def test_tasks_of_several_cores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("workflow", "message"),
     [
-        ({}, "has no tasks"),
+        ({"tasks": []}, "has no tasks"),
+        ({}, "is no workflow of version 1.5, which has workflow.specification, with all dependencies, and"),
+        ({"execution": {"tasks": [task("a")]}}, "is no workflow of version 1.5"),
+        (in_two_parts(task("a")) | {"tasks": []}, "is no workflow of version 1.4, which has workflow.tasks"),
         ({"specification": {"tasks": []}}, "has no execution"),
         (in_two_parts(task("a", runtimeInSeconds=None)), "task 1 'a': runtimeInSeconds null must be greater than 0"),
         (in_two_parts(task("a", memoryInBytes=None)), "task 1 'a': memoryInBytes is missing (--memory 1GB"),
@@ -75,7 +143,7 @@ def test_tasks_of_several_cores(tmp_path: Path) -> None:
             in_two_parts(task("a", runtimeInSeconds=9999)),
             "a takes 9,999 s on the fastest VM type that it fits; the least deadline that could do is 9,999 s",
         ),
-        ({"tasks": [task("a"), task("a")]}, "id 'a' is a duplicate of task 1"),
+        ({"tasks": [task("a", parents=[])] * 2}, "id 'a' is a duplicate of task 1"),
     ],
 )
 def test_workflows_that_cannot_be_used(tmp_path: Path, workflow: dict[str, Any], message: str) -> None:
