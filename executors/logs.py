@@ -49,7 +49,9 @@ def read_log(
         raise InputError("lost", [Issue("", f"the plan has no VM {name!r}") for name in unknown])
     files = [file for path in paths for file in _log_files(Path(path))]
     ready_s = int(schedule.vm_ready_s.min(initial=schedule.instance.boot_overhead_s))
-    return read_logs(files, planned_tasks(schedule), ready_s, lost, began_at)
+    offers = [schedule.instance.offers[offer] for offer in schedule.vm_offer.tolist()]
+    cores = {name: offer.vcpus for name, offer in zip(schedule.vm_ids, offers, strict=True)}
+    return read_logs(files, planned_tasks(schedule), cores, ready_s, lost, began_at)
 
 
 def _log_files(path: Path) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -74,6 +74,7 @@ _LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="even
 def read_logs(
     paths: Iterable[str | os.PathLike[str]],
     planned: Sequence[PlannedTask],
+    cores: Mapping[str, int],
     ready_s: int,
     lost: Iterable[str] = (),
     began_at: float | None = None,
@@ -86,6 +87,8 @@ def read_logs(
         Log files; each of them holds the log of a VM, or several one after the other.
     planned : sequence of PlannedTask
         The plan that was run.
+    cores : dict
+        How many cores each VM of the plan has.
     ready_s : int
         When the VMs are ready in the plan. The first of them to be started, in the logs, was started then.
     lost : iterable of str
@@ -98,12 +101,14 @@ def read_logs(
     InputError
         If a file is no log, or is one of another plan.
     """
-    lines = [found for path in paths for found in parse_log(read_text(path), source_name(path))]
+    lines = [found for path in paths for found in parse_log(read_text(path), source_name(path), cores)]
     return execution_of_lines(lines, planned, ready_s, lost, began_at)
 
 
-def parse_log(text: str, source: str) -> list[tuple[str, Line]]:
-    """Read the lines of a log, each with its VM; a last one that was cut short is left out.
+def parse_log(text: str, source: str, cores: Mapping[str, int]) -> list[tuple[str, Line]]:
+    """Read the lines of a log, each with its VM, of which it is known how many cores it has.
+
+    A last line that was cut short is left out.
 
     Raises
     ------
@@ -134,6 +139,8 @@ def parse_log(text: str, source: str) -> list[tuple[str, Line]]:
             vm = line.vm
         elif not vm:
             issues.append(Issue(f"line {number}", "stands before the first 'begin' of a log", "event", line.event))
+        elif isinstance(line, StartLine | EndLine) and line.core >= cores.get(vm, line.core + 1):
+            issues.append(Issue(f"line {number}", f"must be below {cores[vm]}, the cores of {vm}", "core", line.core))
         issues += broken
         broken = []
         found.append((vm, line))

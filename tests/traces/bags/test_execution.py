@@ -21,6 +21,9 @@ PLANNED = (
 )
 
 
+CORES = {"x": 2, "y": 1}
+
+
 def begin(at: float, vm: str) -> dict[str, Any]:
     return {"at": at, "event": "begin", "format": "spotbag.log/1", "vm": vm}
 
@@ -46,7 +49,7 @@ def executed(tmp_path: Path, *logs: Sequence[dict[str, Any]], lost: Sequence[str
     for number, lines in enumerate(logs):
         paths.append(tmp_path / f"{number}.jsonl")
         paths[-1].write_text(text_of(lines))
-    return read_logs(paths, PLANNED, 10, lost)
+    return read_logs(paths, PLANNED, CORES, 10, lost)
 
 
 def test_the_first_vm_to_begin_is_ready_when_the_plan_has_it(tmp_path: Path) -> None:
@@ -141,6 +144,8 @@ def test_a_clock_that_is_set_back_makes_no_negative_times(tmp_path: Path) -> Non
         (text_of([start(0, 0, "a")]), "line 1: event 'start' stands before the first 'begin'"),
         (text_of([begin(0, "x")]) + "{\n" + text_of([start(0, 0, "a")]), "line 2: is no line of a log"),
         (text_of([begin(0, "x"), start(0, 0, "a") | {"core": -1}]), "line 2: core -1 must be"),
+        (text_of([begin(0, "x"), start(0, 10**9, "a")]), "line 2: core 1000000000 must be below 2, the cores of x"),
+        (text_of([begin(0, "y"), start(0, 0, "d"), end(1, 1, "d")]), "line 3: core 1 must be below 1, the cores of y"),
         (text_of([begin(0, "z")]), "'z' is no VM of the plan that has tasks"),
         (text_of([begin(0, "x"), start(0, 0, "e")]), "'e' is no task of the plan"),
     ],
@@ -148,10 +153,10 @@ def test_a_clock_that_is_set_back_makes_no_negative_times(tmp_path: Path) -> Non
 def test_what_is_no_log_of_the_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "log.jsonl").write_text(text)
     with pytest.raises(InputError, match=message):
-        read_logs([tmp_path / "log.jsonl"], PLANNED, 10)
+        read_logs([tmp_path / "log.jsonl"], PLANNED, CORES, 10)
 
 
 def test_a_line_that_was_cut_short_is_left_out_at_the_end_and_before_a_new_start() -> None:
     text = text_of([begin(0, "x"), start(0, 0, "a")])
-    assert len(parse_log(text + '{"at": 1', "log")) == 2
-    assert len(parse_log(text + '{"at": 1\n' + text_of([begin(5, "x")]), "log")) == 3
+    assert len(parse_log(text + '{"at": 1', "log", CORES)) == 2
+    assert len(parse_log(text + '{"at": 1\n' + text_of([begin(5, "x")]), "log", CORES)) == 3
