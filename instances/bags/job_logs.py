@@ -276,11 +276,9 @@ class _Log:
         if submitted is None:
             self._fault(line, "column 2", cells[1], NO_NUMBER)
             return None
-        if more:
-            depends, user = more[0] not in (-1, 0), more[1]
-        else:
-            depends, user = cells[_STRUCTURE].upper() not in _INDEPENDENT, cells[_USER]
+        depends = more[0] not in (-1, 0) if more else cells[_STRUCTURE].upper() not in _INDEPENDENT
         memory_kb = used_kb if used_kb > 0 else asked_kb
+        user = more[1] if more else cells[_USER]
         return submitted, run, int(cores if cores > 0 else allocated), memory_kb, int(status), depends, user
 
     def _take(self, line: int, name: str, key: tuple[float, float], cores: int) -> None:
