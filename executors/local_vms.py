@@ -22,6 +22,9 @@ from ..core.wording import counted
 from ..instances.entries import Market
 from ..schedules.schedule import Schedule
 
+_LOOPBACK = "127.0.0.1"
+"""Whoever reaches a port of a scheduler or worker can have it run anything: nobody does from another machine."""
+
 _LEAST_MEMORY_MB = 512
 """Dask itself needs some memory; commands are processes of their own, and not counted."""
 
@@ -62,12 +65,14 @@ def vms_of(plan: Schedule) -> list[Vm]:
 class LocalVms:
     """A Dask cluster on this machine whose workers are processes, one for each VM that is started.
 
-    To be used in a ``with`` statement, which ends it.
+    To be used in a ``with`` statement, which ends it. All of it listens on this machine only, at 127.0.0.1.
 
     Parameters
     ----------
     vms : iterable of Vm
         VMs that are there from the beginning, see `vms_of`.
+    dashboard : bool
+        Whether there is Dask's dashboard, at ``client.dashboard_link``.
 
     Attributes
     ----------
@@ -80,14 +85,22 @@ class LocalVms:
         If Dask is not installed.
     """
 
-    def __init__(self, vms: Iterable[Vm] = ()) -> None:
+    def __init__(self, vms: Iterable[Vm] = (), *, dashboard: bool = False) -> None:
         self._distributed = import_distributed()
         self._first = tuple(vms)
+        self._dashboard = dashboard
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="spotbag-")
-        self._cluster = self._distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50)
+        self._cluster = self._distributed.LocalCluster(
+            n_workers=0,
+            host=_LOOPBACK,
+            # Without a dashboard, the scheduler still listens here, for what asks whether it is well.
+            dashboard_address=f"{_LOOPBACK}:0",
+            scheduler_kwargs={"dashboard": self._dashboard},
+            silence_logs=50,
+        )
         self.client = self._distributed.Client(self._cluster, set_as_default=False)
         for vm in self._first:
             self.start(vm)
@@ -108,8 +121,9 @@ class LocalVms:
         if vm.id in self._processes:
             return
         memory_mb = max(vm.memory_mb, _LEAST_MEMORY_MB)
-        words = ["--no-nanny", "--no-dashboard", f"--nthreads={vm.vcpus}", f"--memory-limit={memory_mb:.0f}MB"]
-        words += [f"--name={vm.id}", f"--local-directory={Path(self._folder.name)}", self._cluster.scheduler_address]
+        words = [f"--host={_LOOPBACK}", f"--dashboard-address={_LOOPBACK}:0", "--no-nanny", "--no-dashboard"]
+        words += [f"--nthreads={vm.vcpus}", f"--memory-limit={memory_mb:.0f}MB", f"--name={vm.id}"]
+        words += [f"--local-directory={Path(self._folder.name)}", self._cluster.scheduler_address]
         self._processes[vm.id] = subprocess.Popen(
             [sys.executable, "-m", "distributed.cli.dask_worker", *words],
             stdout=subprocess.DEVNULL,

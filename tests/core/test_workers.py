@@ -33,7 +33,8 @@ def threads() -> Iterator[Any]:
     """Return the client of a cluster whose workers are threads of this process."""
     from distributed import Client
 
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
+    here = dict.fromkeys(("dashboard_address", "worker_dashboard_address"), "127.0.0.1:0")
+    with Client(processes=False, n_workers=1, threads_per_worker=2, **here) as client:
         yield client
 
 
@@ -42,7 +43,7 @@ def cluster() -> Iterator[Any]:
     """Return the client of a cluster of processes, which can import what tests have them do."""
     from distributed import Client
 
-    with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client:
         client.run(sys.path.append, str(Path(__file__).parents[2]))
         yield client
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from spotbag import Instance, Schedule, State, replan
@@ -27,6 +28,7 @@ from tests.helpers.soaks import soak
 pytestmark = pytest.mark.xdist_group("dask")
 
 BOOT_S = 5
+HERE = "127.0.0.1:0"
 
 
 def bag(runs_s: Sequence[int], commands: Sequence[str] = (), **changes: Any) -> Instance:
@@ -68,7 +70,7 @@ class Cluster:
     def __init__(self) -> None:
         from distributed import LocalCluster
 
-        self.cluster = LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
+        self.cluster = LocalCluster(n_workers=0, processes=False, dashboard_address=HERE)
         self.client = self.cluster.get_client()
         self.workers: dict[str, Any] = {}
         self.stopped: list[str] = []
@@ -78,7 +80,8 @@ class Cluster:
         from distributed import Worker
 
         async def started() -> Any:
-            return await Worker(self.cluster.scheduler_address, name=vm.id, nthreads=vm.vcpus)
+            where = self.cluster.scheduler_address
+            return await Worker(where, name=vm.id, nthreads=vm.vcpus, dashboard_address=HERE)
 
         self.workers[vm.id] = self.cluster.sync(started)
 
@@ -266,6 +269,32 @@ def test_commands_run_in_processes_of_their_own(real: Schedule) -> None:
     with LocalVms(vms_of(real)) as vms:
         execution = run(real, vms)
     assert all_done(execution)
+
+
+def listening() -> set[str]:
+    """Return the addresses at which this process and those that it has started wait for connections."""
+    this = psutil.Process()
+    found = [socket for one in (this, *this.children(recursive=True)) for socket in one.net_connections("inet")]
+    return {socket.laddr.ip for socket in found if socket.status == psutil.CONN_LISTEN}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dashboard", [False, True])
+def test_only_this_machine_reaches_what_runs_a_plan_here(dashboard: bool) -> None:
+    plan = plan_of(bag([1] * 2, ["true"] * 2), ["c1"], [(0, 0)] * 2)
+    seen: list[set[str]] = []
+
+    def look(ended: TaskRun) -> None:
+        seen.append(listening())
+
+    before = listening()
+    if dashboard:
+        with LocalVms(vms_of(plan), dashboard=True) as vms:
+            assert all_done(run(plan, vms, on_run=look))
+    else:
+        assert all_done(run(plan, on_run=look))
+    assert before <= {"127.0.0.1"}
+    assert seen == [{"127.0.0.1"}] * 2
 
 
 @pytest.mark.slow
