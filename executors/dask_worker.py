@@ -127,9 +127,9 @@ def _command(job: Job, book: _Book) -> tuple[int, str]:
             if book.ended:
                 return 1, ""
             try:
-                process = subprocess.Popen(
-                    job.command, shell=True, env=os.environ | about, stdin=subprocess.DEVNULL, stderr=said
-                )
+                # As the scripts of a plan run it, also where it begins with a dash.
+                words = ["sh", "-c", "--", job.command]
+                process = subprocess.Popen(words, env=os.environ | about, stdin=subprocess.DEVNULL, stderr=said)
             except (OSError, ValueError) as error:
                 return 127, str(error)[:_MOST_MESSAGE]
             book.processes[job.task] = process

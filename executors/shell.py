@@ -182,11 +182,10 @@ def _write_vm(folder: Path, order: VmOrder) -> None:
         "vm": quoted(order.vm),
         "vm_json": quoted(_json(order.vm)),
         "cores": quoted(" ".join(map(str, cores))),
-        "n_cores": str(len(cores)),
         "tasks": str(len(order.tasks)),
         "waits": str(sum(len(task.waits_for) for task in order.tasks)),
     }
-    lines = "".join(f"{name}={value}\n" for name, value in settings.items())
+    lines = "".join(f"spotbag_{name}={value}\n" for name, value in settings.items())
     (folder / "vm.sh").write_text(f"# What run.sh runs here.\n{lines}", encoding="utf-8")
     told: dict[int, set[int]] = {}
     for task in order.tasks:
@@ -203,9 +202,9 @@ def _task_lines(task: TaskOrder, told: Sequence[int]) -> str:
     planned = task.planned
     name = f"{task.number}-{_UNSAFE.sub('_', planned.task)[:100]}"
     words = [str(task.number), quoted(name), *map(quoted, (_json(planned.task), planned.task, task.command or ""))]
-    waits = f"wait_for {' '.join(map(str, task.waits_for))}\n" if task.waits_for else ""
-    tell = f"tell {task.number} {' '.join(map(str, told))}\n" if told else ""
-    return f"# planned: {planned.start_s} s to {planned.end_s} s\n{waits}task {' '.join(words)}\n{tell}"
+    waits = f"spotbag_wait_for {' '.join(map(str, task.waits_for))}\n" if task.waits_for else ""
+    tell = f"spotbag_tell {task.number} {' '.join(map(str, told))}\n" if told else ""
+    return f"# planned: {planned.start_s} s to {planned.end_s} s\n{waits}spotbag_task {' '.join(words)}\n{tell}"
 
 
 def _vm_lines(names: Sequence[str], orders: Sequence[VmOrder]) -> Iterator[str]:

@@ -157,7 +157,8 @@ def test_tasks_wait_for_memory_on_other_cores(cluster: Cluster) -> None:
 def test_failures_are_told_and_tried_again(cluster: Cluster, tmp_path: Path) -> None:
     once = f"test -e {tmp_path}/seen || {{ touch {tmp_path}/seen; exit 7; }}"
     commands = ["true", once, "echo no such luck >&2; exit 3", 'test "$SPOTBAG_TASK $SPOTBAG_CORE" = "t3 0"', "kill $$"]
-    execution = carried_out(plan_of(bag([1] * 5, commands), ["c1"], [(0, 0)] * 5), cluster, retries=1)
+    commands.append("-n; exit 0")  # what begins with a dash is a command, too
+    execution = carried_out(plan_of(bag([1] * 6, commands), ["c1"], [(0, 0)] * 6), cluster, retries=1)
     codes = {task: [run.exit_code for run in execution.runs if run.task == task] for task in ("t0", "t1", "t2", "t3")}
     assert codes == {"t0": [0], "t1": [7, 0], "t2": [3, 3], "t3": [0]}
     assert {run.exit_code for run in execution.failures if run.task == "t4"} == {128 + signal.SIGTERM}

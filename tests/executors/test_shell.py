@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import tempfile
 import time
@@ -119,6 +118,50 @@ def test_names_of_folders_are_told_apart_by_every_file_system() -> None:
     assert folder_names(["..", "vms.tsv"]) == ["vm-1-..", "vm-2-vms.tsv"]
 
 
+OF_THE_DRIVER = ["at", "core", "done", "here", "log", "next", "pid", "state", "tasks", "up", "vm"]
+"""Names that its variables have had."""
+
+
+@pytest.mark.parametrize("user", [dict.fromkeys([*OF_THE_DRIVER, "PARALLEL_SHELL"], "the user's"), {}])
+def test_commands_find_what_their_user_has_exported_and_nothing_else(tmp_path: Path, user: dict[str, str]) -> None:
+    vm = exported([*core_of(["env >first"]), *core_of(["env >second"], core=1)], tmp_path / "run")
+    ours = {f"spotbag_{name}": "a stranger's" for name in OF_THE_DRIVER}
+    before = {name: value for name, value in os.environ.items() if name not in OF_THE_DRIVER}
+    subprocess.run(["sh", str(vm / "run.sh")], check=True, env=before | ours | user, cwd=vm, capture_output=True)
+    for number, core in (("first", "0"), ("second", "1")):
+        found = dict(line.split("=", 1) for line in (vm / number).read_text().splitlines() if "=" in line)
+        task = "t1" if core == "0" else "t1-1"
+        expected = user | {"SPOTBAG_TASK": task, "SPOTBAG_VM": "vm", "SPOTBAG_CORE": core}
+        assert {name: found[name] for name in found if name not in before} == expected
+
+
+def test_a_command_that_would_truncate_the_log_by_its_name_does_not(tmp_path: Path) -> None:
+    vm = exported(core_of(['echo mine >"$log"', "true"]), tmp_path / "run")
+    env = os.environ | {"log": "mine.txt", "state": "mine", "here": "/nowhere"}
+    said = subprocess.run(["sh", "run.sh"], check=True, env=env, cwd=vm, capture_output=True, text=True).stderr
+    assert said == "vm: all 2 tasks are done\n"
+    assert (vm / "mine.txt").read_text() == "mine\n"
+    assert events_of(vm, "end") == ["t1", "t2"]
+
+
+def test_a_command_that_begins_with_a_dash_is_a_command(tmp_path: Path) -> None:
+    (tmp_path / "-n").write_text("#!/bin/sh\necho ran $1\n")
+    (tmp_path / "-n").chmod(0o755)
+    vm = exported(core_of(["-n 7", "-e true", "--version"]), tmp_path / "run")
+    assert drive(vm, str(tmp_path)).returncode == 1
+    codes = [line["exit_code"] for line in log_of(vm) if line["event"] == "end"]
+    assert codes == [0, 127, 127]  # no program is called so but the first
+    assert (vm / "output" / "1-t1.out").read_text() == "ran 7\n"
+
+
+def test_names_do_not_command_the_terminal_on_which_scripts_say_them(tmp_path: Path) -> None:
+    """A control sequence may begin with one character, U+009B, which names may have; U+202E turns what follows."""
+    vm = exported([("\u009b31m\u202et", "\u009b2Jv", 0, 0, 1, "exit 3")], tmp_path / "run")
+    said = drive(vm).stderr
+    assert "\\u009b2Jv: task \\u009b31m\\u202et failed with exit code 3 (see output/1-" in said
+    assert not {"\u009b", "\u202e"} & {*said}
+
+
 def test_where_memory_may_bind_a_task_waits_for_those_before_it_in_the_plan(tmp_path: Path) -> None:
     rows = [("early", "vm", 0, 0, 5, GATE), ("beside", "vm", 1, 0, 4, "true"), ("late", "vm", 1, 5, 6, "true")]
     vm = exported(rows, tmp_path / "run")
@@ -176,28 +219,6 @@ def test_a_signal_stops_the_tasks_too_and_the_next_start_goes_on(tmp_path: Path)
     assert sorted(events_of(vm, "end")) == ["t1", "t1-1", "t2"]
 
 
-def test_gnu_parallel_starts_the_cores_where_there_is_one(tmp_path: Path) -> None:
-    """A stand-in that takes what the script gives to GNU parallel; what else is called so is left alone."""
-    for told, used in (("GNU parallel 20221122", True), ("parallel from moreutils", False)):
-        folder = tmp_path / told.replace(" ", "-")
-        folder.mkdir()
-        program = folder / "parallel"
-        program.write_text(
-            f"#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{told}'; exit; fi\n"
-            f'echo "$*" >"{folder}/called"\n'
-            'while [ "$1" != ::: ]; do before=$command; command=$1; shift; done; shift\n'
-            'for core; do "$PARALLEL_SHELL" -c "${before%{*}$core $command" & done; wait\n'
-        )
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        vm = exported([*core_of(["true", "true"]), *core_of(["true"], core=1)], folder / "a run")
-        assert drive(vm, str(folder)).stderr == "vm: all 3 tasks are done\n"
-        assert (folder / "called").exists() == used
-        if used:
-            words = (folder / "called").read_text().split("'")
-            assert words[0] == '--plain --will-cite --ungroup --jobs 2 sh "$SPOTBAG_RUN" core {} '
-            assert words[-1] == " ::: 0 1\n"
-
-
 @pytest.mark.slow
 def test_every_shell_of_this_machine_runs_stops_and_goes_on(tmp_path: Path) -> None:
     for folder in shells(tmp_path):
@@ -229,14 +250,6 @@ def test_nobody_waits_for_ever_for_a_core_that_was_killed(tmp_path: Path) -> Non
     (vm / "gate").touch()
     assert drive(vm).returncode == 0
     assert events_of(vm, "end") == ["early", "late"]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("parallel") is None, reason="GNU parallel is not installed")
-def test_gnu_parallel_itself_runs_the_cores(tmp_path: Path) -> None:
-    vm = exported([*core_of(["true", "exit 3"]), *core_of(["true"], core=1)], tmp_path / "a run")
-    assert drive(vm).returncode == 1
-    assert sorted(events_of(vm, "end")) == ["t1", "t1-1", "t2"]
 
 
 @pytest.mark.slow
