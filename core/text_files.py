@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import sys
-import tempfile
+import uuid
 from pathlib import Path
 from typing import BinaryIO
 
@@ -86,7 +86,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         If the file cannot be written.
     """
     target = Path(path)
-    temporary: str | None = None
+    temporary: Path | None = None
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
             target.write_bytes(data)
@@ -94,12 +94,18 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         if target.is_dir():
             raise IsADirectoryError(0, "is a folder, not a file")
         target = target.resolve()  # a link stays a link to the file that is replaced
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        temporary = part_of(target)
+        # A new file has the rights that the system gives to new files here; one that replaces another is nobody
+        # else's until it is whole.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(descriptor)  # or a power failure may leave an empty file behind the new name
-        os.chmod(temporary, _mode_of(target))
+        if mode is not None:
+            os.chmod(temporary, mode)
         os.replace(temporary, target)
         temporary = None
         _sync_folder(target.parent)
@@ -109,6 +115,11 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def part_of(target: Path) -> Path:
+    """Return a path beside a file or folder, where nothing is, for what is to get its name when it is whole."""
+    return target.with_name(f".{target.name[:40]}.{uuid.uuid4().hex}.part")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -133,15 +144,6 @@ def source_name(path: str | os.PathLike[str]) -> str:
     """Name of an input in messages."""
     text = os.fspath(path)
     return "standard input" if text == STANDARD_INPUT else text
-
-
-def _mode_of(target: Path) -> int:
-    """Access rights for the new file: those of the one it replaces, else the usual ones."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _reason(error: BaseException) -> str:

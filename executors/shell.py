@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..core.errors import InputError, Issue, SpotbagError
+from ..core.text_files import part_of
 from ..core.wording import counted
 from ..schedules.documents import ScheduleDocument
 from ..schedules.schedule import Schedule
@@ -161,10 +161,10 @@ def _made_at_once(target: Path) -> Iterator[Path]:
         parent = target.resolve().parent
         if not parent.is_dir():
             raise SpotbagError(f"{target}: cannot be made: the folder {parent} does not exist")
-        made = Path(tempfile.mkdtemp(prefix=f".{target.resolve().name[:100]}.", suffix=".part", dir=parent))
+        made = part_of(target.resolve())
+        made.mkdir()
         try:
             yield made
-            made.chmod(0o755)
             os.replace(made, target.resolve())
         finally:
             shutil.rmtree(made, ignore_errors=True)
@@ -176,7 +176,8 @@ def _write_vm(folder: Path, order: VmOrder) -> None:
     folder.mkdir()
     driver = resources.files(__package__).joinpath("run.sh").read_text(encoding="utf-8")
     (folder / "run.sh").write_text(driver, encoding="utf-8")
-    (folder / "run.sh").chmod(0o755)
+    mode = (folder / "run.sh").stat().st_mode
+    (folder / "run.sh").chmod(mode | (mode & 0o444) >> 2)  # whoever may read it may run it
     cores = order.cores
     settings = {
         "vm": quoted(order.vm),

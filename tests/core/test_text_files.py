@@ -82,6 +82,35 @@ def test_a_file_is_replaced_with_its_rights_and_links_stay_links(tmp_path: Path)
     assert link.is_symlink()
 
 
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_the_mask_of_new_files_holds_all_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mask: int, mode: int
+) -> None:
+    """To read the mask of a process is to set it, for all its threads: nobody may."""
+    before = os.umask(mask)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "umask", None)
+        patched.setattr(os, "fsync", lambda descriptor: modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode)))
+        modes: list[int] = []
+        try:
+            write_text(tmp_path / "a.txt", "new")
+        finally:
+            patched.undo()
+            os.umask(before)
+    assert modes[0] == stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == mode
+
+
+def test_what_replaces_a_file_is_nobody_elses_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, modes = tmp_path / "a.txt", list[int]()
+    path.touch()
+    path.chmod(0o604)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode)))
+    write_text(path, "new")
+    assert (modes[0], stat.S_IMODE(path.stat().st_mode)) == (0o600, 0o604)
+
+
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -126,7 +127,7 @@ OF_THE_DRIVER = ["at", "core", "done", "here", "log", "next", "pid", "state", "t
 def test_commands_find_what_their_user_has_exported_and_nothing_else(tmp_path: Path, user: dict[str, str]) -> None:
     vm = exported([*core_of(["env >first"]), *core_of(["env >second"], core=1)], tmp_path / "run")
     ours = {f"spotbag_{name}": "a stranger's" for name in OF_THE_DRIVER}
-    before = {name: value for name, value in os.environ.items() if name not in OF_THE_DRIVER}
+    before = {name: value for name, value in os.environ.items() if name not in OF_THE_DRIVER} | {"_": "of bash"}
     subprocess.run(["sh", str(vm / "run.sh")], check=True, env=before | ours | user, cwd=vm, capture_output=True)
     for number, core in (("first", "0"), ("second", "1")):
         found = dict(line.split("=", 1) for line in (vm / number).read_text().splitlines() if "=" in line)
@@ -278,6 +279,16 @@ def test_a_task_without_a_command_is_named_with_the_way_out(tmp_path: Path) -> N
 def test_a_command_that_no_shell_takes_is_refused(tmp_path: Path, command: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         export_plan(document_of([("t", "vm", 0, 0, 1, command)]), tmp_path / "run")
+
+
+def test_a_folder_and_its_driver_have_the_rights_that_new_ones_have(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        vm = exported(core_of(["true"]), tmp_path / "run")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (vm.parent, vm, vm / "run.sh", vm / "core-0.sh")]
+    assert modes == [0o750, 0o750, 0o750, 0o640]
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
