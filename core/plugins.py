@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import Issue, SpotbagError
 from .limits import LimitReached
-from .wording import close_names
+from .wording import close_names, printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -182,7 +182,7 @@ def _distribution(entry: EntryPoint) -> str:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, PluginWarning, stacklevel=4)
+    warnings.warn(printable(text), PluginWarning, stacklevel=4)
 
 
 def _load_attribute(reference: str) -> Any:
