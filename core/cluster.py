@@ -18,6 +18,10 @@ _FETCHED_WITHIN_S = 5
 _PACKAGE = "spotbag"
 
 
+class ClusterGoneError(SpotbagError):
+    """The scheduler of a cluster no longer answers."""
+
+
 def import_distributed() -> Any:
     """Return Dask's package ``distributed``; refuse if it is not installed."""
     try:
@@ -43,15 +47,17 @@ def check_versions(client: Any, workers: Sequence[str] | None = None) -> None:
 def cluster_is_there(client: Any) -> Iterator[None]:
     """Say for people that workers, or the scheduler of a cluster, are gone."""
     from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
 
     try:
         yield
     except KilledWorker as error:
         raise lost_again_and_again(error.allowed_failures + 1) from error
     except Exception as error:  # a client without a scheduler raises what comes of it
-        if isinstance(error, LimitReached) or (client.status == "running" and not isinstance(error, CancelledError)):
+        gone = client.status != "running" or isinstance(error, CancelledError | CommClosedError)
+        if isinstance(error, LimitReached) or not gone:
             raise
-        raise SpotbagError("the Dask cluster is gone: its scheduler no longer answers") from error
+        raise ClusterGoneError("the Dask cluster is gone: its scheduler no longer answers") from error
 
 
 def dumps(what: Any) -> bytes:

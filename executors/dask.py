@@ -6,17 +6,20 @@ import math
 import queue
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ..core.cluster import check_versions, cluster_is_there, dumps
-from ..core.errors import InputError, Issue
+from ..core.cluster import ClusterGoneError, check_versions, cluster_is_there, dumps
+from ..core.errors import InputError, Issue, show_value
 from ..core.limits import LimitReached, Stop, stop_point
 from ..core.processes import POLL_S, interruptible
 from ..core.quantities import SECONDS_PER_HOUR
+from ..core.wording import listed
 from ..instances.entries import Limits
 from ..instances.instance import Instance
 from ..schedules.schedule import Schedule, with_new_names
@@ -123,14 +126,16 @@ def run(
     -------
     Execution
         What happened. Its ``failures`` are the attempts that failed, ``unfinished`` the tasks that are not done: those
-        that failed in all attempts, and all others only if it was stopped or no VM is left.
+        that failed in all attempts, and all others only if it was stopped, no VM is left, or the cluster is gone. The
+        last is warned of (RuntimeWarning), with the tasks of which nothing more is known; those that ran then, on VMs
+        that nobody ends, are taken to run still.
 
     Raises
     ------
     InputError
         If a task has no command and there is nothing to call, or a worker has too few threads.
     SpotbagError
-        If Dask is not installed, or the cluster is gone.
+        If Dask is not installed, or the cluster is gone before anything has begun.
     """
     if replan is None:
         warm_up(["search"])  # before anything waits for it
@@ -143,10 +148,12 @@ def run(
             client = cluster
         made = replan or _replan
         supervisor = _Supervisor(plan, client, workers or {}, call, retries, start_vm, stop_vm, made, on_run)
-        with interruptible(stop), suppress(LimitReached), cluster_is_there(client):
+        with interruptible(stop), suppress(LimitReached):
             try:
-                supervisor.begin()
-                supervisor.carry_out(leaving, patience_s)
+                with cluster_is_there(client):
+                    supervisor.begin()
+                with supervisor.known_to_the_end():
+                    supervisor.carry_out(leaving, patience_s)
             finally:
                 supervisor.leave()
         return supervisor.execution()
@@ -175,9 +182,11 @@ class _Supervisor:
         self.workers = workers
         self.call = None if call is None else dumps(call)
         self.retries = retries
-        self.start_vm, self.stop_vm = start_vm, stop_vm
-        self.replan = replan
-        self.on_run = on_run
+        self.start_vm, self.stop_vm = self._of_caller(start_vm), self._of_caller(stop_vm)
+        self.replan = self._of_caller(replan)
+        self.on_run = self._of_caller(on_run)
+        self.raised: Exception | None = None  # by a function of the caller
+        self.gone = ""  # what has become of the cluster
         self.topic = f"spotbag-{uuid.uuid4().hex}"
         self.generation = 0
         self.rented: dict[str, _Rented] = {}
@@ -188,11 +197,26 @@ class _Supervisor:
         self.running: dict[str, TaskRun] = {}
         self.futures: dict[str, Any] = {}
         self.runs: list[TaskRun] = []
-        self.events: queue.SimpleQueue[tuple[float, dict[str, Any]]] = queue.SimpleQueue()
+        self.events: queue.SimpleQueue[tuple[str, float, Any]] = queue.SimpleQueue()
         self._asking = ThreadPoolExecutor(_ASKED_AT_ONCE)
         self.began_at = self._clock_ahead_s = self.until_s = 0.0
         self._refreshed_at = 0.0
         self.plan = plan
+
+    def _of_caller(self, function: Callable[..., Any] | None) -> Any:
+        """Return a function of the caller that leaves here what it raises: it is not of the cluster."""
+        if function is None:
+            return None
+
+        @wraps(function)
+        def called(*what: Any) -> Any:
+            try:
+                return function(*what)
+            except Exception as error:
+                self.raised = error
+                raise
+
+        return called
 
     # ------------------------------------------------------------------ the beginning and the end
 
@@ -201,7 +225,7 @@ class _Supervisor:
         asked = time.time()
         self._clock_ahead_s = self.client.run_on_scheduler(time.time) - (asked + time.time()) / 2
         for topic in (self.topic, "all"):
-            self.client.subscribe_topic(topic, self.events.put)
+            self.client.subscribe_topic(topic, lambda told, topic=topic: self.events.put((topic, *told)))
         self.began_at = self._clock()
         self._take_over(self.plan, 0.0)
         names = self._names()
@@ -210,23 +234,58 @@ class _Supervisor:
             self.began_at -= self.instance.boot_overhead_s
         self._refresh()
 
+    @contextmanager
+    def known_to_the_end(self) -> Iterator[None]:
+        """Keep what is known if the cluster goes while the plan is carried out: nothing more will be."""
+        try:
+            with cluster_is_there(self.client):
+                yield
+        except ClusterGoneError as error:
+            if error.__cause__ is self.raised:
+                raise self.raised from None
+            self.gone = str(error)
+
     def leave(self) -> None:
-        """End what runs still, and VMs that nobody else ends."""
+        """Note what was reported, and end what runs still, and VMs that nobody else ends."""
         self.until_s = now = self._now()
+        if not self.gone:
+            self._end_all_tasks()
+        self._asking.shutdown(wait=False)
+        self.futures.clear()
+        with ExitStack() as all_of_it:  # also if the caller's part of it fails
+            if self.stop_vm is not None or not self.gone:
+                for rented in self.rented.values():
+                    if rented.alive:
+                        all_of_it.callback(self._end_vm, rented, now, "ended")
+            all_of_it.callback(self._end_runs, now)
+            while not self.events.empty():
+                topic, at, event = self.events.get_nowait()
+                if topic == self.topic:
+                    self._note_attempt(at - self.began_at, event)
+        missing = self.planned.keys() - self.ended.keys()
+        if self.gone and missing:
+            known = (
+                f"{self.gone}; what is known is returned, but not what has become of {listed(sorted(missing), 'task')}"
+            )
+            warnings.warn(known, RuntimeWarning, stacklevel=3)
+
+    def _end_all_tasks(self) -> None:
+        """Have no task begin, and end those that run, as far as workers answer."""
         there = [rented for rented in self.rented.values() if rented.there]
-        with suppress(Exception):  # the cluster may be gone: what happened is known all the same
+        with suppress(Exception):  # the cluster may go meanwhile: what happened is known all the same
             self.client.cancel(list(self.futures.values()), force=True)
             wait([self._asking.submit(self._end_tasks, rented) for rented in there], _ANSWERED_WITHIN_S)
             for topic in (self.topic, "all"):
                 self.client.unsubscribe_topic(topic)
-        self._asking.shutdown(wait=False)
-        self.futures.clear()
-        with ExitStack() as all_of_it:  # also if the caller's part of it fails
-            for rented in self.rented.values():
-                if rented.alive:
-                    all_of_it.callback(self._end_vm, rented, now, "ended")
+
+    def _end_runs(self, now: float) -> None:
+        """Note that what runs is cut off, or of a cluster that is gone, whose VMs nobody ends, that it runs still."""
+        if self.gone and self.stop_vm is None:
+            self.runs += self.running.values()
+            return
+        with ExitStack() as each:
             for task in list(self.running):
-                all_of_it.callback(self._cut_off, task, now)
+                each.callback(self._cut_off, task, now)
 
     def _end_tasks(self, rented: _Rented) -> None:
         self.client.run(end, self.topic, rented.vm.id, workers=[rented.address], on_error="ignore")
@@ -260,44 +319,60 @@ class _Supervisor:
         while len(self.ended) < len(self.planned):
             stop_point()
             replan = self._take_events(POLL_S)
-            if time.monotonic() - self._refreshed_at >= _REFRESH_S:
-                replan |= self._refresh()
-            for rented in list(self.rented.values()):
-                if rented.status == "launching" and self._now() - rented.ready_s > patience_s:
-                    replan |= self._lose(rented)
-            for name in leaving():
-                if name in self.rented and self.rented[name].status == "running":
-                    self.rented[name].status = "draining"
-                    replan |= bool(self.orders.get(name))
-            if replan and not self._plan_anew():
-                break
+            if len(self.ended) < len(self.planned):  # else nothing is asked any more: the cluster may be gone
+                replan |= self._look_at_vms(leaving, patience_s)
+                if replan and not self._plan_anew():
+                    break
             self._end_idle_vms()
+
+    def _look_at_vms(self, leaving: Callable[[], Collection[str]], patience_s: float) -> bool:
+        """Look which VMs have come, do not come, or are about to leave; return whether a plan has come to nothing."""
+        replan = time.monotonic() - self._refreshed_at >= _REFRESH_S and self._refresh()
+        for rented in list(self.rented.values()):
+            if rented.status == "launching" and self._now() - rented.ready_s > patience_s:
+                replan |= self._lose(rented)
+        for name in leaving():
+            if name in self.rented and self.rented[name].status == "running":
+                self.rented[name].status = "draining"
+                replan |= bool(self.orders.get(name))
+        return replan
 
     def _take_events(self, wait_s: float) -> bool:
         """Note what was reported, waiting a while for the first; return whether a plan has come to nothing."""
         replan = False
         try:
-            at, event = self.events.get(timeout=wait_s)
+            told = self.events.get(timeout=wait_s)
             while True:
-                replan |= self._note(at - self.began_at, event)
-                at, event = self.events.get_nowait()
+                replan |= self._note(*told)
+                told = self.events.get_nowait()
         except queue.Empty:
             return replan
 
-    def _note(self, at_s: float, event: dict[str, Any]) -> bool:
-        """Note an event: of a task, or that a worker came or went."""
-        action = event.get("action")
-        if action == "add-worker":
-            return self._refresh()
-        if action == "remove-worker":
-            lost = [one for one in self.rented.values() if one.there and one.address == event["worker"]]
-            return sum(self._lose(one) for one in lost) > 0
-        if "task" not in event or not self.rented[event["vm"]].there:
+    def _note(self, topic: str, at: float, event: Any) -> bool:
+        """Note an event: of a task, or that a worker came or went; return whether a plan has come to nothing."""
+        if topic == self.topic:
+            self._note_attempt(at - self.began_at, event)
             return False
+        if not isinstance(event, Mapping):  # whoever reaches the scheduler may tell all whatever it likes
+            what = f"an event that somebody has sent on the Dask cluster is passed over: {show_value(event)}"
+            warnings.warn(f"{what} must be a mapping", RuntimeWarning, stacklevel=2)
+            return False
+        match event.get("action"):
+            case "add-worker":
+                return self._refresh()
+            case "remove-worker":
+                lost = [one for one in self.rented.values() if one.there and one.address == event.get("worker")]
+                return sum(self._lose(one) for one in lost) > 0
+        return False
+
+    def _note_attempt(self, at_s: float, event: Mapping[str, Any]) -> None:
+        """Note that a task has begun, or that an attempt has ended."""
+        if not self.rented[event["vm"]].there:
+            return
         task = event["task"]
         if event["what"] == "start":
             self.running[task] = TaskRun(task, event["vm"], event["core"], at_s)
-            return False
+            return
         begun = self.running.pop(task)
         ended = replace(begun, end_s=at_s, exit_code=event["exit_code"], message=event["message"])
         if event["last"]:
@@ -306,7 +381,6 @@ class _Supervisor:
         else:  # the next attempt begins at once
             self.running[task] = replace(begun, start_s=at_s)
         self._record(ended)
-        return False
 
     def _record(self, ended: TaskRun) -> None:
         self.runs.append(ended)

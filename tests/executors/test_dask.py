@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -21,6 +23,7 @@ import pytest
 
 from spotbag import Instance, Schedule, State, replan
 from spotbag.core.errors import InputError
+from spotbag.executors import dask
 from spotbag.executors.dask import LocalVms, Vm, run, vms_of
 from spotbag.traces.bags.execution import Execution, TaskRun
 from tests.helpers.soaks import soak
@@ -245,6 +248,66 @@ def test_what_is_stopped_tells_what_has_happened(cluster: Cluster) -> None:
     assert not cluster.workers
 
 
+def gone_after(attempts: int, cluster: Cluster, patch: pytest.MonkeyPatch) -> Callable[[TaskRun], None]:
+    """Return what has the scheduler answer no more, as if it were killed, once so many attempts have been told."""
+    from distributed.comm import CommClosedError
+
+    told: list[TaskRun] = []
+    nthreads = cluster.client.nthreads
+
+    def answer() -> Any:
+        if len(told) >= attempts:
+            raise CommClosedError("in <TCP (closed)>: Stream is closed")
+        return nthreads()
+
+    patch.setattr(cluster.client, "nthreads", answer)
+    patch.setattr(dask, "_REFRESH_S", 0.0)  # it is asked after all that happens
+    return told.append
+
+
+def test_a_run_of_which_all_is_reported_is_told_though_the_scheduler_is_gone(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_run = gone_after(4, cluster, monkeypatch)
+    assert all_done(carried_out(plan_of(bag([1] * 4), ["c1"], [(0, 0)] * 4), cluster, call=nothing, on_run=on_run))
+
+
+def test_what_is_known_is_told_when_the_scheduler_is_gone_and_what_is_missing(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(bag([1] * 6, [*["true"] * 3, *["sleep 60"] * 3]), ["c1"], [(0, 0)] * 6)
+    on_run = gone_after(3, cluster, monkeypatch)
+    with pytest.warns(RuntimeWarning, match=r"cluster is gone: .* not what has become of t3, t4, t5|t3 to 5"):
+        execution = carried_out(plan, cluster, on_run=on_run)
+    assert [run.task for run in execution.runs if run.done] == ["t0", "t1", "t2"]
+    assert {run.task for run in execution.runs if run.cut_off} <= {"t3"}  # its VM is ended
+    assert execution.unfinished == ("t3", "t4", "t5")
+    assert not cluster.workers
+
+
+def test_what_a_function_of_the_caller_raises_is_no_fault_of_the_cluster(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(ended: TaskRun) -> None:
+        monkeypatch.setattr(cluster.client, "status", "closed")
+        raise ConnectionError("the database is gone")
+
+    plan = plan_of(bag([1] * 2), ["c1"], [(0, 0)] * 2)
+    with pytest.raises(ConnectionError, match="the database is gone"):
+        carried_out(plan, cluster, call=nothing, on_run=refuse)
+
+
+def test_an_event_that_is_no_mapping_is_passed_over(cluster: Cluster) -> None:
+    def send(task: str) -> None:
+        from distributed import get_worker
+
+        for event in ("hello", 7, [1], None, {"action": ["add-worker"]}, {"task": task, "vm": "none"}):
+            get_worker().log_event("all", event)
+
+    with pytest.warns(RuntimeWarning, match="on the Dask cluster is passed over: .* must be a mapping"):
+        assert all_done(carried_out(plan_of(bag([1] * 2), ["c1"], [(0, 0)] * 2), cluster, call=send))
+
+
 def test_what_cannot_be_run_is_refused(cluster: Cluster) -> None:
     plan = plan_of(bag([1] * 2), ["c2"], [(0, 0), (0, 1)])
     with pytest.raises(InputError, match="command is missing"):
@@ -314,6 +377,38 @@ def test_a_worker_that_is_killed_and_a_vm_that_is_taken_away_are_made_good(real:
     assert all_done(execution)
     assert [vm.vm for vm in execution.vms if vm.lost][:1] == gone[:1]
     assert {run.vm for run in execution.runs if run.cut_off} <= {*gone}
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_takes_no_record_with_it(tmp_path: Path) -> None:
+    from distributed import Client
+
+    plan = plan_of(bag([1] * 4, ["true", "true", "sleep 3", "true"]), ["c1"], [(0, 0)] * 4)
+    where = ["--host=127.0.0.1", "--dashboard-address=127.0.0.1:0"]
+    file = tmp_path / "scheduler.json"
+    told = [f"--scheduler-file={file}", *where]
+    words = [["scheduler", "--port=0", *told], ["worker", "--no-nanny", f"--name={plan.vm_ids[0]}", *told]]
+    begun = [subprocess.Popen([sys.executable, "-m", "dask", *one], stderr=subprocess.DEVNULL) for one in words]
+    seen: list[TaskRun] = []
+
+    def kill(ended: TaskRun) -> None:
+        seen.append(ended)
+        if len(seen) == 2:
+            begun[0].kill()
+
+    try:
+        with (
+            Client(scheduler_file=str(file), timeout=10) as client,
+            pytest.warns(RuntimeWarning, match="the Dask cluster is gone"),
+        ):
+            execution = run(plan, client, on_run=kill)
+    finally:
+        for process in begun:
+            process.kill()
+            process.wait()
+    assert [run.task for run in execution.runs if run.done] == ["t0", "t1"]
+    assert {run.task for run in execution.runs if run.runs_still} <= {"t2"}  # whose start may not have been told
+    assert execution.unfinished == ("t2", "t3")
 
 
 @pytest.mark.slow
