@@ -115,15 +115,8 @@ class InstanceFacts:
             self._memory_kb[id(entry)] = math.ceil(exact(entry["memory_mb"]) * 1024 * _RUNTIME_NOISE)
         return self._memory_kb[id(entry)]
 
-    def runtime_s(self, task: str, type_name: str) -> int | None:
-        """Whole seconds of a task on a VM type at full speed; None if it cannot run there."""
-        entry = self.tasks[task]
-        key = id(entry), type_name
-        if key not in self._runtimes:
-            self._runtimes[key] = self._runtime_s(task, type_name)
-        return self._runtimes[key]
-
-    def _runtime_s(self, task: str, type_name: str) -> int | None:
+    def given_runtime_s(self, task: str, type_name: str) -> Fraction | None:
+        """Seconds of a task on a VM type at full speed, as they are given; None if it cannot run there."""
         entry, vm_type = self.tasks[task], self.types[type_name]
         if entry.get("architecture") not in (None, vm_type.architecture):
             return None
@@ -136,7 +129,16 @@ class InstanceFacts:
             given = exact(entry["base_runtime_s"]) / vm_type.speed
         if given > _LONGEST_S or self.memory_kb(task) > vm_type.memory_kb:
             return None
-        return math.ceil(given * _RUNTIME_NOISE)
+        return given
+
+    def runtime_s(self, task: str, type_name: str) -> int | None:
+        """Whole seconds of a task on a VM type at full speed; None if it cannot run there."""
+        entry = self.tasks[task]
+        key = id(entry), type_name
+        if key not in self._runtimes:
+            given = self.given_runtime_s(task, type_name)
+            self._runtimes[key] = None if given is None else math.ceil(given * _RUNTIME_NOISE)
+        return self._runtimes[key]
 
     def interval_and_dump_s(self, task: str) -> tuple[Fraction, Fraction] | None:
         """Work between two checkpoints, and time to write one; None without checkpoints."""

@@ -131,5 +131,5 @@ def _amount_off(name: str, stated: float, found: float, unit: str) -> Iterator[F
 
 def _off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:
     if stated != found:
-        message = f"the end says {name} {stated:.12g}; the events come to {found:.12g}"
-        yield Finding("figures", "", abs(stated - found), unit, message)
+        message = f"the end says {name} {float(stated):.12g}; the events come to {float(found):.12g}"
+        yield Finding("figures", "", float(abs(stated - found)), unit, message)

@@ -132,7 +132,7 @@ class AuditReport:
 
     findings: tuple[Finding, ...]
     cost_usd: float
-    makespan_s: int | None
+    makespan_s: float | None
     notes: tuple[str, ...] = ()
     vm_cost_usd: Mapping[str, float] = field(default_factory=dict)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
+from ..core.quantities import plain
 from ..core.wording import counted
 from ..traces.trace import Trace
 from .facts import InstanceFacts, Work, exact
@@ -58,7 +59,7 @@ class Audit(ABC):
         self.vms: dict[str, VmBook] = {}
         self.tasks = {name: TaskBook() for name in facts.tasks}
         self.figures = Figures(n_tasks=len(self.tasks))
-        self.now_s = 0
+        self.now_s: int = 0
         self.rank = -1
         self.living: Counter[tuple[str, str]] = Counter()
         self.living_by_market: Counter[str] = Counter()
@@ -77,7 +78,7 @@ class Audit(ABC):
         if unfinished:
             self.notes.append(f"{counted(unfinished, 'task')} unfinished")
         self._note_more()
-        makespan = figures.last_finish_s if not unfinished else None
+        makespan = None if unfinished else plain(figures.last_finish_s)
         return AuditReport(tuple(self.findings), float(cost), makespan, tuple(self.notes), vm_costs)
 
     def _find(self, rule: str, where: str, amount: float | Fraction, unit: str, message: str) -> None:
@@ -125,14 +126,16 @@ class Audit(ABC):
         kind, now = event["event"], event["t"]
         if now < self.now_s:
             early = self.now_s - now
-            self._find("order", "", early, "s", f"{described(event)} is recorded after what happens at {self.now_s} s")
+            self._find(
+                "order", "", early, "s", f"{described(event)} is recorded after what happens at {plain(self.now_s)} s"
+            )
         elif now > self.now_s:
             self._moment_ends(now)
             self.now_s, self.rank = now, -1
         figures = self.figures
         if figures.finished == figures.n_tasks and (kind != "terminate" or now > figures.last_finish_s):
             late = max(now - figures.last_finish_s, 1)
-            message = f"{described(event)}, after the last task has ended at {figures.last_finish_s} s"
+            message = f"{described(event)}, after the last task has ended at {plain(figures.last_finish_s)} s"
             self._find("bill", event.get("vm", ""), late, "s", message)
         if kind in self.decisions and self.rank < 0:
             self._check_cause(event)
@@ -174,7 +177,13 @@ class Audit(ABC):
         if vm is None:
             self._find("vm", name, 1, "VMs", f"{described(event)}: no VM {name!r} has been launched")
         elif vm.state == "terminated" and not (gone and vm.reclaimed):
-            self._find("state", name, 1, "events", f"{described(event)}: {name} was terminated at {vm.terminated_s} s")
+            self._find(
+                "state",
+                name,
+                1,
+                "events",
+                f"{described(event)}: {name} was terminated at {plain(vm.terminated_s or 0)} s",
+            )
             return None
         return vm
 
@@ -243,7 +252,7 @@ class Audit(ABC):
         off = now - vm.launched_s - self.facts.boot_s
         if off:
             when = "late" if off > 0 else "early"
-            message = f"{described(event)}, {abs(off)} s too {when}: launched at {vm.launched_s} s"
+            message = f"{described(event)}, {plain(abs(off))} s too {when}: launched at {plain(vm.launched_s)} s"
             self._find("ready", vm.name, abs(off), "s", message)
         return True
 
@@ -252,7 +261,7 @@ class Audit(ABC):
         now = event["t"]
         due = vm.launched_s + self.facts.boot_s
         if vm.state == "launching" and now > due:
-            message = f"{described(event)}: it has never been ready, which was due at {due} s"
+            message = f"{described(event)}: it has never been ready, which was due at {plain(due)} s"
             self._find("ready", vm.name, now - due, "s", message)
         if vm.state == "up":
             for task in vm.runs:
@@ -286,7 +295,7 @@ class Audit(ABC):
             self._find("placement", name, 1, "tasks", message)
             work = Work(Fraction(stated), 0, stated, _FULL_SPEED)
         elif stated != work.duration_s:
-            message = f"{described(event)} for {stated} s, it takes {work.duration_s} s there"
+            message = f"{described(event)} for {plain(stated)} s, it takes {plain(work.duration_s)} s there"
             self._find("run-time", name, abs(stated - work.duration_s), "s", message)
         need_kb = self.facts.memory_kb(name)
         burst = vm.type.credits is not None and event.get("mode") != "baseline"
@@ -314,7 +323,9 @@ class Audit(ABC):
         other = vm.cores.get(core)
         if other is not None:
             left = max(vm.runs[other].due_uptime_s - vm.uptime_s(event["t"]), 1)
-            message = f"{described(event)} on core {core} of {vm.name}, which task {other!r} has for {left} s more"
+            message = (
+                f"{described(event)} on core {core} of {vm.name}, which task {other!r} has for {plain(left)} s more"
+            )
             self._find("core", vm.name, left, "s", message)
 
     def _check_mode(self, event: Event, vm: VmBook, task: str, mode: str | None) -> None:
@@ -359,7 +370,7 @@ class Audit(ABC):
         off = vm.uptime_s(now) - run.due_uptime_s
         if off:
             when = "late" if off > 0 else "early"
-            message = f"{described(event)}, {abs(off)} s too {when}: it takes {run.work.duration_s} s"
+            message = f"{described(event)}, {plain(abs(off))} s too {when}: it takes {plain(run.work.duration_s)} s"
             self._find("run-time", name, abs(off), "s", message)
         vm.leave(name, now)
         book.running_on = None
@@ -429,7 +440,7 @@ class Audit(ABC):
 
 def described(event: Event) -> str:
     """Name an event in messages."""
-    kind, moment = event["event"], f"{event['t']} s"
+    kind, moment = event["event"], f"{plain(event['t'])} s"
     if kind in ("migrate", "steal"):
         return f"{kind} of {event['task']!r} from {event['from']} to {event['to']} at {moment}"
     if kind == "submit":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -19,6 +20,8 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 MAX_SECONDS = 10**9
+TICKS_PER_S = 10**6
+"""Run times of streams are whole numbers of microseconds."""
 KB_PER_MB = 1024
 SECONDS_PER_HOUR = 3600
 
@@ -113,6 +116,22 @@ def fraction(text: str) -> float:
     if share is None or share < 0:
         raise ValueError("must be a share that is not negative, such as 0.05 or 5%")
     return share / 100 if stripped.endswith("%") else share
+
+
+ExactSeconds: TypeAlias = int | Fraction
+"""Seconds without rounding: a whole number wherever it is one."""
+
+
+def exact_seconds(value: float) -> ExactSeconds:
+    """Return the number that is nearest to some seconds and has whole microseconds."""
+    ticks = round(value * TICKS_PER_S)
+    whole_s, rest = divmod(ticks, TICKS_PER_S)
+    return Fraction(ticks, TICKS_PER_S) if rest else whole_s
+
+
+def plain(value: float | Fraction) -> int | float:
+    """Return a number as documents and messages have it: a whole one without a fraction, any other as a decimal."""
+    return int(value) if value == int(value) else float(value)
 
 
 def read_only(array: Array) -> Array:

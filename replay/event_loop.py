@@ -5,24 +5,27 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections import Counter
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from ..core.errors import SpotbagError
 from ..core.limits import stop_point
+from ..core.quantities import ExactSeconds, plain
 
 _EVENTS_A_LOOK = 20
 """Events between two looks at whether it is asked to stop."""
 
 EventRecord: TypeAlias = dict[str, Any]
 
-QueuedEvent: TypeAlias = tuple[int, int, int, int, int, int]
+Result = TypeVar("Result")
+
+Time = TypeVar("Time", bound=ExactSeconds)
+"""What a clock counts: whole seconds, or fractions of them as well."""
+
+QueuedEvent: TypeAlias = tuple[Time, int, int, int, int, int]
 """Time, kind (which orders events of the same time), sequence, and three numbers that the kind gives a meaning."""
 
 
-Result = TypeVar("Result")
-
-
-class EventQueue:
+class EventQueue(Generic[Time]):
     """A clock, a queue of events and a record of them: what the state of every replay has.
 
     Events come in the order of their times; at equal times by kind, then in the order in which they were queued.
@@ -36,7 +39,7 @@ class EventQueue:
 
     Attributes
     ----------
-    now_s : int
+    now_s : int or Fraction
         Time of the last event.
     records : list of dict or None
         Events and decisions, as in a trace file; None if no record is kept.
@@ -46,25 +49,25 @@ class EventQueue:
 
     def __init__(self, policy_name: str, record: bool) -> None:
         self.policy_name = policy_name
-        self.now_s = 0
+        self.now_s = cast("Time", 0)
         self.records: list[EventRecord] | None = [] if record else None
         self.counts: Counter[str] = Counter()
-        self._events: list[QueuedEvent] = []
+        self._events: list[QueuedEvent[Time]] = []
         self._sequence = 0
 
-    def _push(self, time_s: int, kind: int, index: int, datum: int = 0, epoch: int = 0) -> None:
+    def _push(self, time_s: Time, kind: int, index: int, datum: int = 0, epoch: int = 0) -> None:
         self._sequence += 1
         heapq.heappush(self._events, (time_s, kind, self._sequence, index, datum, epoch))
 
     def _note(self, event: str, **fields: Any) -> None:
         """Record an event or a decision; called only if a record is kept."""
         assert self.records is not None
-        self.records.append({"record": "event", "t": self.now_s, "event": event, **fields})
+        self.records.append({"record": "event", "t": plain(self.now_s), "event": event, **fields})
 
     def _demand(self, condition: bool, broken: str) -> None:
         """Refuse a decision that cannot be carried out: a mistake of the policy."""
         if not condition:
-            raise SpotbagError(f"{self.policy_name} at {self.now_s} s: {broken}")
+            raise SpotbagError(f"{self.policy_name} at {plain(self.now_s)} s: {broken}")
 
 
 class EventLoop(ABC, Generic[Result]):

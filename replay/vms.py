@@ -18,7 +18,7 @@ class VmBill(NamedTuple):
     ----------
     name, type, market : str
         Which VM.
-    ready_s, end_s : int
+    ready_s, end_s : float
         From when to when it was rented.
     hibernated_s, stopped_s : int
         Seconds of that in hibernation, and stopped or booting again.
@@ -29,8 +29,8 @@ class VmBill(NamedTuple):
     name: str
     type: str
     market: str
-    ready_s: int
-    end_s: int
+    ready_s: float
+    end_s: float
     hibernated_s: int
     cost_usd: float
     stopped_s: int = 0

@@ -85,7 +85,7 @@ def _cost(trace: Trace, report: AuditReport) -> str:
     return f"{report.cost_usd:,.0f}" if trace.of_platform else f"{report.cost_usd:.6f}"
 
 
-def _seconds(value: int | None) -> str:
+def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 

@@ -283,7 +283,8 @@ class _Reader:
         return History(self.instance, self.vms, self.runs, moves, self.first_vm, self.prices)
 
     def _last_s(self) -> int:
-        return int(self.trace.end["t"])
+        last_s: int = self.trace.end["t"]
+        return last_s
 
     def _take(self, event: Mapping[str, Any]) -> None:
         kind, time_s = event["event"], event["t"]

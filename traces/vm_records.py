@@ -79,9 +79,7 @@ class VmEndRecord(Record):
     """The end of a replay on VMs, and the figures that bags and streams have in common."""
 
     record: Literal["end"]
-    t: Moment
     cost_usd: Amount
-    makespan_s: Moment | None
     finished: Count
     late_tasks: Count
     unfinished: Annotated[tuple[TaskId, ...], Field(strict=False)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
+from ...core.quantities import plain
 from ...core.wording import counted
 from ...traces.trace import Trace
-from ..facts import InstanceFacts
+from ..facts import InstanceFacts, Work, exact
 from ..vm_audit import Audit, Event, TaskBook, described
 from ..vm_books import RANKS, VmBook
 
@@ -43,12 +45,15 @@ class _Progress:
 
 
 class StreamAudit(Audit):
-    """The audit of a replay of a stream."""
+    """The audit of a replay of a stream.
+
+    Where tasks take parts of a second, so do times: fractions stand where the books of a bag have whole numbers.
+    """
 
     decisions = frozenset({"launch", "assign", "return", "suspend", "terminate"})
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
-        super().__init__(trace, facts)
+        super().__init__(_with_exact_times(trace), facts)
         self.began = False  # with anything but a launch
         self.queues: dict[str, _Queue] = {}
         self.touched: dict[str, VmBook] = {}  # at this moment
@@ -110,7 +115,7 @@ class StreamAudit(Audit):
         off = now - job.submitted_s
         if off:
             when = "late" if off > 0 else "early"
-            self._find("job", name, abs(off), "s", f"{described(event)}, {abs(off)} s too {when}")
+            self._find("job", name, abs(off), "s", f"{described(event)}, {plain(abs(off))} s too {when}")
         job.submitted = True
 
     # ------------------------------------------------------------------ events
@@ -163,7 +168,10 @@ class StreamAudit(Audit):
         since, queue.stuck_since_s = queue.stuck_since_s, None
         if since is not None:
             waited = max(self.now_s - since, 1)
-            message = f"{vm.name} runs nothing from {since} s, but leaves the first of its queue waiting for {waited} s"
+            message = (
+                f"{vm.name} runs nothing from {plain(since)} s, but leaves the first of its queue waiting for "
+                f"{plain(waited)} s"
+            )
             self._find("idle-while-waiting", vm.name, waited, "s", message)
 
     # --------------------------------------------------------------------- VMs
@@ -192,7 +200,8 @@ class StreamAudit(Audit):
         off = min(elapsed % block, -elapsed % block) if elapsed > 0 else block
         if off:
             message = (
-                f"{described(event)}, {off} s off the end of a block of {block} s ({elapsed} s after the first began)"
+                f"{described(event)}, {plain(off)} s off the end of a block of {block} s ({plain(elapsed)} s after the "
+                "first began)"
             )
             self._find("block-end", vm.name, off, "s", message)
         busy = len(vm.runs) + len(self.queues[vm.name].tasks)
@@ -224,7 +233,7 @@ class StreamAudit(Audit):
         start = self._first_block_s(vm)
         boundary = start + max(-(-(since - start) // block), 1) * block
         if boundary < now:
-            message = f"{vm.name} is idle at the end of a block ({boundary} s), which is not recorded"
+            message = f"{vm.name} is idle at the end of a block ({plain(boundary)} s), which is not recorded"
             self._find("block-end", vm.name, 1, "events", message)
 
     def _terminate(self, event: Event, vm: VmBook) -> None:
@@ -293,7 +302,7 @@ class StreamAudit(Audit):
         self._check_same_core(event, run)
         over = vm.uptime_s(now) - run.due_uptime_s
         if over > 0:
-            self._find("run-time", name, over, "s", f"{described(event)}, {over} s after it was due to finish")
+            self._find("run-time", name, over, "s", f"{described(event)}, {plain(over)} s after it was due to finish")
         vm.leave(name, now)
         book.running_on = None
         ran = vm.uptime_s(now) - run.started_uptime_s
@@ -321,9 +330,9 @@ class StreamAudit(Audit):
         self._check_core(event, vm, n_cores=1)
         self._check_mode(event, vm, name, mode)
         self._check_saved(event, book)
-        work = self.facts.work(name, vm.type, vm.market, mode, book.saved)
-        if work is not None:
-            work = replace(work, duration_s=work.duration_s - self._done_s(name, vm))
+        work, given_s = None, self.facts.given_runtime_s(name, vm.type.name)
+        if given_s is not None:
+            work = Work(given_s, 0, _whole_if_it_is(given_s) - self._done_s(name, vm), Fraction(1))
         book.home = vm.name
         self._begin(event, vm, book, work)
         if name in self.progress and self.progress[name].vm != vm.name:
@@ -381,7 +390,22 @@ class StreamAudit(Audit):
             if late:
                 tasks = f"{len(late):,} of {counted(len(job.tasks), 'task')}"
                 due = f"its deadline of {job.deadline_s:,} s"
-                self.notes.append(f"{job.id}: {tasks} late for {due}, by up to {max(late)} s")
+                self.notes.append(f"{job.id}: {tasks} late for {due}, by up to {plain(max(late))} s")
+
+
+def _with_exact_times(trace: Trace) -> Trace:
+    """Return a trace with its times as numbers that can be added up without rounding."""
+    events = [_with_exact(event, ("t", "duration_s")) for event in trace.events]
+    return replace(trace, events=events, end=_with_exact(trace.end, ("t", "makespan_s", "late_s", "idle_s")))
+
+
+def _with_exact(record: Event, times: Sequence[str]) -> Event:
+    changed = {name: _whole_if_it_is(exact(record[name])) for name in times if type(record.get(name)) is float}
+    return record | changed if changed else record
+
+
+def _whole_if_it_is(value: Fraction) -> Any:
+    return value.numerator if value.denominator == 1 else value
 
 
 def _where(book: TaskBook) -> str:

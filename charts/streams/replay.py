@@ -128,14 +128,15 @@ def _title(trace: Trace) -> str:
     return f"policy {shortened(trace.run['policy'], 60)}: ${end['cost_usd']:.3f}, {late}, {ends}"
 
 
-def _block_ends_s(launch_s: int, ready_s: int, end_s: int, billing: Mapping[str, Any]) -> list[int]:
+def _block_ends_s(launch_s: float, ready_s: float, end_s: float, billing: Mapping[str, Any]) -> list[float]:
     """Ends of the blocks of a VM that are paid; none if it is billed by the second."""
     block_s = billing.get("block_s")
     if block_s is None:
         return []
     first_s = launch_s if billing.get("from_request") else ready_s
-    blocks = max(-(-(end_s - first_s) // block_s), 1)
-    return [first_s + block * block_s for block in range(1, blocks + 1)]
+    billed_s = round(end_s - first_s, 6)  # times are whole microseconds
+    blocks = max(-(-billed_s // block_s), 1)
+    return [first_s + block * block_s for block in range(1, int(blocks) + 1)]
 
 
 # ----------------------------------------------------------------------- jobs

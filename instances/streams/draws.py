@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from ...core.errors import SpotbagError
-from ...core.quantities import SECONDS_PER_HOUR, FloatArray
-from ..durations import NEVER
+from ...core.quantities import SECONDS_PER_HOUR, TICKS_PER_S, ExactSeconds, FloatArray, exact_seconds, plain
 from ..entries import Offer, Task, VmType
 from ..instance import Instance
 from .entries import Job, StreamVmType
@@ -36,7 +36,7 @@ class SampledJobs:
         Same stream and seed, same run times.
     instance : Instance
         All tasks, job by job in the order of submission, on on-demand VMs of one core. Its deadline is the last of
-        the stream's, or later if a task takes longer than that.
+        the stream's, or later if a task takes longer than that; as all times, it counts from the first arrival.
     first_task : tuple of int
         First task of each job, the jobs in the order of `Stream.jobs_by_submission`.
     """
@@ -56,22 +56,31 @@ class SampledJobs:
         """Position of the job of each task in `Stream.jobs_by_submission`."""
         return [index for index, job in enumerate(self.stream.jobs_by_submission) for _ in range(job.n_tasks)]
 
-    def runtime_s(self, task: int, type_index: int) -> int | None:
+    @cached_property
+    def ticks_per_s(self) -> int:
+        """The least number in whose parts of a second all run times are whole."""
+        given = self.instance.given_runtime_s
+        ticks = np.rint(given[np.isfinite(given)] * TICKS_PER_S).astype(np.int64)
+        return TICKS_PER_S // math.gcd(int(np.gcd.reduce(ticks)), TICKS_PER_S)
+
+    def runtime_s(self, task: int, type_index: int) -> float | None:
         """Run time of a task on a VM type; None if it cannot run there."""
-        return self._runtime_s[task][type_index]
+        seconds = self.exact_runtime_s[task][type_index]
+        return None if seconds is None else plain(seconds)
 
     @cached_property
-    def _runtime_s(self) -> list[list[int | None]]:
-        rows: list[list[int]] = self.instance.runtime_s.tolist()
-        return [[seconds if seconds < NEVER else None for seconds in row] for row in rows]
+    def exact_runtime_s(self) -> list[list[ExactSeconds | None]]:
+        """Run time of each task on each VM type, without rounding; None where it cannot run."""
+        rows: list[list[float]] = self.instance.given_runtime_s[self.instance.task_group].tolist()
+        return [[None if seconds == math.inf else exact_seconds(seconds) for seconds in row] for row in rows]
 
 
 def draw_jobs(stream: Stream, seed: int) -> SampledJobs:
     """Draw the actual run times of all tasks.
 
     One level in [0, 1) is drawn for each task. Its run time on every VM type is the quantile of that level of the
-    type's distribution, rounded to whole seconds: a task that is long on one type is long on all. The levels of a
-    job depend on the seed and its id only: other jobs may come, go or move.
+    type's distribution (see `sampled_seconds`): a task that is long on one type is long on all. The levels of a job
+    depend on the seed and its id only: other jobs may come, go or move.
 
     Parameters
     ----------
@@ -89,7 +98,7 @@ def draw_jobs(stream: Stream, seed: int) -> SampledJobs:
     jobs = stream.jobs_by_submission
     tasks = [task for job in jobs for task in _sampled_tasks(stream, job, seed)]
     longest_s = max(min(task.runtime_s.values()) for task in tasks if task.runtime_s is not None)
-    deadline_s = max(max(job.deadline_s for job in jobs), stream.creation_overhead_s + int(longest_s))
+    deadline_s = max(max(job.deadline_s for job in jobs), stream.creation_overhead_s + math.ceil(longest_s))
     limit = most_vms_of_a_type(stream)
     instance = Instance(
         name=stream.name if stream.is_the_same_for_all_seeds else f"{stream.name} seed {seed}",

@@ -7,13 +7,15 @@ from typing import Annotated
 from pydantic import Field
 
 from ...core.errors import Issue
-from ...core.quantities import MAX_SECONDS, Name, Price, Seconds
+from ...core.quantities import Name, Price
 from ...core.records import FROZEN, INTEGRAL, Record, Text
 from .run_times import RunTimes
 
 MAX_JOB_TASKS = 1_000_000
 MAX_JOB_VM_TYPES = 1_000
 MAX_BLOCK_S = 10**8
+LATEST_S = 2**53
+"""Last moment of the clock of the jobs, which may have begun at any time: epoch seconds are read."""
 
 # So long that the ids of the tasks, and the names of drawn instances, are names as well.
 _JobId = Annotated[Name, Field(max_length=190)]
@@ -76,7 +78,7 @@ class Job(Record):
     application : str
         Name of the application.
     submitted_s : int
-        When the job becomes known.
+        When the job becomes known, on a clock that may have begun at any time.
     deadline_s : int
         When its tasks should have ended, on the same clock.
     n_tasks : int
@@ -85,9 +87,17 @@ class Job(Record):
 
     id: _JobId
     application: Name
-    submitted_s: Seconds
-    deadline_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL]
+    submitted_s: Annotated[int, Field(ge=0, le=LATEST_S), INTEGRAL]
+    deadline_s: Annotated[int, Field(ge=1, le=LATEST_S), INTEGRAL]
     n_tasks: Annotated[int, Field(ge=1, le=MAX_JOB_TASKS), INTEGRAL]
+
+    def since(self, origin_s: int) -> Job:
+        """Return the job with its times counted from a moment."""
+        if not origin_s:
+            return self
+        return self.model_copy(
+            update={"submitted_s": self.submitted_s - origin_s, "deadline_s": self.deadline_s - origin_s}
+        )
 
     def issues_between_fields(self) -> list[Issue]:
         """Say what is wrong between the times."""

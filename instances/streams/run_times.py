@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from ...core.errors import Issue, show_value
-from ...core.quantities import FloatArray
+from ...core.quantities import TICKS_PER_S, FloatArray, exact_seconds
 from ...core.records import Record
 
 LONGEST_RUN_S = 10**8
 """No task of a job runs longer: what is drawn beyond is cut off."""
-SHORTEST_RUN_S = 1e-6
+SHORTEST_RUN_S = 1 / TICKS_PER_S
 MAX_SAMPLES = 100_000
 
 RunSeconds: TypeAlias = Annotated[float, Field(ge=SHORTEST_RUN_S, le=LONGEST_RUN_S)]
@@ -35,11 +35,12 @@ class ConstantRunTimes(Record):
 
     distribution: Literal["constant"]
     value_s: RunSeconds
+    ticks_per_s: ClassVar[int] = TICKS_PER_S
 
     @property
     def average_s(self) -> Fraction:
         """Exact mean of the distribution."""
-        return exact(self.value_s)
+        return _average_s([self.value_s])
 
     def quantiles_s(self, levels: FloatArray) -> FloatArray:
         """Run time at each level in [0, 1)."""
@@ -64,6 +65,11 @@ class UniformRunTimes(Record):
         if self.low_s <= self.high_s:
             return []
         return [Issue("", f"is above high_s ({self.high_s:g})", "low_s", self.low_s)]
+
+    @property
+    def ticks_per_s(self) -> int:
+        """Fineness of what is drawn."""
+        return _ticks_of_symmetric(self.average_s, self.low_s)
 
     @property
     def average_s(self) -> Fraction:
@@ -100,6 +106,11 @@ class NormalRunTimes(Record):
         return [Issue("", f"is above mean_s ({self.mean_s:g})", "min_s", self.min_s)]
 
     @property
+    def ticks_per_s(self) -> int:
+        """Fineness of what is drawn."""
+        return _ticks_of_symmetric(self.average_s, self.shortest_s)
+
+    @property
     def shortest_s(self) -> float:
         """Shortest run time."""
         return self.mean_s / 10 if self.min_s is None else self.min_s
@@ -130,6 +141,7 @@ class LognormalRunTimes(Record):
     distribution: Literal["lognormal"]
     mean_s: RunSeconds
     sd_s: RunSeconds
+    ticks_per_s: ClassVar[int] = TICKS_PER_S
 
     @property
     def average_s(self) -> Fraction:
@@ -155,11 +167,12 @@ class SampledRunTimes(Record):
     """
 
     samples_s: Annotated[tuple[RunSeconds, ...], Field(strict=False, min_length=1, max_length=MAX_SAMPLES)]
+    ticks_per_s: ClassVar[int] = TICKS_PER_S
 
     @property
     def average_s(self) -> Fraction:
         """Exact mean of the samples."""
-        return sum(map(exact, self.samples_s), Fraction()) / len(self.samples_s)
+        return _average_s(self.samples_s)
 
     def quantiles_s(self, levels: FloatArray) -> FloatArray:
         """Run time at each level in [0, 1)."""
@@ -177,11 +190,12 @@ class SequenceRunTimes(Record):
     """
 
     sequence_s: Annotated[tuple[RunSeconds, ...], Field(strict=False, min_length=1, max_length=MAX_SAMPLES)]
+    ticks_per_s: ClassVar[int] = TICKS_PER_S
 
     @property
     def average_s(self) -> Fraction:
         """Exact mean of all of them, also of those that a job with fewer tasks does not take."""
-        return sum(map(exact, self.sequence_s), Fraction()) / len(self.sequence_s)
+        return _average_s(self.sequence_s)
 
     def quantiles_s(self, levels: FloatArray) -> FloatArray:
         """Run time of each task; the levels do not matter."""
@@ -258,10 +272,28 @@ def exact(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def sampled_seconds(run_times: RunTimes, levels: FloatArray) -> list[int]:
-    """Run times at the levels, in whole seconds, at least 1.
+def _average_s(seconds: Sequence[float]) -> Fraction:
+    """Exact mean of run times that tasks take as they are listed, to the microsecond."""
+    return Fraction(sum(map(exact_seconds, seconds))) / len(seconds)
 
-    Rounded to the nearest, halves up: what is drawn has the average of the distribution, which schedulers may know.
+
+def _ticks_of_symmetric(average_s: Fraction, shortest_s: float) -> int:
+    """Fineness of what is drawn from a symmetric distribution: whole seconds if their average is that of it.
+
+    That is so if they are symmetric themselves, about a whole or a half second, and none of them is 0.
     """
-    seconds: list[int] = np.floor(np.clip(run_times.quantiles_s(levels), 1, LONGEST_RUN_S) + 0.5).astype(int).tolist()
+    return 1 if (2 * average_s).denominator == 1 and shortest_s >= 0.5 else TICKS_PER_S
+
+
+def sampled_seconds(run_times: RunTimes, levels: FloatArray) -> list[int] | list[float]:
+    """Run times at the levels; whole numbers if all are whole.
+
+    Rounded to the nearest microsecond, or second where that leaves the average of the distribution, which schedulers
+    may know, as it is; halves up.
+    """
+    ticks_per_s = run_times.ticks_per_s
+    ticks = np.floor(np.minimum(run_times.quantiles_s(levels), LONGEST_RUN_S) * ticks_per_s + 0.5).astype(np.int64)
+    ticks = np.maximum(ticks, 1)
+    whole = not (ticks % ticks_per_s).any()
+    seconds: list[int] | list[float] = (ticks // ticks_per_s if whole else ticks / ticks_per_s).tolist()
     return seconds

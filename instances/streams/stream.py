@@ -77,8 +77,12 @@ class Stream(WholeDocument):
 
     @cached_property
     def jobs_by_submission(self) -> tuple[Job, ...]:
-        """The jobs in the order in which they are submitted; at the same second, in that of the file."""
-        return tuple(sorted(self.jobs, key=lambda job: job.submitted_s))
+        """The jobs in the order in which they are submitted, their times counted from the first arrival.
+
+        At the same second, they stand in the order of the file.
+        """
+        first_s = min(job.submitted_s for job in self.jobs)
+        return tuple(job.since(first_s) for job in sorted(self.jobs, key=lambda job: job.submitted_s))
 
     @cached_property
     def n_tasks(self) -> int:

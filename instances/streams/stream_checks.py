@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import Issue
-from ...core.quantities import SECONDS_PER_HOUR, is_name
+from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, is_name
 from ...core.records import Numbered, concerns, duplicates, inner_issues, valid_parts
 from ...core.wording import near_names
 from .entries import MAX_BLOCK_S, MAX_JOB_TASKS, Application, Job, StreamVmType
@@ -88,9 +88,13 @@ def _job_issues(jobs: Numbered[Job], application_names: list[str] | None) -> Ite
         yield Issue("", f"have {total} tasks in all, more than {MAX_JOB_TASKS}", "jobs")
     yield from duplicates("jobs", "id", ((index, job.id) for index, job in jobs))
     known, hints = set(application_names or ()), 0
+    first_s = min((job.submitted_s for _, job in jobs), default=0)
     for index, job in jobs:
         where = f"jobs[{index}]"
         yield from inner_issues(where, job, job.id)
+        if job.deadline_s - first_s > MAX_SECONDS:
+            rule = f"is more than {MAX_SECONDS} s after the first arrival (submitted_s {first_s})"
+            yield Issue(where, rule, "deadline_s", job.deadline_s, job.id)
         if application_names is not None and job.application not in known:
             hints += 1
             hint = f" ({near_names(job.application, application_names)})" if hints <= _MOST_HINTS else ""

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from ...core.errors import InputError, Issue, input_error
-from ...core.quantities import MAX_SECONDS, is_name, number_of
+from ...core.quantities import MAX_SECONDS, exact_seconds, is_name, number_of
 from ...core.text_files import read_text, source_name
 from ..library import load
 from .entries import Application, Job, StreamVmType
@@ -64,7 +64,7 @@ def stream_of_run_times(
     source = source_name(path)
     run_times = _listed_seconds(read_text(path), source)
     stem = Path(source).stem
-    done_s = creation_overhead_s + sum(max(math.ceil(seconds), 1) for seconds in run_times)
+    done_s = creation_overhead_s + math.ceil(sum(map(exact_seconds, run_times)))
     return Stream(
         name=name if name is not None else stem if is_name(stem) else "run times",
         block_s=block_s,

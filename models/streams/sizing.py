@@ -68,7 +68,7 @@ class SizingProblem:
     ----------
     n_tasks : int
         n, tasks that are left to run.
-    available_s : int
+    available_s : int or Fraction
         d, from now to the deadline; not positive if that has passed.
     creation_overhead_s : int
         beta, from asking for a VM to its first task.
@@ -84,7 +84,7 @@ class SizingProblem:
     """
 
     n_tasks: int
-    available_s: int
+    available_s: int | Fraction
     creation_overhead_s: int
     block_s: int
     types: tuple[TypeChoice, ...]
@@ -96,10 +96,12 @@ class SizingProblem:
                 ("n_tasks", self.n_tasks, 0, MOST_TASKS),
                 ("creation_overhead_s", self.creation_overhead_s, 0, 10**9),
                 ("block_s", self.block_s, 1, 10**9),
-                ("available_s", self.available_s, -(10**9), 10**9),
             )
             if not isinstance(value, int) or not least <= value <= most
         ]
+        if not isinstance(self.available_s, int | Fraction) or not -(10**9) <= self.available_s <= 10**9:
+            rule = f"must be a whole number or a fraction from {-(10**9):,} to {10**9:,}"
+            issues.append(Issue("", rule, "available_s", self.available_s))
         names = [choice.name for choice in self.types]
         for index, choice in enumerate(self.types):
             where, price, runtime = f"types[{index}]", choice.price_usd_per_block, choice.runtime_s
@@ -270,4 +272,4 @@ def missing_s(problem: SizingProblem) -> int | None:
     fastest = fastest_type(problem)
     if fastest is None or fastest.runtime_s is None:
         return None
-    return max(math.ceil(problem.creation_overhead_s + fastest.runtime_s) - problem.available_s, 0)
+    return max(math.ceil(problem.creation_overhead_s + fastest.runtime_s - problem.available_s), 0)

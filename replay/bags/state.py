@@ -37,7 +37,7 @@ _STATUS: dict[int, VmStatus] = {
 }
 
 
-class ReplayState(EventQueue):
+class ReplayState(EventQueue[int]):
     """The state of a replay: what a policy sees, and the decisions that it may take.
 
     It holds what has happened and what was decided, and nothing of what the day will bring.

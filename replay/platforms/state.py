@@ -14,7 +14,7 @@ from .job import PlatformJob
 from .local_scheduler import PlatformRules
 
 
-class PlatformState(EventQueue):
+class PlatformState(EventQueue[int]):
     """The state of a replay of the jobs of a platform: what a policy sees, which decides by what it chooses.
 
     Parameters

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 
+from ...core.quantities import ExactSeconds, plain
 from ...instances.streams.draws import SampledJobs
 from ..event_loop import EventLoop
-from ..vms import LAUNCHING, RUNNING, TERMINATED
+from ..vms import LAUNCHING, RUNNING
 from .outcome import StreamOutcome, stream_outcome
 from .policy import StreamPolicy
 from .state import BLOCK_END, FINISH, FINISHED, POOL, READY, SUBMIT, WAKE, StreamState
@@ -102,7 +103,7 @@ class StreamReplay(StreamState, EventLoop[StreamOutcome]):
             self._note("wake")
         self.policy.woken(self, datum)
 
-    def _block_end(self, vm: StreamVm, epoch: int, time_s: int) -> None:
+    def _block_end(self, vm: StreamVm, epoch: int, time_s: ExactSeconds) -> None:
         if vm.idle_epoch != epoch or not vm.idle:
             return
         self.now_s = time_s
@@ -130,18 +131,19 @@ class StreamReplay(StreamState, EventLoop[StreamOutcome]):
         vm.started_s = self.now_s
         vm.idle_epoch += 1
         done_s = self.done_s(task, vm)
-        left_s = self._runtime_s[task][vm.type_index] - done_s
+        runtime_s = self._runtime_s[task][vm.type_index]
+        assert runtime_s is not None
+        left_s = runtime_s - done_s
         if done_s == 0:
             self.suspended.pop(task, None)  # what it has done elsewhere is lost when it starts anew
         self._push(self.now_s + left_s, FINISH, vm.index, 0, vm.run_epoch)
         if self.records is not None:
-            self._note("start", vm=vm.name, core=0, task=self._task_ids[task], duration_s=left_s)
+            self._note("start", vm=vm.name, core=0, task=self._task_ids[task], duration_s=plain(left_s))
 
     def _end(self) -> None:
         """End all VMs with the last job, or when nothing can happen any more."""
-        for vm in self.vms:
-            if vm.state != TERMINATED:
-                self._terminate(vm)
+        for vm in list(self.alive.values()):
+            self._terminate(vm)
 
     def outcome(self) -> StreamOutcome:
         """Return what an ended replay came to."""

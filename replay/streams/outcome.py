@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.quantities import ExactSeconds, plain
 from ...traces.trace import Trace, document_sha256
 from ..vms import VmBill
 from .state import JobProgress, StreamState
@@ -25,15 +26,15 @@ class StreamOutcome:
         Of the run times.
     cost_usd : float
         Price of all blocks.
-    makespan_s : int or None
-        End of the last task; None if tasks are left unfinished.
+    makespan_s : float or None
+        End of the last task, since the first arrival; None if tasks are left unfinished.
     n_tasks, late_tasks, unfinished_tasks : int
         Tasks of all jobs; those that finished after the deadline of their job; those that never finished.
-    late_s : int
+    late_s : float
         Seconds by which tasks were late, summed: the *under-utilisation* of Thai et al., section 6.3.
-    idle_s : int
+    idle_s : float
         Seconds in which VMs were ready and ran no task, summed: their *over-utilisation*.
-    busy_s : int
+    busy_s : float
         Seconds in which VMs ran tasks, summed.
     blocks : dict of str to int
         Blocks that are paid, by VM type.
@@ -45,27 +46,27 @@ class StreamOutcome:
         Bill of each VM; rented from its request on.
     events : int
         Events handled, for measuring the engine.
-    policy_counts : dict of str to int
+    policy_counts : dict of str to float
         What the policy counts beyond this, by name; see `StreamPolicy.counts`.
     """
 
     policy: str
     seed: int
     cost_usd: float
-    makespan_s: int | None
+    makespan_s: float | None
     n_tasks: int
     late_tasks: int
     unfinished_tasks: int
-    late_s: int
-    idle_s: int
-    busy_s: int
+    late_s: float
+    idle_s: float
+    busy_s: float
     blocks: dict[str, int]
     suspensions: int
     returns: int
     jobs: tuple[JobProgress, ...]
     bills: tuple[VmBill, ...]
     events: int
-    policy_counts: dict[str, int]
+    policy_counts: dict[str, float]
 
     @property
     def violation_cost_usd(self) -> float | None:
@@ -79,44 +80,45 @@ def violation_cost_usd(cost_usd: float, late_tasks: float, n_tasks: int) -> floa
     return cost_usd / in_time * late_tasks if in_time > 0 else None
 
 
-def stream_outcome(state: StreamState, policy_counts: dict[str, int]) -> StreamOutcome:
+def stream_outcome(state: StreamState, policy_counts: Mapping[str, ExactSeconds]) -> StreamOutcome:
     """Return what an ended replay came to, with what the policy counts by itself."""
     bills = tuple(_bill(state, vm) for vm in state.vms)
     blocks = dict.fromkeys(state.stream.type_names, 0)
     for vm in state.vms:
         blocks[vm.offer.vm_type.name] += _blocks(state, vm)
-    progress: Sequence[JobProgress] = state.progress
+    jobs = tuple(job.in_outcomes() for job in state.progress)
     busy_s = sum(vm.busy_s for vm in state.vms)
     return StreamOutcome(
         policy=state.policy_name,
         seed=state.sampled.seed,
         cost_usd=math.fsum(bill.cost_usd for bill in bills),
-        makespan_s=None if state.unfinished else max(job.last_finish_s for job in progress),
+        makespan_s=None if state.unfinished else plain(max(job.last_finish_s for job in state.progress)),
         n_tasks=len(state.job_of),
-        late_tasks=sum(job.late_tasks for job in progress),
+        late_tasks=sum(job.late_tasks for job in jobs),
         unfinished_tasks=state.unfinished,
-        late_s=sum(job.late_s for job in progress),
-        idle_s=sum(max(vm.terminated_s - vm.ready_s, 0) for vm in state.vms) - busy_s,
-        busy_s=busy_s,
+        late_s=plain(sum(job.late_s for job in state.progress)),
+        idle_s=plain(sum(max(vm.terminated_s - vm.ready_s, 0) for vm in state.vms) - busy_s),
+        busy_s=plain(busy_s),
         blocks=blocks,
         suspensions=state.counts["suspensions"],
         returns=state.counts["returns"],
-        jobs=tuple(progress),
+        jobs=jobs,
         bills=bills,
         events=state.counts["events"],
-        policy_counts=policy_counts,
+        policy_counts={name: plain(count) for name, count in policy_counts.items()},
     )
 
 
 def _blocks(state: StreamState, vm: StreamVm) -> int:
-    return (state.paid_until_s(vm, vm.terminated_s) - vm.requested_s) // state.stream.block_s
+    return int((state.paid_until_s(vm, vm.terminated_s) - vm.requested_s) // state.stream.block_s)
 
 
 def _bill(state: StreamState, vm: StreamVm) -> VmBill:
     price = state.stream.vm_types[vm.type_index].price_usd_per_block
     offer = vm.offer
     cost = price * _blocks(state, vm)
-    return VmBill(vm.name, offer.vm_type.name, offer.market, vm.requested_s, vm.terminated_s, 0, cost)
+    since_s, until_s = plain(vm.requested_s), plain(vm.terminated_s)
+    return VmBill(vm.name, offer.vm_type.name, offer.market, since_s, until_s, 0, cost)
 
 
 def stream_trace(state: StreamState, outcome: StreamOutcome) -> Trace:
@@ -142,7 +144,7 @@ def stream_trace(state: StreamState, outcome: StreamOutcome) -> Trace:
     }
     end: dict[str, Any] = {
         "record": "end",
-        "t": state.now_s,
+        "t": plain(state.now_s),
         "cost_usd": outcome.cost_usd,
         "makespan_s": outcome.makespan_s,
         "finished": outcome.n_tasks - outcome.unfinished_tasks,

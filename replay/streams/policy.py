@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ...core.quantities import ExactSeconds
 from .state import StreamState
 from .vm import StreamVm
 
@@ -33,7 +36,7 @@ class StreamPolicy:
     def idle(self, replay: StreamState, vm: StreamVm) -> None:
         """Answer a VM that runs and has no task."""
 
-    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
         """Answer a task that has finished, and how long it has been running."""
 
     def woken(self, replay: StreamState, datum: int) -> None:
@@ -42,6 +45,6 @@ class StreamPolicy:
     def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
         """Answer an idle VM at the end of a block: from now on, the next one is paid."""
 
-    def counts(self, replay: StreamState) -> dict[str, int]:
+    def counts(self, replay: StreamState) -> Mapping[str, ExactSeconds]:
         """Return what this policy counts in an ended replay beyond what all have, by name; part of the outcome."""
         return {}

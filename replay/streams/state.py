@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final
 
-from ...instances.durations import NEVER
+from ...core.quantities import ExactSeconds, exact_seconds, plain
 from ...instances.streams.draws import SampledJobs
 from ..event_loop import EventQueue
 from ..vms import RUNNING, TERMINATED
@@ -31,9 +32,9 @@ class JobProgress:
         The job.
     finished, late_tasks : int
         Tasks that are finished; those of them that finished after the deadline of the job.
-    late_s : int
-        By how much they were late, all together.
-    last_finish_s : int
+    late_s : int or Fraction
+        By how much they were late, all together; a decimal number in outcomes, as all times.
+    last_finish_s : int or Fraction
         When the last of them finished.
     """
 
@@ -42,10 +43,14 @@ class JobProgress:
     deadline_s: int
     finished: int = 0
     late_tasks: int = 0
-    late_s: int = 0
-    last_finish_s: int = 0
+    late_s: float | Fraction = 0
+    last_finish_s: float | Fraction = 0
 
-    def count(self, time_s: int) -> None:
+    def in_outcomes(self) -> JobProgress:
+        """Return this with its times as outcomes have them."""
+        return replace(self, late_s=plain(self.late_s), last_finish_s=plain(self.last_finish_s))
+
+    def count(self, time_s: ExactSeconds) -> None:
         """Count a task that finishes."""
         self.finished += 1
         self.last_finish_s = time_s
@@ -54,11 +59,17 @@ class JobProgress:
             self.late_s += time_s - self.deadline_s
 
 
-class StreamState(EventQueue):
+def paid_until(since: ExactSeconds, time: ExactSeconds, block: int) -> ExactSeconds:
+    """End of the last block that is paid from one time to another, all in one unit; at least one block is."""
+    return since + max(-(-(time - since) // block), 1) * block
+
+
+class StreamState(EventQueue[ExactSeconds]):
     """The state of a replay of a stream: what a policy sees, and the decisions that it may take.
 
-    VMs are of the on-demand market and run one task at a time (Thai et al., section 3.1). Policies do not see how long
-    a task will run: only when it started, and how long it took.
+    VMs are of the on-demand market and run one task at a time (Thai et al., section 3.1). The clock counts from the
+    first arrival; times are exact: whole numbers, or fractions where tasks take parts of a second. Policies do not see
+    how long a task will run: only when it started, and how long it took.
 
     Parameters
     ----------
@@ -81,7 +92,9 @@ class StreamState(EventQueue):
         All VMs so far, in the order of their requests.
     progress : list of JobProgress
         Of each job: what is finished, and how late.
-    suspended : dict of int to (int, int)
+    alive : dict of int to StreamVm
+        Those of them that are not terminated, by index, in the same order.
+    suspended : dict of int to (int, int or Fraction)
         Of tasks that were suspended: the VM on which they were, and for how many seconds they had run there.
     unfinished : int
         Tasks that are not finished, of all jobs.
@@ -94,10 +107,11 @@ class StreamState(EventQueue):
         self.jobs = sampled.stream.jobs_by_submission
         self.job_of = sampled.job_of
         self.vms: list[StreamVm] = []
-        self.suspended: dict[int, tuple[int, int]] = {}
+        self.alive: dict[int, StreamVm] = {}
+        self.suspended: dict[int, tuple[int, ExactSeconds]] = {}
         self.unfinished = len(sampled.job_of)
         self.progress = [JobProgress(job.id, job.n_tasks, job.deadline_s) for job in self.jobs]
-        self._runtime_s: list[list[int]] = sampled.instance.runtime_s[sampled.instance.task_group].tolist()
+        self._runtime_s = sampled.exact_runtime_s
         self._place = [FUTURE] * self.unfinished
         self._task_ids = sampled.instance.task_ids
         self._rented: Counter[int] = Counter()
@@ -112,20 +126,19 @@ class StreamState(EventQueue):
 
     # ------------------------------------------------ what a policy may ask for
 
-    def paid_until_s(self, vm: StreamVm, time_s: int) -> int:
+    def paid_until_s(self, vm: StreamVm, time_s: ExactSeconds) -> ExactSeconds:
         """End of the last block that is paid if the VM runs until a time; at least one block is."""
-        block_s = self.stream.block_s
-        return vm.requested_s + max(-(-(time_s - vm.requested_s) // block_s), 1) * block_s
+        return paid_until(vm.requested_s, time_s, self.stream.block_s)
 
     def can_run(self, task: int, type_index: int) -> bool:
         """Whether a task can run on VMs of a type at all."""
-        return self._runtime_s[task][type_index] < NEVER
+        return self._runtime_s[task][type_index] is not None
 
     def in_pool(self, task: int) -> bool:
         """Whether a task is there, unfinished, and belongs to no VM."""
         return self._place[task] == POOL
 
-    def done_s(self, task: int, vm: StreamVm) -> int:
+    def done_s(self, task: int, vm: StreamVm) -> ExactSeconds:
         """Seconds that a task had run on a VM when it was suspended there; if it starts there again, it goes on."""
         index, seconds = self.suspended.get(task, (vm.index, 0))
         return seconds if index == vm.index else 0
@@ -142,6 +155,7 @@ class StreamState(EventQueue):
         ready_s = self.now_s + self.stream.creation_overhead_s
         vm = StreamVm(len(self.vms), name, type_index, offer, self.now_s, ready_s)
         self.vms.append(vm)
+        self.alive[vm.index] = vm
         self._push(ready_s, READY, vm.index)
         if self.records is not None:
             self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
@@ -201,13 +215,15 @@ class StreamState(EventQueue):
         self._demand(vm.task is None and not vm.queue, f"{vm.name} has tasks left and cannot be terminated")
         self._terminate(vm)
 
-    def wake_at(self, time_s: int, datum: int = 0) -> None:
+    def wake_at(self, time_s: float | Fraction, datum: int = 0) -> None:
         """Have the policy called at a time, now if it has passed, with a number of its choice."""
-        self._push(max(time_s, self.now_s), WAKE, 0, datum)
+        exact_s = time_s if isinstance(time_s, int | Fraction) else exact_seconds(time_s)
+        self._push(max(exact_s, self.now_s), WAKE, 0, datum)
 
     def _terminate(self, vm: StreamVm) -> None:
         vm.state = TERMINATED
         vm.terminated_s = self.now_s
+        del self.alive[vm.index]
         vm.idle_epoch += 1
         self._rented[vm.type_index] -= 1
         if self.records is not None:

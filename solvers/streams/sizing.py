@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from ...core.errors import SpotbagError
+from ...core.quantities import plain
 from ...core.wording import counted
 from ...models.streams.sizing import (
     Covering,
@@ -195,11 +196,11 @@ def earlier_and_cheaper(problem: SizingProblem, sizing: Sizing) -> tuple[int, Si
         return None
     best: tuple[int, Sizing] | None = None
     for block in range(1, min(sizing.paid_blocks, MOST_EARLIER_ENDS + 1)):
-        earlier = replace(problem, available_s=block * problem.block_s)
-        found = size_job(earlier, method="dynamic-programme")
+        earlier_s = block * problem.block_s
+        found = size_job(replace(problem, available_s=earlier_s), method="dynamic-programme")
         least_usd = sizing.cost_usd if best is None else best[1].cost_usd
         if found.status == "optimal" and (found.cost_usd < least_usd or (best and found.cost_usd == least_usd)):
-            best = earlier.available_s, found
+            best = earlier_s, found
     return best
 
 
@@ -290,12 +291,12 @@ def _reasons(problem: SizingProblem, status: SizingStatus) -> list[str]:
     if status == "infeasible" and fastest is not None and fastest.runtime_s is not None:
         if left_s <= 0:
             cause = (
-                f"no VM is ready before the deadline: it is {problem.available_s:,} s away, and creating one "
+                f"no VM is ready before the deadline: it is {plain(problem.available_s):,} s away, and creating one "
                 f"takes {problem.creation_overhead_s:,} s"
             )
         else:
             cause = (
-                f"no type finishes a task by the deadline: {left_s:,} s are left when a VM is ready, and a task "
+                f"no type finishes a task by the deadline: {plain(left_s):,} s are left when a VM is ready, and a task "
                 f"takes {_seconds(fastest.runtime_s)} s on the fastest type, {fastest.name}"
             )
         reasons.append(f"{cause}; the deadline would have to be at least {missing:,} s later")
@@ -307,7 +308,7 @@ def _reasons(problem: SizingProblem, status: SizingStatus) -> list[str]:
         elif status != "infeasible" and choice.runtime_s > max(left_s, 0) and problem.n_tasks:
             reasons.append(
                 f"{choice.name} is left out: a task takes {_seconds(choice.runtime_s)} s, and "
-                f"{counted(max(left_s, 0), 'second')} are left when a VM is ready"
+                f"{counted(max(math.floor(left_s), 0), 'second')} are left when a VM is ready"
             )
     return reasons
 
@@ -348,7 +349,7 @@ def _even_loads(problem: SizingProblem, rented: list[tuple[Fraction, int]]) -> l
     """For each rented type (run time, VMs): VMs with their tasks, the longer ones first."""
     scale = math.lcm(*(runtime.denominator for runtime, _ in rented))
     whole = [(int(runtime * scale), number) for runtime, number in rented]
-    low, high = 0, (problem.available_s - problem.creation_overhead_s) * scale
+    low, high = 0, math.floor((problem.available_s - problem.creation_overhead_s) * scale)
     while rented and high - low > 1:  # all tasks are done by high, and not by low
         middle = (low + high) // 2
         done = sum(number * (middle // runtime) for runtime, number in whole)

@@ -210,6 +210,8 @@ class MigrationCounts(Record):
 class BagEndRecord(VmEndRecord):
     """The end of a replay, and its figures."""
 
+    t: Moment
+    makespan_s: Moment | None
     hibernations: Count
     resumes: Count
     stops: Count = 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, create_model
+from pydantic_core import PydanticCustomError
 
 from ...core.quantities import Name
 from ...core.records import Record, Text
@@ -22,6 +23,15 @@ from ..vm_records import (
     VmEndRecord,
     VmEvent,
 )
+
+
+def _to_the_microsecond(seconds: float) -> float:
+    if round(seconds, 6) != seconds:
+        raise PydanticCustomError("microseconds", "must be whole microseconds: six decimals at most")
+    return seconds
+
+
+FineSeconds: TypeAlias = Annotated[float, Field(ge=0, le=LARGEST), AfterValidator(_to_the_microsecond)]
 
 
 class StreamBillingRecord(Record):
@@ -88,15 +98,17 @@ class SuspendEvent(VmEvent):
 class StreamEndRecord(VmEndRecord):
     """The end of a replay of a stream, and its figures."""
 
+    t: FineSeconds
+    makespan_s: FineSeconds | None
     on_demand_started: Count
-    late_s: Count
-    idle_s: Count
+    late_s: FineSeconds
+    idle_s: FineSeconds
     blocks: dict[Name, Count]
     suspensions: Count
     returns: Count
 
 
-STREAM_EVENT_RECORDS: dict[str, type[EventRecord]] = {
+_EVENT_RECORDS: dict[str, type[EventRecord]] = {
     "submit": SubmitEvent,
     "launch": LaunchEvent,
     "ready": VmEvent,
@@ -109,4 +121,13 @@ STREAM_EVENT_RECORDS: dict[str, type[EventRecord]] = {
     "block-end": VmEvent,
     "terminate": VmEvent,
 }
+
+
+def _in_parts_of_seconds(record: type[EventRecord]) -> type[EventRecord]:
+    """Return an event whose times have parts of seconds, which those of bags and platforms have not."""
+    fine: dict[str, Any] = {name: (FineSeconds, ...) for name in ("t", "duration_s") if name in record.model_fields}
+    return create_model(record.__name__, __base__=record, __doc__=record.__doc__, **fine)
+
+
+STREAM_EVENT_RECORDS = {name: _in_parts_of_seconds(record) for name, record in _EVENT_RECORDS.items()}
 """Fields of each kind of event."""

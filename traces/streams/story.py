@@ -12,6 +12,9 @@ from ..narrator import Event, TaskNarrator, by_kind, end_of_text, idle_text, mis
 from ..trace import Trace
 from ..vm_history import Run
 
+_DECIMALS = 6
+"""Times are whole microseconds, and so are what lies between them."""
+
 
 @dataclass(slots=True)
 class _Job:
@@ -80,7 +83,7 @@ class StreamNarrator(TaskNarrator):
             self.say(time_s, self.launches_text(launches, [event["type"] for event in launches], f" ({names})"))
         for event in kinds.get("suspend", []):
             run = self.runs_ended.get((event["task"], time_s))
-            ran = "" if run is None else f" after {time_s - run.start_s:,} s"
+            ran = "" if run is None else f" after {round(time_s - run.start_s, _DECIMALS):,} s"
             self.say(time_s, f"{event['vm']} suspends {event['task']}{ran}")
             self.busy_until_s[event["vm"]] = time_s
         self._describe_returns(time_s, kinds.get("return", []))
@@ -104,7 +107,7 @@ class StreamNarrator(TaskNarrator):
                 continue
             job.done += 1
             if not job.left:
-                early = job.deadline_s - time_s
+                early = round(job.deadline_s - time_s, _DECIMALS)
                 when = f"{early:,} s before its deadline" if early >= 0 else f"{-early:,} s after its deadline"
                 self.say(time_s, f"{job.id} is done, {when}")
 
@@ -134,7 +137,7 @@ class StreamNarrator(TaskNarrator):
             return
         block_ended = {event["vm"] for event in kinds.get("block-end", [])}
         end = end_of_text("block", len(gone)) if block_ended.issuperset(gone) else ""
-        idle = idle_text(sum(self._idle_s(vm, time_s) for vm in gone), len(gone))
+        idle = idle_text(round(sum(self._idle_s(vm, time_s) for vm in gone), _DECIMALS), len(gone))
         self.say(time_s, f"{names} terminated{end}" + (f" ({idle})" if idle else ""))
 
     def _idle_s(self, vm: str, time_s: int) -> int:
@@ -170,7 +173,7 @@ class StreamNarrator(TaskNarrator):
             late = [ends[task] - job.deadline_s for task in job.tasks if ends.get(task, 0) > job.deadline_s]
             if late:
                 of = counted(len(job.tasks), "task")
-                lines.append(f"Late: {job.id}: {len(late):,} of {of}, by up to {max(late):,} s.")
+                lines.append(f"Late: {job.id}: {len(late):,} of {of}, by up to {round(max(late), _DECIMALS):,} s.")
         return lines
 
     def _unfinished_lines(self) -> list[str]:

@@ -383,13 +383,13 @@ def _run(sampled: SampledJobs, policy: StreamPolicy) -> A2haRun:
         }
     return A2haRun(
         hosts=len(outcome.bills),
-        wall_s=outcome.makespan_s,
+        wall_s=int(outcome.makespan_s),  # whole seconds, as the run times
         paid_units=sum(outcome.blocks.values()),
         serial_s=sum(run_times_s(sampled)),
-        interrupted_tasks=counts.get("interrupted_tasks", 0),
-        wasted_s=counts.get("wasted_s", 0),
-        continued_hosts=counts.get("continued_hosts", 0),
-        unused_hosts=counts.get("unused_hosts", 0),
+        interrupted_tasks=int(counts.get("interrupted_tasks", 0)),
+        wasted_s=int(counts.get("wasted_s", 0)),
+        continued_hosts=int(counts.get("continued_hosts", 0)),
+        unused_hosts=int(counts.get("unused_hosts", 0)),
         **seen,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....core.quantities import ExactSeconds
 from ....replay.streams.policies.a2ha import TICK, A2ha, A2haSettings
 from ....replay.streams.policies.fixed_fleet import FixedFleet
 from ....replay.streams.state import StreamState
@@ -29,17 +30,17 @@ class WatchedA2ha(A2ha):
     def __init__(self, settings: A2haSettings) -> None:
         super().__init__(settings)
         self.order: tuple[int, ...] = ()
-        self.first_created_s: int | None = None
+        self.first_created_s: ExactSeconds | None = None
         self.first_hosts = settings.initial_hosts
         self.early_hosts = settings.initial_hosts
-        self._busy_s: dict[int, int] = {}
+        self._busy_s: dict[int, ExactSeconds] = {}
 
     def submitted(self, replay: StreamState, job: int) -> None:
         """Note the order of the tasks."""
         super().submitted(replay, job)
         self.order = tuple(reversed(self._tasks))
 
-    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
         """Note what the prediction created."""
         super().finished(replay, vm, task, took_s)
         if self._finished <= EARLY_TASKS:
@@ -59,9 +60,10 @@ class WatchedA2ha(A2ha):
             self.first_created_s = replay.now_s
             self.first_hosts = len(replay.vms)
 
-    def later_units(self, replay: StreamState) -> tuple[int, int]:
+    def later_units(self, replay: StreamState) -> tuple[ExactSeconds, ExactSeconds]:
         """Paid seconds of all hosts after their first units, and those of them in which tasks ran."""
-        paid_s = busy_s = 0
+        paid_s: ExactSeconds = 0
+        busy_s: ExactSeconds = 0
         for vm in replay.vms:
             if vm.terminated_s - vm.requested_s > self._first_unit_s:
                 paid_s += replay.paid_until_s(vm, vm.terminated_s) - vm.requested_s - self._first_unit_s

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from ....core.errors import InputError, Issue
+from ....core.quantities import ExactSeconds
 from ..policy import StreamPolicy
 from ..state import StreamState
 from ..vm import StreamVm
@@ -110,8 +111,8 @@ class _Host:
     """A host: until when it is to stay, and until when it counts on having work."""
 
     vm: StreamVm
-    stays_until_s: int
-    works_until_s: int
+    stays_until_s: ExactSeconds
+    works_until_s: ExactSeconds
 
 
 class A2ha(StreamPolicy):
@@ -158,13 +159,13 @@ class A2ha(StreamPolicy):
         self._tasks: list[int] = []
         self._n_tasks = 0
         self._finished = 0
-        self._total_s = 0
+        self._total_s: ExactSeconds = 0
         self._hosts: dict[int, _Host] = {}
         self._initial = 0
         self._refused = False
         self._ticking = False
         self._interrupted = 0
-        self._wasted_s = 0
+        self._wasted_s: ExactSeconds = 0
 
     def begin(self, replay: StreamState) -> None:
         """Prepare the random selection, and what a unit is worth."""
@@ -174,7 +175,7 @@ class A2ha(StreamPolicy):
         self._usable_s = self._first_unit_s - stream.creation_overhead_s
         self._expected_s = self.settings.host_processing_time_s or self._usable_s
 
-    def counts(self, replay: StreamState) -> dict[str, int]:
+    def counts(self, replay: StreamState) -> dict[str, ExactSeconds]:
         """Hosts in all, those that never ran a task, and what Table 1 counts."""
         return {
             "hosts": len(replay.vms),
@@ -211,7 +212,7 @@ class A2ha(StreamPolicy):
 
     # -------------------------------------------------------------- prediction
 
-    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
         """Predict anew with the average of the finished tasks (Fig. 3, lines 1 to 4)."""
         self._finished += 1
         self._total_s += took_s
@@ -236,7 +237,7 @@ class A2ha(StreamPolicy):
             period_s = self.settings.period_s
             replay.wake_at((replay.now_s // period_s + 1) * period_s, TICK)
 
-    def _predict(self, replay: StreamState, total_s: int, count: int) -> None:
+    def _predict(self, replay: StreamState, total_s: ExactSeconds, count: int) -> None:
         """Create the hosts that are necessary if tasks take ``total_s / count`` (Fig. 3, lines 6 to 11, and Fig. 5)."""
         settings, now_s = self.settings, replay.now_s
         possible = 0
@@ -287,7 +288,7 @@ class A2ha(StreamPolicy):
             host = self._hosts[vm.index] = _Host(vm, vm.ready_s, vm.ready_s)
             self._let_stay(replay, host, vm.requested_s + self._first_unit_s)
 
-    def _let_stay(self, replay: StreamState, host: _Host, until_s: int) -> None:
+    def _let_stay(self, replay: StreamState, host: _Host, until_s: ExactSeconds) -> None:
         """Let a host stay until a time, if it does not anyway; the first part of what that adds is for work."""
         if until_s > host.stays_until_s:
             added_s = until_s - host.stays_until_s

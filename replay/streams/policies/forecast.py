@@ -3,126 +3,170 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from typing import TypeAlias
 
-from ..state import StreamState
+from ....core.quantities import ExactSeconds
+from ..state import StreamState, paid_until
 from ..vm import StreamVm
+
+Units: TypeAlias = int | float
+"""A whole number of the unit of a forecast, or infinity."""
 
 
 @dataclass(slots=True)
-class _Checked:
-    """A queue in which no task was expected to be late.
+class _Queue:
+    """What the queue of a VM was expected to take when it was last gone through.
 
     Tasks leave a queue at its front; those that are left are delayed by as much as the end of the last one.
     """
 
     changes: int
     lessons: int
-    total_s: list[float]
+    totals: list[int]
     """Expected run time of the first so many tasks, from none to all."""
-    free_s: float
-    least_slack_s: float
+    spare: list[Units]
+    """Time from the end of each task to its deadline, if the first task started at 0."""
+    least_spare: list[Units]
+    """Least of these of each task and those behind it; infinite behind the last one."""
 
 
 class Forecast:
-    """Expected run times, and what follows from them for the VMs of a replay.
+    """Expected run times, and what follows from them for the VMs of a replay, as whole numbers of a common unit.
+
+    The unit is the least that makes all of them whole, so that sums are exact, and ties and deadlines are decided by no
+    rounding. It changes with what is learnt: numbers are to be compared with those of the same moment only.
 
     Attributes
     ----------
-    held_until_s : dict of int to int
+    units_per_s : int
+        Units of a second.
+    held_until_s : dict of int to int or Fraction
         VMs that are kept busy by tasks nobody knows the run time of, and until when; by index.
     """
 
     def __init__(self, replay: StreamState) -> None:
         self._replay = replay
-        self._exact: list[list[Fraction | None]] = [[None] * len(replay.stream.vm_types) for _ in replay.jobs]
-        self._seconds = [[math.inf] * len(replay.stream.vm_types) for _ in replay.jobs]
-        self._known: set[str] = set()
+        n_types = len(replay.stream.vm_types)
+        places = {application.name: place for place, application in enumerate(replay.stream.applications)}
+        self._places = places
+        self._of_job = [places[job.application] for job in replay.jobs]
+        self._exact: list[Sequence[Fraction | None]] = [[None] * n_types for _ in places]
+        self._rows: list[list[Units]] = [[math.inf] * n_types for _ in places]
+        self._units_of_row = [1 for _ in places]
+        self._denominators: Counter[int] = Counter()
+        self._known: set[int] = set()
         self._lessons = 0
-        self._checked: dict[int, _Checked] = {}
-        self.held_until_s: dict[int, int] = {}
+        self._queues: dict[int, _Queue] = {}
+        self.units_per_s = replay.sampled.ticks_per_s
+        self.held_until_s: dict[int, ExactSeconds] = {}
 
-    def learn(self, application: str, runtime_s: list[Fraction | None]) -> None:
+    def learn(self, application: str, runtime_s: Sequence[Fraction | None]) -> None:
         """Expect tasks of an application to run so long on each type; None excludes the type."""
-        self._known.add(application)
+        place = self._places[application]
+        self._known.add(place)
         self._lessons += 1
-        for index, job in enumerate(self._replay.jobs):
-            if job.application == application:
-                self._exact[index] = runtime_s
-                self._seconds[index] = [math.inf if value is None else float(value) for value in runtime_s]
+        self._denominators.subtract(value.denominator for value in self._exact[place] if value is not None)
+        self._denominators.update(value.denominator for value in runtime_s if value is not None)
+        self._denominators += Counter()  # those that are not there any more
+        self._exact[place] = runtime_s
+        self._units_of_row[place] = 0
+        self.units_per_s = math.lcm(self._replay.sampled.ticks_per_s, *self._denominators)
 
     def knows(self, job: int) -> bool:
         """Whether anything has been learnt about the application of a job."""
-        return self._replay.jobs[job].application in self._known
+        return self._of_job[job] in self._known
 
-    def runtime_s(self, job: int, type_index: int) -> float:
-        """Expected run time of a task of a job on a type; infinite if the type is not to be used."""
-        return self._seconds[job][type_index]
+    def exact_runtime_s(self, job: int) -> Sequence[Fraction | None]:
+        """Expected run time of a task of a job on each type, in seconds."""
+        return self._exact[self._of_job[job]]
 
-    def exact_runtime_s(self, job: int) -> list[Fraction | None]:
-        """Expected run time of a task of a job on each type, exactly."""
-        return self._exact[job]
+    def runtimes(self, job: int) -> list[Units]:
+        """Expected run time of a task of a job on each type; infinite if the type is not to be used."""
+        place = self._of_job[job]
+        if self._units_of_row[place] != self.units_per_s:
+            self._units_of_row[place] = self.units_per_s
+            self._rows[place] = [
+                math.inf if value is None else value.numerator * (self.units_per_s // value.denominator)
+                for value in self._exact[place]
+            ]
+        return self._rows[place]
 
-    def left_s(self, task: int, vm: StreamVm) -> float:
+    def units(self, seconds: ExactSeconds) -> int:
+        """Return a time of the replay in the unit."""
+        if type(seconds) is int:
+            return seconds * self.units_per_s
+        return seconds.numerator * self.units_per_s // seconds.denominator
+
+    def left(self, task: int, vm: StreamVm) -> Units:
         """Expected run time of what is left of a task on a VM."""
-        expected = self._seconds[self._replay.job_of[task]][vm.type_index]
-        return max(expected - self._replay.done_s(task, vm), 0.0)
+        expected = self.runtimes(self._replay.job_of[task])[vm.type_index]
+        if task not in self._replay.suspended or expected == math.inf:
+            return expected
+        return max(expected - self.units(self._replay.done_s(task, vm)), 0)
 
-    def next_start_s(self, vm: StreamVm) -> float:
+    def next_start(self, vm: StreamVm) -> int:
         """When a VM is expected to start the first task of its queue."""
-        now_s = self._replay.now_s
+        now = self.units(self._replay.now_s)
         if vm.index in self.held_until_s:
-            return max(self.held_until_s[vm.index], now_s)
+            return max(self.units(self.held_until_s[vm.index]), now)
         if vm.task is None:
-            return max(vm.ready_s, now_s)
-        return max(vm.started_s + self.left_s(vm.task, vm), now_s)
-
-    def finish_times_s(self, vm: StreamVm) -> list[tuple[int, float]]:
-        """Unfinished tasks of a VM, and when each is expected to finish: the one that runs first."""
-        clock = self.next_start_s(vm)
-        result = []
-        if vm.task is not None and vm.index not in self.held_until_s:
-            result.append((vm.task, clock))
-        seconds, job_of, column = self._seconds, self._replay.job_of, vm.type_index
-        suspended = self._replay.suspended
-        for task in vm.queue:
-            expected = self.left_s(task, vm) if task in suspended else seconds[job_of[task]][column]
-            if expected < math.inf:  # a sample, in the time that the VM is held, is in nobody's way afterwards
-                clock += expected
-                result.append((task, clock))
-        return result
+            return max(self.units(vm.ready_s), now)
+        left = self.left(vm.task, vm)
+        return now if left == math.inf else max(self.units(vm.started_s) + int(left), now)
 
     def first_late_task(self, vm: StreamVm) -> int | None:
-        """First task that waits for a VM and is expected to finish after its deadline.
+        """First task that waits for a VM and is expected to finish after its deadline."""
+        queue, begun = self._queue(vm)
+        delay = self.next_start(vm) - queue.totals[begun]
+        if queue.least_spare[begun] >= delay:
+            return None
+        return next(task for task, spare in zip(vm.queue, queue.spare[begun:], strict=True) if spare < delay)
 
-        The queue is gone through only if it has changed or the VM is so late that it matters.
-        """
-        checked = self._checked.get(vm.index)
-        if checked is not None and checked.changes == vm.changes and checked.lessons == self._lessons:
-            begun = len(checked.total_s) - 1 - len(vm.queue)
-            free_s = self.next_start_s(vm) + checked.total_s[-1] - checked.total_s[begun]
-            if free_s - checked.free_s <= checked.least_slack_s:
-                return None
-        jobs, job_of = self._replay.jobs, self._replay.job_of
-        slack_s, clock, left = math.inf, self.next_start_s(vm), [self.left_s(task, vm) for task in vm.queue]
-        for task, seconds in zip(vm.queue, left, strict=True):
-            clock += seconds
-            slack_s = min(slack_s, jobs[job_of[task]].deadline_s - clock)
-            if slack_s < 0:
-                return task
-        total_s = list(accumulate(left, initial=0.0))
-        self._checked[vm.index] = _Checked(vm.changes, self._lessons, total_s, clock, slack_s)
-        return None
-
-    def free_s(self, vm: StreamVm) -> float:
+    def free(self, vm: StreamVm) -> int:
         """When a VM is expected to have finished all it has."""
-        finish = self.finish_times_s(vm)
-        return finish[-1][1] if finish else self.next_start_s(vm)
+        queue, begun = self._queue(vm)
+        return self.next_start(vm) + queue.totals[-1] - queue.totals[begun]
 
-    def permissible_delay_s(self, vm: StreamVm) -> float:
+    def permissible_delay(self, vm: StreamVm) -> Units:
         """How long all tasks of a VM can be delayed without missing a deadline (section 4.2.1); infinite if idle."""
-        jobs, job_of = self._replay.jobs, self._replay.job_of
-        finish = self.finish_times_s(vm)
-        return min((jobs[job_of[task]].deadline_s - end_s for task, end_s in finish), default=math.inf)
+        queue, begun = self._queue(vm)
+        start = self.next_start(vm)
+        spare = queue.least_spare[begun]
+        delay = spare if spare == math.inf else spare - start + queue.totals[begun]
+        if vm.task is None or vm.index in self.held_until_s:
+            return delay
+        return min(delay, self._deadline(vm.task) - start)
+
+    def paid_until(self, vm: StreamVm, time: int) -> int:
+        """End of the last block that is paid if a VM runs until a time."""
+        return int(paid_until(self.units(vm.requested_s), time, self.units(self._replay.stream.block_s)))
+
+    def _deadline(self, task: int) -> int:
+        return self.units(self._replay.jobs[self._replay.job_of[task]].deadline_s)
+
+    def _queue(self, vm: StreamVm) -> tuple[_Queue, int]:
+        """What the queue of a VM takes, and how many of its tasks have begun since that was worked out."""
+        queue = self._queues.get(vm.index)
+        if queue is None or queue.changes != vm.changes or queue.lessons != self._lessons:
+            queue = self._queues[vm.index] = self._gone_through(vm)
+        return queue, len(queue.spare) - len(vm.queue)
+
+    def _gone_through(self, vm: StreamVm) -> _Queue:
+        totals, spare = [0], []
+        for task in vm.queue:
+            left = self.left(task, vm)
+            if left == math.inf:  # a sample, in the time that the VM is held: in nobody's way afterwards
+                totals.append(totals[-1])
+                spare.append(math.inf)
+            else:
+                totals.append(totals[-1] + int(left))
+                spare.append(self._deadline(task) - totals[-1])
+        least_spare: list[Units] = [math.inf]
+        for one in reversed(spare):
+            least_spare.append(min(one, least_spare[-1]))
+        least_spare.reverse()
+        return _Queue(vm.changes, self._lessons, totals, spare, least_spare)

@@ -55,7 +55,7 @@ class Known(StreamPolicy):
 
     def watch(self, replay: StreamState) -> None:
         """Perform Algorithm 3 from time to time while there are tasks that wait."""
-        if not self._watching and any(vm.queue for vm in replay.vms):
+        if not self._watching and any(vm.queue for vm in replay.alive.values()):
             self._watching = True
             replay.wake_at((replay.now_s // REASSIGNMENT_PERIOD_S + 1) * REASSIGNMENT_PERIOD_S, PERIOD)
 

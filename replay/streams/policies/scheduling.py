@@ -9,12 +9,9 @@ from collections.abc import Iterable
 
 from ....models.streams.sizing import SizingProblem, TypeChoice
 from ....solvers.streams.sizing import size_job
-from ..state import StreamState
+from ..state import StreamState, paid_until
 from ..vm import StreamVm
-from .forecast import Forecast
-
-_NOISE_S = 1e-6
-"""Forecasts are sums of floating-point numbers; smaller differences are rounding."""
+from .forecast import Forecast, Units
 
 
 def schedule_job(
@@ -92,23 +89,26 @@ def _use_existing(
     that Model 6 would not rent for this job. Policies that keep to the text leave the second out. Of a job that no VM
     can finish in time, what is late anyhow fills paid blocks as well.
     """
-    deadline_s = replay.jobs[job].deadline_s if in_time else math.inf
-    slack: list[tuple[float, int]] = []
-    for vm in replay.vms:
-        expected = forecast.runtime_s(job, vm.type_index)
-        if not bag or not vm.alive or expected == math.inf:
+    if not bag:
+        return
+    deadline = forecast.units(replay.jobs[job].deadline_s) if in_time else math.inf
+    runtimes = forecast.runtimes(job)
+    slack: list[tuple[Units, int]] = []
+    for vm in replay.alive.values():
+        expected = runtimes[vm.type_index]
+        if expected == math.inf:
             continue
-        free_s = forecast.free_s(vm)
-        until_s = replay.paid_until_s(vm, math.ceil(free_s - _NOISE_S)) if within_paid_blocks else deadline_s
-        slack.append((free_s + expected - min(until_s, deadline_s), vm.index))
+        free = forecast.free(vm)
+        until = forecast.paid_until(vm, free) if within_paid_blocks else deadline
+        slack.append((free + expected - min(until, deadline), vm.index))
     heapq.heapify(slack)
     while slack and bag:
         excess, index = slack[0]
-        if excess > _NOISE_S:
+        if excess > 0:
             return
         vm = replay.vms[index]
         bag.assign_one(vm)
-        heapq.heapreplace(slack, (excess + forecast.runtime_s(job, vm.type_index), index))
+        heapq.heapreplace(slack, (excess + runtimes[vm.type_index], index))
 
 
 def _model_6(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
@@ -131,23 +131,23 @@ def _too_late(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -
     The paper leaves it open. Each VM is filled to the end of the block in which it finishes its first task. Fewer VMs
     would save what their creation takes of the blocks, and be later by far.
     """
-    stream = replay.stream
-    seconds = [forecast.runtime_s(job, index) for index in range(len(stream.vm_types))]
-    fastest = seconds.index(min(seconds))
-    blocks = math.ceil((stream.creation_overhead_s + seconds[fastest]) / stream.block_s - _NOISE_S)
-    room_s = blocks * stream.block_s - stream.creation_overhead_s
-    tasks_each = max(math.floor(room_s / seconds[fastest] + _NOISE_S), 1)
-    return [-(-n_tasks // tasks_each) if index == fastest else 0 for index in range(len(seconds))]
+    runtimes, stream = forecast.runtimes(job), replay.stream
+    shortest = int(min(runtimes))
+    overhead, block = forecast.units(stream.creation_overhead_s), forecast.units(stream.block_s)
+    room = paid_until(0, overhead + shortest, block) - overhead
+    fastest, vms = runtimes.index(shortest), -(-n_tasks // (room // shortest))
+    return [vms if index == fastest else 0 for index in range(len(runtimes))]
 
 
 def _fill(forecast: Forecast, job: int, bag: _Bag, vms: list[StreamVm]) -> None:
     """Deal the tasks to new VMs, each to where it finishes first: the even load that eq. 5 assumes."""
-    ends = [(vm.ready_s + forecast.runtime_s(job, vm.type_index), place) for place, vm in enumerate(vms)]
+    runtimes = forecast.runtimes(job)
+    ends = [(forecast.units(vm.ready_s) + runtimes[vm.type_index], place) for place, vm in enumerate(vms)]
     heapq.heapify(ends)
     while bag:
-        end_s, place = ends[0]
+        end, place = ends[0]
         bag.assign_one(vms[place])
-        heapq.heapreplace(ends, (end_s + forecast.runtime_s(job, vms[place].type_index), place))
+        heapq.heapreplace(ends, (end + runtimes[vms[place].type_index], place))
 
 
 def reassign(replay: StreamState, forecast: Forecast) -> int:
@@ -163,16 +163,16 @@ def reassign(replay: StreamState, forecast: Forecast) -> int:
         Tasks moved.
     """
     moved = 0
-    delay_s: dict[int, float] = {}
-    vms = [vm for vm in replay.vms if vm.alive and vm.index not in forecast.held_until_s]
+    delays: dict[int, Units] = {}
+    vms = [vm for vm in replay.alive.values() if vm.index not in forecast.held_until_s]
     for vm in vms:
         task = forecast.first_late_task(vm) if vm.queue else None
-        target = None if task is None else _target(replay, forecast, task, vm, vms, delay_s)
+        target = None if task is None else _target(replay, forecast, task, vm, vms, delays)
         if task is not None and target is not None:
             replay.take_back(task, vm)
             replay.assign(task, target, 0)
-            delay_s.pop(vm.index, None)
-            del delay_s[target.index]
+            delays.pop(vm.index, None)
+            del delays[target.index]
             moved += 1
     return moved
 
@@ -183,19 +183,20 @@ def _target(
     task: int,
     source: StreamVm,
     vms: list[StreamVm],
-    delay_s: dict[int, float],
+    delays: dict[int, Units],
 ) -> StreamVm | None:
-    """VM with the largest permissible delay of those that can take a task (line 5); ``delay_s`` is what is known."""
+    """VM with the largest permissible delay of those that can take a task (line 5); ``delays`` is what is known."""
     job = replay.job_of[task]
+    runtimes, deadline = forecast.runtimes(job), forecast.units(replay.jobs[job].deadline_s)
     best, best_delay = None, -math.inf
     for vm in vms:
-        expected = forecast.runtime_s(job, vm.type_index)
+        expected = runtimes[vm.type_index]
         if vm is source or expected == math.inf:
             continue
-        if vm.index not in delay_s:
-            delay_s[vm.index] = forecast.permissible_delay_s(vm)
-        delay = delay_s[vm.index]
-        in_time = forecast.next_start_s(vm) + expected <= replay.jobs[job].deadline_s
+        if vm.index not in delays:
+            delays[vm.index] = forecast.permissible_delay(vm)
+        delay = delays[vm.index]
+        in_time = forecast.next_start(vm) + expected <= deadline
         if in_time and delay >= expected and delay > best_delay:
             best, best_delay = vm, delay
     return best

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ....core.errors import InputError, Issue
+from ....core.quantities import ExactSeconds
+from ....instances.streams.run_times import exact
 from ..state import StreamState
 from ..vm import StreamVm
 from .forecast import Forecast
@@ -44,9 +46,9 @@ class _Sample:
     """A VM of a sampling phase."""
 
     vm: StreamVm
-    until_s: int
+    until_s: ExactSeconds
     tasks: set[int] = field(default_factory=set)
-    took_s: list[int] = field(default_factory=list)
+    took_s: list[ExactSeconds] = field(default_factory=list)
     time_is_up: bool = False
     ended: bool = False
 
@@ -103,7 +105,7 @@ class Unknown(Known):
         """Give tasks of a job to one VM of each type (Algorithm 2)."""
         self._sampled_job = job
         tasks = replay.sampled.tasks(job)
-        duration_s = math.ceil(self.sampling.fraction * (replay.jobs[job].deadline_s - replay.now_s))
+        duration_s = math.ceil(exact(self.sampling.fraction) * (replay.jobs[job].deadline_s - replay.now_s))
         types = self._types_to_sample(replay, tasks)
         vms = [self._vm_of(replay, index, duration_s) or replay.start_vm(index) for index in types]
         self._samples = {vm.index: _Sample(vm, max(vm.ready_s, replay.now_s) + duration_s) for vm in vms}
@@ -126,15 +128,15 @@ class Unknown(Known):
 
     def _vm_of(self, replay: StreamState, type_index: int, duration_s: int) -> StreamVm | None:
         """VM of a type with the largest permissible delay, if that suffices for the samples (lines 2 to 13)."""
-        best, best_delay = None, 0.0
-        for vm in replay.vms:
-            if vm.alive and vm.type_index == type_index:
-                delay = self.forecast.permissible_delay_s(vm)
-                if delay >= duration_s and delay > best_delay:
+        best, best_delay, duration = None, 0.0, self.forecast.units(duration_s)
+        for vm in replay.alive.values():
+            if vm.type_index == type_index:
+                delay = self.forecast.permissible_delay(vm)
+                if delay >= duration and delay > best_delay:
                     best, best_delay = vm, delay
         return best
 
-    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
         """Note how long a sample took (section 4.3)."""
         sample = self._samples.get(vm.index)
         if sample is None or task not in sample.tasks:
@@ -179,7 +181,7 @@ class Unknown(Known):
         averages: list[Fraction | None] = [None] * len(replay.stream.vm_types)
         for sample in self._samples.values():
             if sample.took_s:
-                averages[sample.vm.type_index] = Fraction(sum(sample.took_s), len(sample.took_s))
+                averages[sample.vm.type_index] = Fraction(sum(sample.took_s)) / len(sample.took_s)
         self.forecast.learn(replay.jobs[job].application, averages)
         self._samples, self._sampled_job = {}, None
         self.schedule(replay, job, [task for task in replay.sampled.tasks(job) if replay.in_pool(task)])
@@ -207,11 +209,11 @@ class UnknownLearning(UnknownPaidBlocks):
     def begin(self, replay: StreamState) -> None:
         """Know nothing."""
         super().begin(replay)
-        self._took: dict[str, list[tuple[int, int]]] = {
+        self._took: dict[str, list[tuple[ExactSeconds, int]]] = {
             application.name: [(0, 0)] * len(replay.stream.vm_types) for application in replay.stream.applications
         }
 
-    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: int) -> None:
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
         """Learn from the task."""
         job = replay.job_of[task]
         took = self._took[replay.jobs[job].application]
@@ -219,5 +221,5 @@ class UnknownLearning(UnknownPaidBlocks):
         took[vm.type_index] = total_s + took_s, count + 1
         super().finished(replay, vm, task, took_s)
         if self.forecast.knows(job):
-            averages = [Fraction(total, n) if n else None for total, n in took]
+            averages = [Fraction(total) / n if n else None for total, n in took]
             self.forecast.learn(replay.jobs[job].application, averages)

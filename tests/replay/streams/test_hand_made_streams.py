@@ -300,12 +300,12 @@ def test_a_fixed_fleet_gives_every_idle_vm_the_next_task() -> None:
 
 
 def test_a_fixed_fleet_deals_in_turns_and_pays_while_it_waits() -> None:
-    # j1#1 on small-1 (0), so j2#1 is small-2's. From 10 to 330 two VMs are up: 640 s, 40 of them busy.
-    jobs = stream([("j1", "a", 20, 90, 1), ("j2", "a", 310, 400, 1)], {"a": {"small": 20}})
+    # j1#1 on small-1 (0), so j2#1 is small-2's. From 10 to 330 two VMs are up: 640 s, 80 of them busy.
+    jobs = stream([("j0", "a", 0, 90, 2), ("j1", "a", 40, 90, 1), ("j2", "a", 310, 400, 1)], {"a": {"small": 20}})
     replay, lines = described(sampled(jobs), FixedFleet("small.2", 0, 2))
-    assert starts(lines) == [(20, "small-1", "j1#1"), (310, "small-2", "j2#1")]
+    assert starts(lines)[2:] == [(40, "small-1", "j1#1"), (310, "small-2", "j2#1")]
     assert replay.outcome().blocks == {"small": 8}
-    assert replay.outcome().idle_s == 600
+    assert replay.outcome().idle_s == 560
 
 
 def test_policies_go_by_name() -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ...core.quantities import plain
 from ...core.tables import Column, Table
+from ...core.wording import counted
 from ..arguments import JsonOption, StreamArgument, load_stream, print_json, seconds_option, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
@@ -102,7 +104,7 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
     from ...solvers.streams.sizing import earlier_and_cheaper
 
     print(
-        f"\n{job.id}: {problem.n_tasks:,} tasks of {job.application} in {seconds(problem.available_s)} s: "
+        f"\n{job.id}: {counted(problem.n_tasks, 'task')} of {job.application} in {plain(problem.available_s):,} s: "
         + ("infeasible" if sizing.status == "infeasible" else f"{sizing.status}, $ {sizing.cost_usd:.4f}")
     )
     if sizing.status != "infeasible":

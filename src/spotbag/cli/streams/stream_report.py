@@ -129,8 +129,8 @@ def _print_jobs(runs: StreamRuns) -> None:
                     job.id,
                     f"{job.n_tasks:,}",
                     f"{job.late_tasks:,}",
-                    seconds(job.late_s),
-                    seconds(job.last_finish_s) if ended else f"never: {job.n_tasks - job.finished:,}",
+                    seconds(float(job.late_s)),
+                    seconds(float(job.last_finish_s)) if ended else f"never: {job.n_tasks - job.finished:,}",
                     seconds(job.deadline_s),
                 ]
             )
