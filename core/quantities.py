@@ -27,7 +27,8 @@ SECONDS_PER_HOUR = 3600
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f\x85\u2028\u2029]+$")]
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
-_DECIMAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+# A text that is none of these is found out in one pass: no two parts of a pattern may share digits or spaces.
+_DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 NUMBER = rf"[+-]?{_DECIMAL}(?:[eE][+-]?[0-9]+)?"
 """What a number is, in all texts that are read: decimal, with ASCII digits, a point and an exponent at most."""
 _NUMBER = re.compile(NUMBER)
@@ -52,7 +53,7 @@ def is_name(text: str) -> bool:
 
 _UNITS_S = {"d": 86_400, "h": SECONDS_PER_HOUR, "m": 60, "s": 1}
 _SPELLINGS = ("d(?:ays?)?", "h(?:rs?|ours?)?", "m(?:ins?|inutes?)?", "s(?:ecs?|econds?)?")
-_DURATION = re.compile(r"\s*".join(f"(?:({_DECIMAL}) ?{unit})?" for unit in _SPELLINGS))
+_DURATION = re.compile("".join(rf"(?:({_DECIMAL}) ?{unit}\s*)?" for unit in _SPELLINGS))
 _CLOCK = re.compile(r"([0-9]+):([0-5][0-9]):([0-5][0-9])")
 
 

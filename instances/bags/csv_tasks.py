@@ -86,7 +86,7 @@ _CLOCK = re.compile(r"(?:([0-9]+):)?([0-5]?[0-9]):([0-5]?[0-9](?:\.[0-9]+)?)")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9:]*,[0-9]+[^,.]*")
 _OR_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}(?![0-9])")
 _NO_COMMA = " with a decimal point (a decimal comma is understood where semicolons divide the cells)"
-_TYPE_NAME = re.compile(r"[\[(]\s*([^\])]+?)\s*[\])]")
+_TYPE_NAME = re.compile(r"[\[(]([^\])]+)[\])]")
 _MOST_ISSUES = 25_000
 
 
@@ -290,9 +290,10 @@ def _column(index: int, heading: str, catalogue: Sequence[str]) -> _Column | Non
 
 def _type_in(heading: str, catalogue: Sequence[str]) -> tuple[str | None, str]:
     """VM type that a heading names, of those of a catalogue, longest names first, and the rest of the heading."""
-    bracketed = _TYPE_NAME.search(heading)
+    # Up to the last bracket that closes: behind it, whatever opens one would be followed to the end in vain.
+    bracketed = _TYPE_NAME.search(heading, 0, max(heading.rfind("]"), heading.rfind(")")) + 1)
     if bracketed is not None and _normal(bracketed[1]) not in {**TIME_UNITS_S, **MEMORY_UNITS_MB}:
-        return bracketed[1], heading[: bracketed.start()] + "_" + heading[bracketed.end() :]
+        return bracketed[1].strip(), heading[: bracketed.start()] + "_" + heading[bracketed.end() :]
     lowered = heading.lower()
     for name in catalogue:
         start = lowered.find(name.lower())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spotbag.core.quantities import duration_s, fraction
+from spotbag.core.quantities import duration_s, fraction, number_of
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,16 @@ from spotbag.core.quantities import duration_s, fraction
 )
 def test_durations_in_longer_words_and_as_a_clock(text: str, seconds: int) -> None:
     assert duration_s(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 200_000 + "x", "1d" + " " * 200_000 + "x", "1." * 100_000], ids=["digits", "spaces", "points"]
+)
+def test_a_long_text_that_is_no_number_is_found_out_in_one_pass(text: str) -> None:
+    """As many passes as there are characters would take hours."""
+    assert number_of(text) is None
+    with pytest.raises(ValueError, match="must be a duration"):
+        duration_s(text)
 
 
 def test_a_share_is_a_number_or_a_percentage() -> None:

@@ -277,6 +277,13 @@ def test_what_is_not_understood_is_refused_by_name(tmp_path: Path, heading: str)
     assert len(rows(read(tmp_path, text.replace("4", "").replace("5", "")))) == 3  # an empty column says nothing
 
 
+@pytest.mark.parametrize("heading", ["(" * 200_000, "[a" + " " * 200_000 + "b"], ids=["brackets", "spaces"])
+def test_a_long_heading_is_gone_through_once(tmp_path: Path, heading: str) -> None:
+    """As many times as it has characters would take hours."""
+    text = f"id,memory_mb,runtime_s,{heading}\na,1,1,\n"
+    assert [task["id"] for task in rows(read(tmp_path, text))] == ["a"]
+
+
 def test_a_column_of_a_role_that_is_said_leaves_the_others_out(tmp_path: Path) -> None:
     text = "task_id,name,memory_mb,duration_s,real_s\n1,a,1,7,5\n"
     with pytest.raises(InputError) as caught:
