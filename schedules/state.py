@@ -421,12 +421,12 @@ class State(WholeDocument):
         run. What has been spent is spent; a budget is what is left of it.
 
         Plans are made in whole seconds. At a moment with a fraction of one, they count from the next moment that is
-        whole seconds before the deadline, and thereby before D_spot. Durations are whole seconds, so whatever is ready
-        or free in between can wait until the next such moment, and no task that would end by the deadline ends after
-        it: no plan is late, and none is lost but one that needs the credits that a new VM would earn until then. What
-        is left of a task that runs is rounded up, and so is when a VM is ready; until when one is paid is rounded down.
-        Costs count from that moment as well, which is less than a second after that of the state, and credits are those
-        that a VM has by then.
+        whole seconds before the deadline, and thereby before D_spot; plans of a state ask for new VMs at that moment or
+        later, and no credits are earned by a new VM before it. Durations are whole seconds, so whatever is ready or
+        free in between can wait until the next such moment, and no task that would end by the deadline ends after it:
+        no plan is late, and none is lost. What is left of a task that runs is rounded up, and so is when a VM is ready;
+        until when one is paid is rounded down. Costs count from that moment as well, which is less than a second after
+        that of the state, and credits are those that a VM has by then.
 
         Raises
         ------

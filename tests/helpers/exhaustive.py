@@ -5,7 +5,8 @@ a burstable VM is searched second by second; without them a task that can start 
 to start tasks when the VM is ready or another task ends. Machines that exist are VMs on which some tasks run already.
 
 What a state leaves of a bag is searched in exact time: a unit is such a part of a second that all its moments are
-whole numbers of it, and tasks start whenever a core is free.
+whole numbers of it, and tasks start whenever a core is free. New VMs are asked for from when the times of its plans
+count on.
 """
 
 from __future__ import annotations
@@ -376,14 +377,14 @@ def _problem_in_time(instance: Instance, state: State) -> tuple[Problem, int]:
 
 
 def _in_parts(offer: TinyOffer, parts: int, passed: int) -> TinyOffer:
-    """Return an offer with its times in parts of a second, its limit from a moment on."""
+    """Return an offer with its times in parts of a second, its limit from a moment on; rented when plans may begin."""
     credits = offer.credits
     if credits is not None:
         credits = replace(credits, initial=credits.initial * parts, cap=credits.cap * parts)
     return replace(
         offer,
         price_usd_per_s=offer.price_usd_per_s / parts,
-        ready_s=offer.ready_s * parts,
+        ready_s=offer.ready_s * parts + -passed % parts,
         limit_s=offer.limit_s * parts - passed,
         ways=tuple(way._replace(seconds=way.seconds * parts) for way in offer.ways),
         credits=credits,

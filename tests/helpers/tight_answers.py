@@ -47,13 +47,11 @@ def wrong_answers(bag: TightBag, limit_s: float = 20.0) -> Iterator[str]:
     front = exhaustive_front(left)
     best = exhaustive_plan(left)
     objective = math.inf if best is None or best.objective is None else best.objective
-    # A VM that is rented earns nothing in the part of a second before times count.
-    earns = not bag.state.time_s.is_integer() and left.offer_is_burstable.any()
     if front and not bag.front:
         yield "remaining: a plan that is late"
-    elif bag.front and not front and not earns:
+    elif bag.front and not front:
         yield "remaining: no plan is left"
-    elif front and not earns:
+    elif front:
         yield from _of_rounding(bag, left, front)
     yield from _of_bounds(left, front, objective)
     for method in METHODS:
