@@ -424,9 +424,10 @@ class State(WholeDocument):
         whole seconds before the deadline, and thereby before D_spot; plans of a state ask for new VMs at that moment or
         later, and no credits are earned by a new VM before it. Durations are whole seconds, so whatever is ready or
         free in between can wait until the next such moment, and no task that would end by the deadline ends after it:
-        no plan is late, and none is lost. What is left of a task that runs is rounded up, and so is when a VM is ready;
-        until when one is paid is rounded down. Costs count from that moment as well, which is less than a second after
-        that of the state, and credits are those that a VM has by then.
+        no plan is late, and none is lost but one that needs credits of the second in which a task that runs ends, or a
+        VM is ready. What is left of a task that runs is rounded up, and so is when a VM is ready; until when one is
+        paid is rounded down. Costs count from that moment as well, which is less than a second after that of the state,
+        and credits are those that a VM has by then.
 
         Raises
         ------
