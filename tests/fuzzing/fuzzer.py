@@ -19,7 +19,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from spotbag.core.errors import SpotbagError
+from tests.fuzzing.foreign_targets import FOREIGN
 from tests.fuzzing.targets import TARGETS, Case, commands, judge_refusal, prepare
 
 MOST_S = 2.0
@@ -158,6 +159,13 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6 if _LINUX else 0.0
 
 
+def foreign(inputs: int, block: int = 0) -> Iterator[tuple[str, int]]:
+    """Yield targets and numbers: as many as wanted, of foreign formats only, as many of each."""
+    for name in FOREIGN:
+        count = -(-inputs // len(FOREIGN))
+        yield from ((name, number) for number in range(block * count, (block + 1) * count))
+
+
 def shares(inputs: int, block: int = 0) -> Iterator[tuple[str, int]]:
     """Yield targets and numbers: as many as wanted, each target by its share; blocks have other numbers."""
     for name, (_, share) in TARGETS.items():
@@ -197,12 +205,17 @@ def run_all(inputs: Iterable[tuple[str, int]]) -> Fuzzer:
     return fuzzer
 
 
-def run_blocks(inputs: int, blocks: Iterable[int], processes: int) -> dict[str, Tally]:
+def run_blocks(
+    inputs: int,
+    blocks: Iterable[int],
+    processes: int,
+    of_block: Callable[[int, int], Iterable[tuple[str, int]]] = shares,
+) -> dict[str, Tally]:
     """Run blocks of inputs in processes, each block in one of its own; Ctrl-C ends that, with the blocks so far."""
     sums = {name: Tally() for name in TARGETS}
     with ProcessPoolExecutor(processes, get_context("spawn"), max_tasks_per_child=1) as pool:
         try:
-            for tallies in pool.map(_block, repeat(inputs), blocks):
+            for tallies in pool.map(_block, repeat(inputs), blocks, repeat(of_block)):
                 for name, tally in tallies.items():
                     sums[name].add(tally)
                 found = [f"{text.splitlines()[0]} {_kind(text)}" for text in faults_of(tallies)]
@@ -212,8 +225,10 @@ def run_blocks(inputs: int, blocks: Iterable[int], processes: int) -> dict[str, 
     return sums
 
 
-def _block(inputs: int, block: int) -> dict[str, Tally]:
-    return run_all(shares(inputs, block)).tallies
+def _block(
+    inputs: int, block: int, of_block: Callable[[int, int], Iterable[tuple[str, int]]] = shares
+) -> dict[str, Tally]:
+    return run_all(of_block(inputs, block)).tallies
 
 
 def faults_of(tallies: dict[str, Tally]) -> list[str]:
@@ -272,6 +287,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--block", type=int, default=0, help="others of the same number")
     parser.add_argument("--target", choices=TARGETS, help="only that one, in this process")
+    parser.add_argument("--foreign", action="store_true", help="only files of foreign formats")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--only", metavar="TARGET:NUMBER", help="one input again, with its files")
     given = parser.parse_args()
@@ -280,14 +296,17 @@ def main() -> int:
         _show(target, int(number))
         return 0
     begin = time.perf_counter()
+    of_block = foreign if given.foreign else shares
     if given.target:
         numbers = range(given.block * given.inputs, (given.block + 1) * given.inputs)
         tallies = run_all((given.target, number) for number in numbers).tallies
     elif given.processes == 1 and given.inputs <= _A_BLOCK:
-        tallies = _block(given.inputs, given.block)
+        tallies = _block(given.inputs, given.block, of_block)
     else:
         blocks = -(-given.inputs // _A_BLOCK)
-        tallies = run_blocks(_A_BLOCK, range(given.block * blocks, (given.block + 1) * blocks), given.processes)
+        tallies = run_blocks(
+            _A_BLOCK, range(given.block * blocks, (given.block + 1) * blocks), given.processes, of_block
+        )
     faults = faults_of(tallies)
     for kind, count in Counter(map(_kind, faults)).most_common(_SHOWN_FAULTS):
         print(f"{count:>7}  {kind}")

@@ -37,22 +37,12 @@ from spotbag.executors.logs import read_log
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.availability_days import AvailabilityScenario
 from spotbag.instances.bags.best_known import best_known, format_best_known
-from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.hads_files import hads_files, read_hads_files
-from spotbag.instances.bags.imported import Asked
-from spotbag.instances.bags.job_logs import JobFilter, instance_of_log
-from spotbag.instances.bags.price_sources import (
-    instance_types_of_aws,
-    rows_of_skypilot,
-    spot_prices_of_aws,
-    updated,
-)
 from spotbag.instances.bags.scenario_files import format_scenario
 from spotbag.instances.bags.scenarios import SCENARIOS, find_scenario
 from spotbag.instances.bags.scripted_days import ScriptedScenario
 from spotbag.instances.bags.timeline import event_issues, format_timeline, parse_timeline
-from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice, read_catalogue, shipped_catalogue
-from spotbag.instances.bags.wfformat import instance_of_wfformat
+from spotbag.instances.bags.vm_catalogue import read_catalogue, shipped_catalogue
 from spotbag.instances.instance import Instance
 from spotbag.instances.instance_files import instance_warnings
 from spotbag.instances.library import library_data, library_instance
@@ -80,6 +70,7 @@ from spotbag.solvers.streams.sizing import size_job
 from spotbag.traces.files import parse_traces, trace_lines
 from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import document_sha256
+from tests.fuzzing.foreign_targets import FOREIGN
 from tests.fuzzing.mutations import HOSTILE_TEXTS, Keys, Mutator, walk
 from tests.fuzzing.mutations import tree as tree_of
 
@@ -553,19 +544,12 @@ def authors_files() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[di
 
 @cache
 def price_files() -> dict[str, list[dict[str, Any]]]:
-    """A workflow, what the AWS command line prints, and a catalogue."""
-    task = {"id": "a", "runtimeInSeconds": 10.5, "memoryInBytes": 10**6, "coreCount": 1}
-    task |= {"command": {"program": "x", "arguments": ["-n", "1"]}}
-    parts = {"specification": {"tasks": [{"id": "a", "parents": [], "children": []}]}, "execution": {"tasks": [task]}}
+    """A history as the AWS command line prints it, and a catalogue."""
     price = {"AvailabilityZone": "us-east-1a", "InstanceType": "c6i.large", "ProductDescription": "Linux/UNIX"}
     price |= {"SpotPrice": "0.01", "Timestamp": "2026-11-03T12:00:00Z"}
-    vm_type = {"InstanceType": "m9g.large", "VCpuInfo": {"DefaultVCpus": 2}, "MemoryInfo": {"SizeInMiB": 8192}}
-    vm_type |= {"ProcessorInfo": {"SupportedArchitectures": ["arm64"]}, "BurstablePerformanceSupported": False}
     catalogue = json.loads(shipped_catalogue().to_text())
     return {
-        "flow.json": [{"name": "f", "schemaVersion": "1.5", "workflow": parts}],
         "history.json": [{"SpotPriceHistory": [price, price | {"Timestamp": "2026-11-02T12:00:00Z"}]}],
-        "types.json": [{"InstanceTypes": [vm_type, vm_type | {"InstanceType": "t3.nano"}]}],
         "catalogue.json": [catalogue | {"vm_types": catalogue["vm_types"][-3:]}],
     }
 
@@ -923,8 +907,6 @@ _TABLES = {
     "log.swf": "; Version: 2.2\n"
     "1 0 0 100 1 -1 2048 1 200 -1 1 12 1 1 1 1 -1 -1\n2 9 0 50 2 -1 -1 2 200 -1 1 7 1 1 1 1 -1 -1\n",
     "log.gwf": "# grid\n1 0 0 100 1 -1 -1 1 200 512 1 U1 1 1 1 1 S1 S1 BoT b1 -1\n",
-    "vms.csv": "InstanceType,vCPUs,MemoryGiB,Price,SpotPrice,Region,AvailabilityZone,Arch\n"
-    "c6i.large,2.0,4.0,0.085,0.0354,us-east-1,use1-az1,x86_64\nt4g.large,2.0,8.0,0.0672,,us-east-1,use1-az1,arm64\n",
 }
 _PIECES = (
     *'",;\t\n-{}[]',
@@ -960,37 +942,11 @@ def _damaged(case: Case, text: str) -> bytes:
     return "".join(letters).encode()
 
 
-def read_tasks(case: Case) -> None:
-    """Files of tasks (CSV, SWF, GWF, WfFormat), catalogues, and the sources of their prices."""
-    rng = case.rng
-    choice = VmChoice(types=rng.choice(((), ("c6i.large", "c7g.large"), ("c6i.*",))))
-    asked = Asked(rng.choice((7200, 10**9)), choice, memory_mb=rng.choice((None, 100.0)))
-    kind = rng.choice((*_TABLES, "flow.json", "history.json", "types.json", "catalogue.json"))
-    path = (
-        case.write(kind, _damaged(case, _TABLES[kind])) if kind in _TABLES else case.document(kind, price_files()[kind])
-    )
-    if kind in ("history.json", "types.json", "vms.csv"):
-        if kind == "history.json":
-            news = spot_prices_of_aws(path, rng.choice((None, 86400.0)))
-        elif kind == "types.json":
-            news = instance_types_of_aws(path, "2026-01-01")
-        else:
-            news = rows_of_skypilot(path, "2026-01-01")
-        catalogue, _ = updated(shipped_catalogue(), [news], types=["*"], region="us-east-1")
-        assert Catalogue.parse(catalogue.to_text()) == catalogue
-        return
-    if kind == "catalogue.json":
-        catalogue = read_catalogue(path)
-        assert_same(independent(path), json.loads(catalogue.to_text()))
-        return
-    if kind == "flow.json":
-        imported = instance_of_wfformat(path, asked, split_cores=rng.random() < 0.5)
-    elif kind.endswith("csv"):
-        imported = instance_of_csv(path, asked)
-    else:
-        cores = rng.choice(("refuse", "split", "skip"))
-        imported = instance_of_log(path, "swf" if kind == "log.swf" else "gwf", asked, JobFilter(multi_core=cores))
-    assert Instance.parse(imported.instance.to_text()) == imported.instance
+def read_catalogues(case: Case) -> None:
+    """Catalogues of VM types and prices."""
+    path = case.document("catalogue.json", price_files()["catalogue.json"])
+    catalogue = read_catalogue(path)
+    assert_same(independent(path), json.loads(catalogue.to_text()))
 
 
 # ------------------------------------------------------------------ options of the library
@@ -1418,7 +1374,8 @@ TARGETS: dict[str, tuple[Callable[[Case], None], float]] = {
     "run times": (read_run_times, 0.05),
     "best known": (read_best_known, 0.04),
     "import": (read_imports, 0.05),
-    "tasks": (read_tasks, 0.03),
+    "catalogue": (read_catalogues, 0.01),
+    **{name: (read, 0.01) for name, read in FOREIGN.items()},
     "options": (use_options, 0.02),
     "command": (use_commands, 0.02),
 }

@@ -6,13 +6,15 @@ reader is tested.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
-from tests.fuzzing.fuzzer import faults_of, fuzzing, run_all, shares, table
+from tests.fuzzing.fuzzer import faults_of, foreign, fuzzing, run_all, shares, table
 
 
-def _fuzz(inputs: int, block: int = 0) -> None:
-    tallies = run_all(shares(inputs, block)).tallies
+def _fuzz(inputs: Iterable[tuple[str, int]]) -> None:
+    tallies = {name: tally for name, tally in run_all(inputs).tallies.items() if tally.inputs}
     print(table(tallies))
     faults = faults_of(tallies)
     assert not faults, "\n".join(faults[:20])
@@ -20,18 +22,24 @@ def _fuzz(inputs: int, block: int = 0) -> None:
 
 
 def test_a_sample_of_damaged_inputs() -> None:
-    _fuzz(400)
+    _fuzz(shares(400))
 
 
 @pytest.mark.slow
 def test_thousands_of_damaged_inputs() -> None:
-    _fuzz(20_000)
+    _fuzz(shares(20_000))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("block", range(20))
 def test_a_million_damaged_inputs(block: int) -> None:
-    _fuzz(50_000, block)
+    _fuzz(shares(50_000, block))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(5))
+def test_a_hundred_thousand_damaged_files_of_foreign_formats(block: int) -> None:
+    _fuzz(foreign(20_000, block))
 
 
 def test_the_same_number_gives_the_same_input() -> None:

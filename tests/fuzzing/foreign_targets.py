@@ -1,0 +1,466 @@
+"""Files of foreign formats that are damaged: read as their oracle reads them, or refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from spotbag.core.errors import SpotbagError
+from spotbag.instances.bags.csv_tasks import instance_of_csv
+from spotbag.instances.bags.imported import Asked, Imported
+from spotbag.instances.bags.job_logs import JobFilter, instance_of_log
+from spotbag.instances.bags.price_sources import (
+    instance_types_of_aws,
+    rows_of_skypilot,
+    spot_prices_of_aws,
+    updated,
+)
+from spotbag.instances.bags.scenario_files import format_scenario
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice
+from spotbag.instances.bags.wfformat import instance_of_wfformat
+from spotbag.instances.instance import Instance
+from tests.fuzzing import foreign_oracles as oracles
+from tests.fuzzing.foreign_oracles import DEFAULT_MEMORY_MB, LogAsked, Row, Task, Verdict, same
+from tests.fuzzing.mutations import Mutator
+from tests.fuzzing.sheets import Sheet
+
+if TYPE_CHECKING:
+    from tests.fuzzing.targets import Case
+
+_TYPES = ("c6i.large", "c7g.large")
+_DEADLINE_S = 10**9
+
+
+_ROUNDED = 1e-6
+"""Means of prices may be rounded, to a millionth of a dollar."""
+
+
+def _judge(case: Case, oracle: Callable[[], Verdict], read: Callable[[], Any], near: float = 0.0) -> None:
+    """Assert that a file is refused, or read as an oracle reads it; `read` returns what spotbag made of it."""
+    with case.aside():
+        verdict = oracle()
+    try:
+        found = read()
+    except SpotbagError as error:
+        assert not verdict.must_be_read, f"refused: {str(error)[:300]}; it says {_short(verdict.readings[0])}"
+        raise
+    if verdict.undecided:
+        return
+    assert verdict.readings, f"must be refused: {verdict.why}; read as {_short(found)}"
+    assert any(same(found, reading, near) for reading in verdict.readings), (
+        f"read as {_short(found)}; it says {' or '.join(map(_short, verdict.readings))}; {sorted(verdict.doubts)}"
+    )
+
+
+def _short(reading: Any) -> str:
+    text = repr(reading)
+    return text if len(text) < 1500 else f"{text[:1500]}..."
+
+
+# ------------------------------------------------------------------ bags
+
+
+def _asked() -> Asked:
+    return Asked(_DEADLINE_S, VmChoice(types=_TYPES), memory_mb=DEFAULT_MEMORY_MB)
+
+
+def _bag(imported: Imported) -> list[Task]:
+    """Return the tasks of an instance as its file says them."""
+    document = json.loads(imported.instance.to_text())
+    assert Instance.parse(imported.instance.to_text()) == imported.instance
+    return [
+        Task(
+            task["id"],
+            task["memory_mb"],
+            {"*": task["base_runtime_s"]} if "base_runtime_s" in task else task["runtime_s"],
+            task.get("count", 1),
+            task.get("command"),
+            task.get("architecture"),
+        )
+        for task in document["tasks"]
+    ]
+
+
+def read_csv(case: Case) -> None:
+    """Tasks in CSV files."""
+    rng = case.rng
+    divider = rng.choice((",", ",", ";", "\t"))
+    number = 3000 if case.heavy else rng.randrange(1, 5)
+    rows = _csv_rows(rng, number)
+    data = Sheet(rng, rows, divider).damaged()
+    path = case.write("tasks.csv", data)
+    _judge(case, lambda: oracles.bag_of_csv(data, _TYPES), lambda: _bag(instance_of_csv(path, _asked())))
+
+
+def _csv_rows(rng: random.Random, number: int) -> list[list[str]]:
+    """Valid tasks, in one of the ways in which they can be written."""
+    unit, of_time = rng.choice(("mb", "gb", "kb")), rng.choice(("s", "min", "h"))
+    columns: dict[str, Callable[[int], str]] = {
+        rng.choice(("id", "Task", "name", "job")): lambda row: f"job{row}",
+        rng.choice(("command", "cmd")): lambda row: rng.choice((f"./run {row}", f'./fit --rate "0,1" {row}', "")),
+        f"{rng.choice(('memory', 'mem', 'RAM', 'rss'))}_{unit}": lambda _: (
+            rng.choice(("0.25", "1.5", "3")) if unit == "gb" else _decimal(rng)
+        ),
+        "count": lambda _: rng.choice(("1", "3", "")),
+        "arch": lambda _: rng.choice(("", "x86_64", "amd64", "arm64")),
+        "note": lambda _: rng.choice(("", "some", "a, b", 'so "called"')),
+    }
+    names = [name for name in columns if rng.random() < 0.7]
+    if rng.random() < 0.6:
+        names.append(
+            rng.choice((f"runtime_{of_time}", f"run time {of_time}", f"Elapsed-{of_time}", f"walltime_{of_time}"))
+        )
+        columns[names[-1]] = lambda _: rng.choice((_decimal(rng), "90s", "1h30m", "00:12:30", "2min"))
+    else:
+        for vm_type in _TYPES:
+            names.append(
+                rng.choice((f"runtime_{of_time}[{vm_type}]", f"{vm_type}_{of_time}", f"duration_{of_time}[{vm_type}]"))
+            )
+            columns[names[-1]] = lambda _: rng.choice((_decimal(rng), _decimal(rng), "90s", "1h30m"))
+    rng.shuffle(names)
+    return [names, *([columns[name](row) for name in names] for row in range(number))]
+
+
+def _decimal(rng: random.Random) -> str:
+    return rng.choice((str(rng.randrange(1, 3000)), f"{rng.randrange(50)}.{rng.randrange(1, 10)}", "0.25", "1536"))
+
+
+def _log_rows(rng: random.Random, kind: str, number: int) -> list[list[str]]:
+    """Valid jobs of a log."""
+    rows = []
+    for job in range(1, number + 1):
+        cores = rng.choice((1, 1, 1, 1, 2))
+        row: list[Any] = [job, 50 * job, rng.choice((0, 7)), rng.choice((100, 100, 60, 0.5, 0, -1)), cores, -1]
+        row += [
+            rng.choice((2048, 512, -1)),
+            rng.choice((cores, cores, -1)),
+            200,
+            rng.choice((-1, 4096)),
+            rng.choice((1, 1, 1, -1, 0, 5)),
+        ]
+        row += [rng.choice((7, 12)) if kind == "swf" else rng.choice(("U7", "U12")), 1, 1, 1, 1]
+        if kind == "swf":
+            row += [-1, -1]
+        else:
+            row += ["S1", "S1", *rng.choice((("UNITARY", -1), ("BoT", "b1"), ("BoT", "b2"))), *[-1] * 9]
+            row = row[: rng.choice((29, 29, 29, 21))]
+        rows.append([str(field) for field in row])
+    return rows
+
+
+def _read_log(case: Case, kind: str) -> None:
+    rng = case.rng
+    rows = _log_rows(rng, kind, 3000 if case.heavy else rng.randrange(1, 6))
+    sheet = Sheet(rng, rows, rng.choice((" ", " ", "\t", "  ")), headings=False, quoted=False)
+    data = sheet.damaged()
+    if rng.random() < 0.3:
+        data = (b"; Version: 2.2\n;\n" if kind == "swf" else b"# grid\n") + data
+    users = (None, None, None, "12", "7") if kind == "swf" else (None, None, None, "U7", "U12")
+    asked = LogAsked(
+        cores=rng.choice(("refuse", "split", "split", "skip")),
+        user=rng.choice(users),
+        bag=rng.choice((None, None, "b1")) if kind == "gwf" else None,
+        from_s=rng.choice((None, None, None, 0, 100)),
+        to_s=rng.choice((None, None, None, 150)),
+        requested=rng.random() < 0.1,
+    )
+    wanted = JobFilter(
+        user=asked.user,
+        bag=asked.bag,
+        from_s=asked.from_s,
+        to_s=asked.to_s,
+        requested_times=asked.requested,
+        multi_core=asked.cores,  # type: ignore[arg-type]
+    )
+    path = case.write(f"log.{kind}", data)
+    case.words = [repr(asked)]
+    _judge(
+        case,
+        lambda: oracles.bag_of_log(data, kind, asked),
+        lambda: _bag(instance_of_log(path, kind, _asked(), wanted)),  # type: ignore[arg-type]
+    )
+
+
+def read_swf(case: Case) -> None:
+    """Logs in the Standard Workload Format."""
+    _read_log(case, "swf")
+
+
+def read_gwf(case: Case) -> None:
+    """Logs in the Grid Workload Format."""
+    _read_log(case, "gwf")
+
+
+# ------------------------------------------------------------------ JSON
+
+_JSON_NUMBERS = (
+    "NaN", "Infinity", "-Infinity", "1e309", "-1", "-4", "0", "0.5", "2.7", "2.9", "1.0", "2.0", "1e3", "1e-400",
+    "true", "null", '"10"', '"1"',
+    '"nan"', '"１２"', '"1_000"', "1_000", "１２", "+1", "01", "[]", "{}", "[1]", "9" * 30, "1e9", "1e10", '""',
+    '"0,05"', '"$0.085"', '"+1"',
+    '" 1"', '"1e-2"', '"1e309"', '"a"', '"b"', '["b"]', '["x86_64"]', '["i386"]', '["x86_64","arm64"]', '"t3.nano"',
+)  # fmt: skip
+
+
+def _json_damaged(case: Case, document: dict[str, Any]) -> bytes:
+    ""
+    """Damage a document: other values, keys that stand twice, or anything that a `Mutator` does."""
+    ""
+    rng = case.rng
+    way = rng.random()
+    if way < 0.1:
+        return json.dumps(document).encode()
+    if way < 0.5:
+        mutator = Mutator(rng, sorted(_keys(document)))
+        return mutator.as_bytes(mutator.text(document, case.heavy))
+    text = json.dumps(document)
+    for _ in range(rng.choice((1, 1, 1, 2))):
+        text = _value_replaced(rng, text)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _value_replaced(rng: random.Random, text: str) -> str:
+    """Replace a member of an object by another value, or put it there twice."""
+    keys = [place for place in range(len(text)) if text.startswith('": ', place)]
+    if not keys:
+        return text
+    at = rng.choice(keys) + 3
+    end = at
+    if text[at : at + 1] == '"':
+        end = text.find('"', at + 1) + 1
+    else:
+        while end < len(text) and text[end] not in ",}]":
+            end += 1
+    if end <= at:
+        return text
+    value = rng.choice(_JSON_NUMBERS)
+    if rng.random() < 0.2:
+        key = text[text.rfind('"', 0, at - 3) : at - 1]
+        return f"{text[:end]}, {key} {value if rng.random() < 0.7 else text[at:end]}{text[end:]}"
+    return text[:at] + value + text[end:]
+
+
+def _keys(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value).union(*map(_keys, value.values()))
+    return set().union(*map(_keys, value)) if isinstance(value, list) else set()
+
+
+def read_wfformat(case: Case) -> None:
+    """Workflows of WfCommons."""
+    rng = case.rng
+    names = ["a", "b", "c"][: rng.randrange(1, 4)]
+    specified = [{"id": name, "name": name, "parents": [], "children": []} for name in names]
+    runs = []
+    for name in names:
+        run: dict[str, Any] = {"id": name, "runtimeInSeconds": rng.choice((10, 10.5, 300))}
+        if rng.random() < 0.7:
+            run["memoryInBytes"] = rng.choice((10**6, 2**30))
+        if rng.random() < 0.7:
+            run["coreCount"] = rng.choice((1, 1, 1, 2))
+        if rng.random() < 0.5:
+            run["command"] = {"program": "x", "arguments": rng.choice(([], ["-n", "1"]))}
+        runs.append(run)
+    execution = {"makespanInSeconds": 300, "executedAt": "2026-11-03T12:00:00Z", "tasks": runs}
+    parts = {"specification": {"tasks": specified}, "execution": execution}
+    document = {"name": "f", "schemaVersion": rng.choice(("1.4", "1.5")), "workflow": parts}
+    data = _json_damaged(case, document)
+    split = rng.random() < 0.5
+    path = case.write("flow.json", data)
+    case.words = [f"split={split}"]
+    _judge(
+        case,
+        lambda: oracles.bag_of_wfformat(data, split),
+        lambda: _bag(instance_of_wfformat(path, _asked(), split_cores=split)),
+    )
+
+
+# ------------------------------------------------------------------ VM types and prices
+
+_AWS_TYPES = ("m9g.large", "m9g.xlarge", "m8i.large")
+
+
+@cache
+def _base() -> Catalogue:
+    """A catalogue of types that the files say other things of."""
+    price = {"price_usd_per_hour": 0.5, "date": "2020-01-01", "source": "nobody"}
+    row = {"region": "us-east-1", "vcpus": 64, "memory_mb": 7, "source": "nobody", "date": "2020-01-01"}
+    rows = [row | {"name": name, "prices": {"on-demand": price}} for name in _AWS_TYPES]
+    document = {"format": "spotbag.catalogue/1", "name": "base", "provider": "aws", "vm_types": rows}
+    return Catalogue.parse(json.dumps(document))
+
+
+def _rows(catalogue: Catalogue) -> dict[tuple[str, str], Row]:
+    document = json.loads(catalogue.to_text())
+    assert Catalogue.parse(catalogue.to_text()) == catalogue
+    found = {}
+    for row in document["vm_types"]:
+        prices = row["prices"]
+        on_demand = prices.get("on-demand", {}).get("price_usd_per_hour")
+        spot = prices.get("spot", {}).get("zones", {})
+        if spot:
+            mean = sum(spot.values()) / len(spot)
+            assert abs(prices["spot"]["price_usd_per_hour"] - mean) < _ROUNDED, "the mean of the zones"
+        spot = {zone.strip(): price for zone, price in spot.items()}  # blanks may be kept, or taken off
+        key = (row["name"].strip(), row["region"].strip())
+        found[key] = Row(row["vcpus"], row["memory_mb"], row.get("architecture"), on_demand, spot)
+    return found
+
+
+def read_aws_types(case: Case) -> None:
+    """What ``aws ec2 describe-instance-types`` prints."""
+    rng = case.rng
+    entries = [
+        {
+            "InstanceType": name,
+            "VCpuInfo": {"DefaultVCpus": rng.choice((2, 4))},
+            "MemoryInfo": {"SizeInMiB": rng.choice((8192, 512))},
+            "ProcessorInfo": {"SupportedArchitectures": rng.choice((["arm64"], ["x86_64"], ["i386", "x86_64"]))},
+            "BurstablePerformanceSupported": False,
+        }
+        for name in rng.sample(_AWS_TYPES, rng.randrange(1, 4))
+    ]
+    if rng.random() < 0.1:
+        entries.append(entries[0] | {"VCpuInfo": {"DefaultVCpus": rng.choice((2, 4))}})
+    data = _json_damaged(case, {"InstanceTypes": entries})
+    path = case.write("types.json", data)
+
+    def read() -> Any:
+        catalogue, _ = updated(_base(), [instance_types_of_aws(path, "2026-01-01")], types=["*"], region="us-east-1")
+        rows = {name: row for (name, _), row in _rows(catalogue).items() if row.memory_mb != 7 or row.vcpus != 64}
+        return {name: row._replace(on_demand=None) for name, row in rows.items()}
+
+    _judge(case, lambda: oracles.types_of_aws(data), read)
+
+
+def _history(rng: random.Random, number: int) -> list[dict[str, str]]:
+    entries = []
+    for _ in range(number):
+        moment = (
+            f"2026-11-{rng.randrange(1, 5):02}T{rng.randrange(24):02}:{rng.choice(('00', '30'))}:{rng.randrange(60):02}"
+        )
+        entries.append(
+            {
+                "AvailabilityZone": rng.choice(("us-east-1a", "us-east-1a", "us-east-1b", "us-east-1-bos-1a")),
+                "InstanceType": rng.choice(_AWS_TYPES),
+                "ProductDescription": rng.choice(("Linux/UNIX", "Linux/UNIX", "Linux/UNIX", "Windows")),
+                "SpotPrice": rng.choice(("0.01", "0.0299", "0.012300", "1.5")),
+                "Timestamp": moment + rng.choice(("Z", "+00:00", "+00:00", ".000Z")),
+            }
+        )
+    return entries
+
+
+def _history_file(case: Case) -> tuple[str, bytes]:
+    """A history as JSON, as ``--output text`` prints it, or as a table."""
+    rng = case.rng
+    entries = _history(rng, 2000 if case.heavy else rng.randrange(1, 6))
+    kind = rng.choice(("json", "text", "table", "table"))
+    if kind == "json":
+        data = _json_damaged(case, {"SpotPriceHistory": entries})
+    elif kind == "text":
+        rows = [["SPOTPRICEHISTORY", *entry.values()] for entry in entries]
+        data = Sheet(rng, rows, "\t", headings=False, quoted=False).damaged()
+    else:
+        names = rng.sample(tuple(entries[0]), 5)
+        names = [name for name in names if name != "ProductDescription" or rng.random() < 0.6]
+        headings = dict(zip(names, names, strict=True)) if rng.random() < 0.7 else _SHORT
+        rows = [[headings[name] for name in names], *([entry[name] for name in names] for entry in entries)]
+        if rng.random() < 0.2:
+            rows = [[*row, "note" if not number else rng.choice(("", "n"))] for number, row in enumerate(rows)]
+        data = Sheet(rng, rows, rng.choice((",", ",", ";", "\t"))).damaged()
+    return case.write(f"history.{'json' if kind == 'json' else 'csv'}", data), data
+
+
+_SHORT = {
+    "AvailabilityZone": "zone",
+    "InstanceType": "instance type",
+    "ProductDescription": "os",
+    "SpotPrice": "price",
+    "Timestamp": "date",
+}  # fmt: skip
+
+
+def read_price_history(case: Case) -> None:
+    """Histories of spot prices, for a catalogue and as a scenario."""
+    path, data = _history_file(case)
+    if case.often(0.5):
+        window_s = case.rng.choice((None, None, 86400.0, 7 * 86400.0))
+        case.words = [f"window={window_s}"]
+
+        def read() -> Any:
+            news = spot_prices_of_aws(path, window_s)
+            catalogue, _ = updated(_base(), [news], types=["*"], region="us-east-1")
+            found: dict[str, dict[str, float]] = {}
+            for (name, _), row in _rows(catalogue).items():
+                if row.spot:
+                    found.setdefault(name, {}).update(row.spot)
+            return found
+
+        _judge(case, lambda: _known_types(oracles.prices_of_history(data, window_s)), read, _ROUNDED)
+        return
+    case.words = ["scenario"]
+
+    def read_scenario() -> Any:
+        found = json.loads(format_scenario(find_scenario(path, zone="us-east-1a")))
+        assert found["kind"] == "prices"
+        return oracles.steps_of((price["time_s"], price["type"], price["usd_per_hour"]) for price in found["prices"])
+
+    _judge(case, lambda: oracles.steps_of_history(data, "us-east-1a"), read_scenario)
+
+
+def _known_types(verdict: Verdict) -> Verdict:
+    """Leave out types that the catalogue does not have, of which prices say too little."""
+    verdict.readings = [{name: zones for name, zones in one.items() if name in _AWS_TYPES} for one in verdict.readings]
+    return verdict
+
+
+def read_skypilot(case: Case) -> None:
+    """SkyPilot's catalogue of AWS."""
+    rng = case.rng
+    names = [
+        "InstanceType",
+        "AcceleratorName",
+        "AcceleratorCount",
+        "vCPUs",
+        "MemoryGiB",
+        "GpuInfo",
+        "Price",
+        "SpotPrice",
+    ]
+    names += ["Region", "AvailabilityZone", "Arch"]
+    rows = [names]
+    for number in range(300 if case.heavy else rng.randrange(1, 4)):
+        size, region = (
+            rng.choice((("2.0", "4.0"), ("1.0", "0.5"), ("64.0", "1952.0"))),
+            rng.choice(("us-east-1", "eu-west-1")),
+        )
+        price, arch = rng.choice(("0.085", "3.06", "")), rng.choice(("x86_64", "arm64"))
+        gpu = ("V100", "1.0") if rng.random() < 0.1 else ("", "")
+        for zone in range(rng.randrange(1, 4)):
+            spot = rng.choice(("0.0354", "0.04", ""))
+            zone_name = f"{region.replace('-east-', 'e').replace('-west-', 'w')}-az{zone}"
+            rows.append([f"m{number}.large", *gpu, *size, "", price, spot, region, zone_name, arch])
+    data = Sheet(rng, rows, ",").damaged()
+    path = case.write("vms.csv", data)
+
+    def read() -> Any:
+        catalogue, _ = updated(None, [rows_of_skypilot(path, "2026-01-01")], types=["*"])
+        return {key: row for key, row in _rows(catalogue).items() if row.on_demand is not None or row.spot}
+
+    _judge(case, lambda: oracles.rows_of_skypilot(data), read)
+
+
+FOREIGN: dict[str, Callable[[Case], None]] = {
+    "CSV": read_csv,
+    "SWF": read_swf,
+    "GWF": read_gwf,
+    "WfFormat": read_wfformat,
+    "AWS types": read_aws_types,
+    "price history": read_price_history,
+    "SkyPilot": read_skypilot,
+}
