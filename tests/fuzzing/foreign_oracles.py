@@ -31,7 +31,7 @@ LARGEST_MB = 4096
 _MOST_TASKS = 10_000_000
 _NAME = re.compile(r"[^\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]{1,200}")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+_PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 class RefusalDueError(Exception):
@@ -153,17 +153,18 @@ def _cells(text: str, divider: str, doubts: set[str]) -> list[list[str]]:
             rows[-1].append(cell)
             cell, state = "", "start"
         elif letter in "\r\n":
-            if letter == "\r" and text[place : place + 1] == "\n":
-                place += 1
-            elif letter == "\r":
-                doubts.add("lines end with CR alone")
+            place += letter == "\r" and text[place : place + 1] == "\n"
             rows[-1].append(cell)
             rows.append([])
             cell, state = "", "start"
+        elif state == "closed" and letter in " \t":
+            doubts.add("blanks after a closing quotation mark")
         elif state == "closed":
             raise RefusalDueError("letters after a closing quotation mark")
         elif letter == '"' and state == "start":
             state = "quoted"
+        elif letter == '"' and not cell.strip():
+            raise UndecidedError("blanks before an opening quotation mark")
         else:
             if letter == '"':
                 doubts.add("a quotation mark within a cell without any")
@@ -177,12 +178,12 @@ def _cells(text: str, divider: str, doubts: set[str]) -> list[list[str]]:
 def _tables(
     data: bytes, doubts: set[str], known: Callable[[str], bool]
 ) -> Iterator[tuple[str, list[list[str]], set[str]]]:
-    ""
     """Yield the tables that a text may be, by what divides it, with at least one heading that is known."""
-    ""
     text = _text(data, doubts)
     if "\x00" in text:
         doubts.add("NUL")
+    if re.match(r"[ \t]*[\r\n]", text):
+        doubts.add("empty lines before the headings")
     whys, found = [], False
     for divider in ",;\t":
         own = set(doubts)
@@ -191,6 +192,9 @@ def _tables(
         except RefusalDueError as due:
             whys.append(str(due))
             continue
+        while rows and not any(cell.strip() for cell in rows[0]):
+            own.add("empty lines before the headings")
+            del rows[0]
         if rows and any(known(heading) for heading in rows[0]) and (len(rows[0]) > 1 or divider == ","):
             found = True
             yield divider, rows, own
@@ -204,9 +208,7 @@ def _number(text: str, doubts: set[str]) -> Decimal:
         bare = text.strip(" \t\xa0\u3000\x0b\x0c\u2028")
         if not _NUMBER.fullmatch(bare):
             raise RefusalDueError(f"{text[:50]!r} is no number")
-        doubts.add(
-            "a number with blanks around it" if bare != text else "a number with a sign, an exponent or odd zeros"
-        )
+        doubts.add("a number with blanks around it" if bare != text else "a number with a sign or odd zeros")
         text = bare
     if len(text) > 400:
         doubts.add("a number of hundreds of digits")
@@ -261,21 +263,25 @@ _ROLES = {
     "count": ("count", "copies", "n"),
     "architecture": ("architecture", "arch"),
 }
-_MEMORY = re.compile(r"(memory|mem|ram|rss)(?:_(mb|gb|kb))?")
-_RUNTIME = re.compile(r"(runtime|run_time|duration|elapsed|walltime)(?:_(s|min|h))?")
+_MEMORY = re.compile(r"(memory|mem|ram|rss)(?:_(mi?b|gi?b|ki?b))?")
+_TIME_UNIT = r"s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?"
+_RUNTIME = re.compile(rf"(runtime|run_time|duration|elapsed|walltime)(?:_({_TIME_UNIT}))?")
 _MB = {"kb": Decimal(1) / 1024, "mb": Decimal(1), "gb": Decimal(1024), "tb": Decimal(1024 * 1024)}
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "m": 60, "d": 86400}
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "arm64": "arm64", "aarch64": "arm64"}
-NOT_UNDERSTOOD = (
-    "depends_on", "dependencies", "parents", "cores", "cpus", "vcpus", "status", "state", "market",
-)  # fmt: skip
-"""Headings that say what a bag cannot take, so that passing over them would plan something else."""
+_REMARKS = ("note", "notes", "comment", "comments", "remark", "remarks", "description", "descriptions")
+"""Headings of columns that say nothing of a plan; what else is not understood must be refused."""
 
 
 class _Column(NamedTuple):
     role: str
     unit: str
     vm_type: str = ""
+    usual: bool = True
+
+
+def _unit_of_time(unit: str | None) -> str:
+    return {"": "", "s": "s", "m": "min", "h": "h"}[(unit or "")[:1]]
 
 
 def _flat(heading: str) -> str:
@@ -292,13 +298,17 @@ def _column(heading: str, types: Sequence[str]) -> _Column | None:
     for role, names in _ROLES.items():
         if flat in names:
             return _Column(role, "")
-    for role, pattern in (("memory", _MEMORY), ("runtime", _RUNTIME)):
-        if found := pattern.fullmatch(flat):
-            return _Column(role, found[2] or "")
+    if found := _MEMORY.fullmatch(flat):
+        return _Column("memory", (found[2] or "").replace("i", ""), usual=found[2] in (None, "mb", "gb", "kb"))
+    if found := _RUNTIME.fullmatch(flat):
+        return _Column("runtime", _unit_of_time(found[2]), usual=found[2] in (None, "s", "min", "h"))
     for vm_type in types:
         name = re.escape(_flat(vm_type))
-        if found := re.fullmatch(rf"(?:{_RUNTIME.pattern})_{name}|{name}(?:_(s|min|h))?", flat):
-            return _Column("runtime", found[2] or found[3] or "", vm_type)
+        if found := re.fullmatch(rf"(?:{_RUNTIME.pattern})_{name}|{name}(?:_({_TIME_UNIT}))?", flat):
+            unit = found[2] or found[3]
+            return _Column(
+                "runtime", _unit_of_time(unit), vm_type, unit in (None, "s", "min", "h") and vm_type in heading
+            )
     return None
 
 
@@ -323,11 +333,9 @@ def bag_of_csv(data: bytes, types: Sequence[str]) -> Verdict:
 def _tasks_of_rows(rows: list[list[str]], divider: str, types: Sequence[str], doubts: set[str]) -> list[Task]:
     columns = [_column(heading, types) for heading in rows[0]]
     for heading, column in zip(rows[0], columns, strict=True):
-        if column is None:
-            if _flat(heading) in NOT_UNDERSTOOD:
-                raise RefusalDueError(f"column {heading!r} is not understood")
-            doubts.add("a column of which nothing is made")
-        elif heading != heading.strip() or not _USUAL_HEADING.fullmatch(heading):
+        if column is not None and (
+            heading != heading.strip() or not _USUAL_HEADING.fullmatch(heading) or not column.usual
+        ):
             doubts.add("a heading with blanks around it, or in unusual letters")
     roles = [(column.role, column.vm_type) for column in columns if column]
     if len(roles) != len(set(roles)):
@@ -337,6 +345,13 @@ def _tasks_of_rows(rows: list[list[str]], divider: str, types: Sequence[str], do
         raise RefusalDueError("no column of run times, or not of each type")
     if len(rows) == 1:
         raise RefusalDueError("no rows")
+    for place, (heading, column) in enumerate(zip(rows[0], columns, strict=True)):
+        if (
+            column is None
+            and _flat(heading) not in _REMARKS
+            and any("".join(row[place : place + 1]) for row in rows[1:])
+        ):
+            raise RefusalDueError(f"column {heading!r} is not understood")
     comma = _Commas(divider)
     tasks = []
     for row in rows[1:]:
@@ -350,24 +365,27 @@ def _tasks_of_rows(rows: list[list[str]], divider: str, types: Sequence[str], do
         tasks.append(_task_of_cells(cells, number, types, comma, doubts))
     if comma.points and comma.commas:
         raise RefusalDueError("decimal commas and points")
+    if comma.commas and comma.thousands == comma.commas:
+        raise RefusalDueError("commas that may all stand between thousands")
     return _in_bounds(tasks)
 
 
 class _Commas:
-    """Decimal commas, where commas do not divide cells, and points."""
+    """Decimal commas, where commas do not divide cells, how many may stand between thousands, and points."""
 
     def __init__(self, divider: str) -> None:
         self.allowed = divider != ","
-        self.commas = self.points = False
+        self.commas = self.thousands = self.points = 0
 
     def plain(self, text: str, doubts: set[str]) -> str:
-        if "." in text:
-            self.points = True
+        """Return a cell with a decimal point for a decimal comma."""
+        self.points += "." in text
         if "," not in text or not self.allowed:
             return text
-        if re.search(r",\d{3}(?!\d)", text):
+        self.commas += 1
+        if found := re.search(r"(\d*),\d{3}(?!\d)", text):
+            self.thousands += 1 <= len(found[1]) <= 3 and found[1][0] != "0"
             doubts.add("a decimal comma before three digits")
-        self.commas = True
         return text.replace(",", ".", 1)
 
 
@@ -480,16 +498,15 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
     def read(doubts: set[str]) -> list[Any]:
         counts: dict[tuple[float, float], list[Any]] = {}
         numbers: set[str] = set()
+        divide = _Fields(kind)
         for line in _lines(_text(data, doubts, log=True), doubts):
             if re.match(r"\s*[#;]", line):
                 if not line.startswith("#" if kind == "gwf" else ";"):
                     doubts.add("a remark that is indented, or of the other format")
                 continue
-            fields = line.split()
-            if not fields:
+            fields = divide(line, doubts)
+            if not any(fields):
                 continue
-            if re.search(r"[^\S \t]", line):
-                doubts.add("unusual blanks")
             if "\x00" in line:
                 doubts.add("NUL")
             job = _job(fields, kind, asked, doubts)
@@ -509,6 +526,35 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
     return verdict_of(read)
 
 
+class _Fields:
+    """How the fields of a log are divided: by blanks; in GWF by tabs, or by blanks with as many in each line."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.tabs: bool | None = None
+        self.count = 0
+
+    def __call__(self, line: str, doubts: set[str]) -> list[str]:
+        """Return the fields of a line."""
+        if re.search(r"[^\S \t]", line):
+            doubts.add("unusual blanks")
+        if self.kind == "swf" or not line.strip():
+            return line.split()
+        if self.tabs is None:
+            self.tabs = "\t" in line.strip()
+        if self.tabs != ("\t" in line.strip()):
+            raise RefusalDueError("some lines divided by tabs, others by blanks")
+        fields = [field.strip() for field in line.strip().split("\t")] if self.tabs else line.split()
+        if any(field != field.strip() for field in line.split("\t")):
+            doubts.add("unusual blanks")
+        self.count = self.count or len(fields)
+        if len(fields) != self.count:
+            if not self.tabs:
+                raise RefusalDueError("lines of other numbers of fields")
+            doubts.add("lines of other numbers of fields")
+        return fields
+
+
 def _job(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> tuple[str, float, float, int] | None:
     """Return number, run time, memory and tasks of a job; nothing if it is not asked for."""
     if kind == "swf" and len(fields) != 18:
@@ -517,8 +563,13 @@ def _job(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> tup
         raise RefusalDueError(f"{len(fields)} fields")
     if kind == "gwf" and len(fields) < 29:
         doubts.add("fewer than 29 fields in GWF")
-    numeric = range(18) if kind == "swf" else (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-    if any(not re.fullmatch(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?", fields[place], re.ASCII) for place in numeric):
+    fractions, whole = (1, 2, 3, 5, 6, 8, 9), (4, 7, 10, 11, 12, 13, 14, 15, 16, 17)
+    if any(
+        not re.fullmatch(r"-1|(0|[1-9]\d{0,6})(\.\d{1,15})?", fields[place], re.ASCII) for place in fractions
+    ) or any(
+        not re.fullmatch(r"-1|0|[1-9]\d{0,6}", fields[place], re.ASCII)
+        for place in (whole if kind == "swf" else whole[:3])
+    ):
         doubts.add("a field that is not used, or of a job that is not asked for, in unusual letters")
     wanted = [lambda: _integer(_known(fields, 10, doubts), "status") in (1, -1)]
     if asked.user is not None:
@@ -550,7 +601,6 @@ def _taken(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> t
     if runtime <= 0:
         if runtime not in (0, -1):
             raise RefusalDueError(f"run time {runtime}")
-        doubts.add("a job without a run time, which is left out")
         return None
     if kind == "swf":
         if _integer(_known(fields, 16, doubts), "job before") > 0:
@@ -567,7 +617,6 @@ def _taken(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> t
         cores = _integer(_known(fields, 4, doubts), "cores")
     if cores < 1:
         _unknown(cores, "cores", doubts)
-        doubts.add("a job of which no cores are known")
         cores = 1
     if cores > 1 and asked.cores == "skip":
         return None
@@ -585,8 +634,6 @@ def _taken(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> t
             break
         _unknown(kilobytes, "memory", doubts)
     if not re.fullmatch(r"[1-9]\d{0,14}", fields[0], re.ASCII):
-        if kind == "swf" and not re.fullmatch(r"\d+", fields[0], re.ASCII):
-            raise RefusalDueError(f"job number {fields[0]!r}")
         doubts.add("a job number in unusual letters")
     return _named("j" + fields[0], "job number")[1:], float(runtime), memory_mb, cores
 
@@ -677,6 +724,13 @@ def _member(holder: Any, key: str, kind: type | tuple[type, ...], needed: bool =
 _NUMERIC = (int, Decimal)
 
 
+def _as_float(value: int | Decimal) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise RefusalDueError("a number that is too large") from None
+
+
 def _nullable(holder: Any, key: str, doubts: set[str]) -> None:
     if isinstance(holder, _Object) and key in holder and holder[key] is None:
         doubts.add("null for a member that may be absent")
@@ -698,6 +752,10 @@ def bag_of_wfformat(data: bytes, split_cores: bool) -> Verdict:
         if not isinstance(whole.get("name"), str) or not whole["name"]:
             doubts.add("a workflow without a name")
         workflow = _member(whole, "workflow", dict)
+        if str(version) == "1.4":
+            return _bag_of_1_4(workflow, split_cores, doubts)
+        if "tasks" in workflow:
+            doubts.add("members of another version")
         names = _specified(_member(workflow, "specification", dict), doubts)
         execution = _member(workflow, "execution", dict)
         if not isinstance(execution.get("makespanInSeconds"), _NUMERIC) or not isinstance(
@@ -725,33 +783,91 @@ def bag_of_wfformat(data: bytes, split_cores: bool) -> Verdict:
 
 
 def _specified(specification: Any, doubts: set[str]) -> list[str]:
-    names = []
+    names: list[str] = []
+    read: list[tuple[str, str]] = []
+    written: list[tuple[str, str]] = []
     for task in _member(specification, "tasks", list):
         names.append(_named(_member(task, "id", str), "id"))
         if _member(task, "parents", list) or _member(task, "children", list):
             raise RefusalDueError("tasks that depend on each other")
         if not isinstance(task.get("name"), str) or not task["name"]:
             doubts.add("a task without a name")
+        for key, files in (("inputFiles", read), ("outputFiles", written)):
+            _nullable(task, key, doubts)
+            for file in _member(task, key, list, needed=False) or []:
+                if not isinstance(file, str):
+                    raise RefusalDueError("a file that is no text")
+                files.append((file, names[-1]))
+    if any(file == other and reader != writer for file, reader in read for other, writer in written):
+        raise RefusalDueError("a task reads what another one writes")
     if len(set(names)) < len(names):
         raise RefusalDueError("a task is specified twice")
     return names
 
 
-def _task_of_run(name: str, run: Any, split_cores: bool, parted: bool, doubts: set[str]) -> Task:
+def _bag_of_1_4(workflow: Any, split_cores: bool, doubts: set[str]) -> list[Any]:
+    """Return the bag of a workflow of version 1.4, where tasks say all of themselves, with an id or only a name."""
+    if not isinstance(workflow.get("makespanInSeconds"), _NUMERIC) or not isinstance(workflow.get("executedAt"), str):
+        doubts.add("an execution without makespanInSeconds or executedAt")
+    if "specification" in workflow or "execution" in workflow:
+        doubts.add("members of another version")
+    tasks = _member(workflow, "tasks", list)
+    files: dict[str, list[tuple[str, int]]] = {"input": [], "output": []}
+    for number, task in enumerate(tasks):
+        if not _NAME.fullmatch(_member(task, "name", str)):
+            doubts.add("a task without a name")
+        if task.get("type") not in ("compute", "transfer", "auxiliary"):
+            doubts.add("a task without a type")
+        if "coreCount" in task:
+            raise UndecidedError("coreCount in version 1.4, which calls it cores")
+        for key in ("parents", "children"):
+            if _member(task, key, list, needed=key == "parents"):
+                raise RefusalDueError("tasks that depend on each other")
+        for file in _member(task, "files", list, needed=False) or []:
+            link = _member(file, "link", str)
+            if link not in files:
+                raise RefusalDueError(f"link {link!r:.50}")
+            files[link].append((_member(file, "name", str), number))
+        for key in ("children", "files", "id"):
+            _nullable(task, key, doubts)
+    if any(file == other and one != two for file, one in files["input"] for other, two in files["output"]):
+        raise RefusalDueError("a task reads what another one writes")
+    readings, dues = [], []
+    for name_of in (
+        lambda task: task.get("id"),
+        lambda task: task["name"],
+        lambda task: f"{task['name']}_{task.get('id')}",
+    ):
+        for parted in (False, True):
+            try:
+                named = [(_named(name_of(task), "id"), task) for task in tasks]
+                readings.append(
+                    _in_bounds([_task_of_run(name, task, split_cores, parted, doubts, "cores") for name, task in named])
+                )
+            except RefusalDueError as due:
+                dues.append(due)
+    if not readings:
+        raise dues[0]
+    if dues:
+        doubts.add("ids or names that are missing, or not of one task only")
+    return readings
+
+
+def _task_of_run(
+    name: str, run: Any, split_cores: bool, parted: bool, doubts: set[str], of_cores: str = "coreCount"
+) -> Task:
     """Return a task; the memory that is asked for may be that of each core, or parted among them."""
-    for key in ("memoryInBytes", "coreCount", "command"):
+    for key in ("memoryInBytes", of_cores, "command"):
         _nullable(run, key, doubts)
-    runtime_s = float(_member(run, "runtimeInSeconds", _NUMERIC))
-    cores = _member(run, "coreCount", _NUMERIC, needed=False)
-    count = 1 if cores is None else _whole(Decimal(cores), 1, _MOST_TASKS, "coreCount")
+    runtime_s = _as_float(_member(run, "runtimeInSeconds", _NUMERIC))
+    cores = _member(run, of_cores, _NUMERIC, needed=False)
+    count = 1 if cores is None else _whole(Decimal(cores), 1, _MOST_TASKS, of_cores)
     if count > 1 and not split_cores:
         raise RefusalDueError("several cores")
     size = _member(run, "memoryInBytes", _NUMERIC, needed=False)
     memory_mb = DEFAULT_MEMORY_MB / (count if parted else 1)
     if size:
-        memory_mb = float(size) / 2**20 / count
-    elif size is not None:
-        doubts.add("memory of 0, taken as unknown")
+        memory_mb = _as_float(size) / 2**20 / count
     if memory_mb > LARGEST_MB:
         doubts.add("memory that no type has")
     return Task(name, memory_mb, {"*": runtime_s}, count, _command(run, doubts), None)
@@ -795,7 +911,7 @@ def types_of_aws(data: bytes) -> Verdict:
             if not isinstance(cores, int) or not isinstance(memory, int):
                 doubts.add("a whole number of AWS with a point or an exponent, or a fraction of a MiB")
             vcpus = _whole(Decimal(cores), 1, 4096, "vCPUs")
-            memory_mb = _within(float(memory), 1e-6, 1e9, "memory")
+            memory_mb = _within(_as_float(memory), 1e-6, 1e9, "memory")
             architecture = _architecture(entry, doubts)
             burstable = _member(entry, "BurstablePerformanceSupported", bool, needed=False)
             if burstable is None:
@@ -803,10 +919,8 @@ def types_of_aws(data: bytes) -> Verdict:
             elif burstable != name.startswith(("t2.", "t3.", "t3a.", "t4g.")):
                 raise UndecidedError("a type that is burstable by its name or its entry alone")
             row = Row(vcpus, memory_mb, architecture, None, {})
-            if name in rows and rows[name] != row:
-                raise RefusalDueError(f"{name} twice")
             if name in rows:
-                doubts.add("a type twice, the same both times")
+                raise RefusalDueError(f"{name} twice")
             rows[name] = row
         if not rows:
             raise RefusalDueError("no types")
@@ -816,7 +930,11 @@ def types_of_aws(data: bytes) -> Verdict:
 
 
 def _architecture(entry: Any, doubts: set[str]) -> str | None:
-    names = _member(_member(entry, "ProcessorInfo", dict), "SupportedArchitectures", list)
+    processor = _member(entry, "ProcessorInfo", dict, needed=False)
+    names = _member(processor, "SupportedArchitectures", list, needed=False) if processor is not None else None
+    if not names:
+        doubts.add("an architecture that is not said")
+        return None
     if not all(isinstance(name, str) for name in names):
         raise RefusalDueError("an architecture that is no text")
     found = {name for name in names if name in ("x86_64", "arm64")}
@@ -862,8 +980,8 @@ def prices_of_history(data: bytes, window_s: float | None, product: str = "Linux
         prices = _prices(data, doubts)
         kept = [price for price in prices if price.product in (product, "") and not _LOCAL_ZONE.fullmatch(price.zone)]
         usual = [price for price in kept if _ZONE.fullmatch(price.zone)]
-        for price in kept:
-            _named(price.type, "type")
+        if not all(_NAME.fullmatch(price.type) for price in prices):
+            doubts.add("a type of an unusual name")
         if len(usual) < len(kept):
             doubts.add("a zone of an unusual name, which may be taken or left out")
         if not usual:
@@ -906,19 +1024,24 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
     text = _text(data, doubts)
     if text.lstrip(" \t\r\n")[:1] in ("{", "["):
         entries = [
-            [_member(entry, key, str, needed=False) for key in _AWS_KEYS]
+            [_entry(entry, key, doubts) for key in _AWS_KEYS]
             for entry in _member(_json(data, doubts), "SpotPriceHistory", list)
         ]
         if re.search(r'"NextToken"', text):
             doubts.add("more pages follow")
+    elif re.search("^[^\t\n]*SPOTPRICEHISTORY[^\t\n]*\t", text):
+        rows = [[cell.strip() for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
+        if any(len(row) not in (6, 7) for row in rows):
+            raise RefusalDueError("a line that has not six or seven cells")
+        if any(len(row) == 7 for row in rows):  # newer command lines print AvailabilityZoneId as well
+            doubts.add("a line of seven cells")
+        if any(row[0] != "SPOTPRICEHISTORY" for row in rows) or re.search(
+            r"[ \x0b-\x1f]\t|[ \x0b\x0c]\s*$", text, re.MULTILINE
+        ):
+            doubts.add("a line with another first word, or blanks around cells")
+        entries = [[row[-4], row[1], *row[-3:]] for row in rows]
     elif text.startswith("SPOTPRICEHISTORY"):
-        rows = [line.split("\t") for line in _lines(text, doubts) if line]
-        if any(cell != cell.strip() for row in rows for cell in row):
-            doubts.add("a cell with blanks around it")
-            rows = [[cell.strip() for cell in row] for row in rows]
-        if any(row[0] not in ("SPOTPRICEHISTORY", "NEXTTOKEN") or len(row) != 6 for row in rows):
-            raise RefusalDueError("a line that is no SPOTPRICEHISTORY of five entries")
-        entries = [[row[2], row[1], row[3], row[4], row[5]] for row in rows]
+        raise UndecidedError("what --output text prints, divided in another way")
     else:
         entries = _entries_of_table(data, doubts)
     prices = [_price(entry, doubts) for entry in entries]
@@ -932,6 +1055,13 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
     if len(said) < len(prices):
         doubts.add("a price twice, the same both times")
     return prices
+
+
+def _entry(entry: Any, key: str, doubts: set[str]) -> str | None:
+    found: str | None = _member(entry, key, str, needed=False)
+    if found is None:
+        doubts.add("a member that is missing or null")
+    return found
 
 
 _AWS_KEYS = ("InstanceType", "AvailabilityZone", "ProductDescription", "SpotPrice", "Timestamp")
@@ -961,8 +1091,10 @@ def _by_role(
     """Name the cells of each row by what they hold."""
     roles = [role_of(heading) for heading in rows[0]]
     used = [role for role in roles if role]
-    if len(used) != len(set(used)):
+    if any(used.count(role) > 1 for role in (*needed, "Arch", "AcceleratorName", "zone", "product")):
         raise RefusalDueError("two columns hold the same")
+    if len(used) != len(set(used)):
+        doubts.add("two columns that are not used hold the same")
     if not set(needed) <= set(used):
         raise RefusalDueError("a column is missing")
     if len(used) < len(roles):
@@ -993,7 +1125,12 @@ def _price(entry: list[str | None], doubts: set[str]) -> Price:
     if not found:
         raise RefusalDueError(f"{time!r:.50} is no time")
     year, month, day, between, hour, minute, second, part, zone_of_time = found.groups()
-    if part or between != "T" or second is None or (zone_of_time and not re.fullmatch("Z|[+-]..:..", zone_of_time)):
+    if (
+        part not in (None, ".000")
+        or between != "T"
+        or second is None
+        or (zone_of_time and not re.fullmatch("Z|[+-]..:..", zone_of_time))
+    ):
         doubts.add("a time in unusual letters")
     try:
         moment = datetime(*(int(field or 0) for field in (year, month, day, hour, minute, second)), tzinfo=timezone.utc)  # type: ignore[misc,arg-type]  # noqa: UP017
@@ -1020,10 +1157,12 @@ def steps_of_history(data: bytes, zone: str) -> Verdict:
         readings = []
         for some in (prices, of_zone):
             products = {price.product for price in some}
+            if "Linux/UNIX" not in products and len(products) != len({price.product for price in prices}):
+                doubts.add("one product in the zone, several in the history")
             product = products.pop() if len(products) == 1 else "Linux/UNIX"
             wanted = [price for price in of_zone if price.product in (product, "")]
-            for price in wanted:
-                _named(price.type, "type")
+            if not all(_NAME.fullmatch(price.type) for price in prices):
+                doubts.add("a type of an unusual name")
             starts = {min(price.at for price in some) for some in (prices, of_zone, wanted) if wanted}
             readings += [
                 steps_of((price.at - start, price.type, price.usd_per_hour) for price in wanted) for start in starts
@@ -1051,11 +1190,15 @@ _SKYPILOT = ("InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region
 _SKYPILOT_MORE = ("AcceleratorName", "AcceleratorCount", "GpuInfo", "Arch")
 
 
+_AWS_TYPE = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+", re.ASCII)
+_AWS_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d", re.ASCII)
+
+
 def rows_of_skypilot(data: bytes) -> Verdict:
     """Return the types of ``vms.csv`` by name and region, with the spot price of each zone."""
 
     def role(heading: str) -> str | None:
-        return heading if heading in _SKYPILOT + _SKYPILOT_MORE else None
+        return heading.strip() if heading.strip() in _SKYPILOT + _SKYPILOT_MORE else None
 
     def read(doubts: set[str]) -> list[Any]:
         whys = []
@@ -1078,6 +1221,7 @@ def rows_of_skypilot(data: bytes) -> Verdict:
 
 def _types_of_rows(rows: list[dict[str, str]], doubts: set[str]) -> dict[tuple[str, str], Row]:
     found: dict[tuple[str, str], Row] = {}
+    zones: set[tuple[str, ...]] = set()
     for cells in rows:
         if cells.get("AcceleratorName"):
             if any(
@@ -1086,6 +1230,14 @@ def _types_of_rows(rows: list[dict[str, str]], doubts: set[str]) -> dict[tuple[s
             ):
                 doubts.add("an odd number in a row that is left out")
             continue
+        if re.fullmatch(r"mac.*|(t1|t2)\..*", cells["InstanceType"]) or re.fullmatch(
+            r".+-\w+\d-az\d", cells["AvailabilityZone"]
+        ):
+            raise UndecidedError("a type or a zone that may be left out")
+        if not _AWS_TYPE.fullmatch(cells["InstanceType"]) or not _AWS_REGION.fullmatch(cells["Region"]):
+            doubts.add("a type or a region that AWS does not have")
+        if not re.fullmatch(r"[a-z]{2,}\d-az\d", cells["AvailabilityZone"]):
+            doubts.add("a zone that AWS does not have")
         if cells.get("AcceleratorCount"):
             doubts.add("a number of accelerators without a name")
         key = (_named(cells["InstanceType"], "InstanceType"), _named(cells["Region"], "Region"))
@@ -1102,16 +1254,21 @@ def _types_of_rows(rows: list[dict[str, str]], doubts: set[str]) -> dict[tuple[s
         )
         row = Row(vcpus, memory_mb, architecture, on_demand, {})
         before = found.setdefault(key, row)
+        if (before.on_demand is None) != (on_demand is None):
+            doubts.add("an on-demand price in some zones only")
+            row = row._replace(on_demand=before.on_demand or on_demand)
+            before = found[key] = before._replace(on_demand=row.on_demand)
         if not same(before._replace(spot={}), row):
             raise RefusalDueError(f"{key} is said to be two things")
+        if (*key, cells["AvailabilityZone"]) in zones:
+            doubts.add("a type twice in a zone")
+        zones.add((*key, cells["AvailabilityZone"]))
         if spot is not None:
             if not cells["AvailabilityZone"]:
                 raise UndecidedError("a spot price of no zone")
             zone = _named(cells["AvailabilityZone"], "zone")
             if zone in before.spot and before.spot[zone] != spot:
                 raise RefusalDueError(f"two spot prices of {key} in {zone}")
-            if zone in before.spot:
-                doubts.add("a spot price twice, the same both times")
             before.spot[zone] = spot
     if not found:
         raise RefusalDueError("no types")

@@ -25,7 +25,7 @@ from spotbag.instances.bags.wfformat import instance_of_wfformat
 from spotbag.instances.instance import Instance
 from tests.fuzzing import foreign_oracles as oracles
 from tests.fuzzing.foreign_oracles import DEFAULT_MEMORY_MB, LogAsked, Row, Task, Verdict, same
-from tests.fuzzing.mutations import Mutator
+from tests.fuzzing.mutations import Keys, Mutator, Node, Spelled, spell, tree, walk
 from tests.fuzzing.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -132,22 +132,23 @@ def _decimal(rng: random.Random) -> str:
 def _log_rows(rng: random.Random, kind: str, number: int) -> list[list[str]]:
     """Valid jobs of a log."""
     rows = []
+    width = rng.choice((29, 29, 29, 29, 29, 29, 29, 21))
     for job in range(1, number + 1):
-        cores = rng.choice((1, 1, 1, 1, 2))
-        row: list[Any] = [job, 50 * job, rng.choice((0, 7)), rng.choice((100, 100, 60, 0.5, 0, -1)), cores, -1]
+        cores = rng.choice((1,) * 9 + (2,))
+        row: list[Any] = [job, 50 * job, rng.choice((0, 7)), rng.choice((100, 100, 60, 60, 0.5, 300, 0, -1)), cores, -1]
         row += [
             rng.choice((2048, 512, -1)),
             rng.choice((cores, cores, -1)),
             200,
             rng.choice((-1, 4096)),
-            rng.choice((1, 1, 1, -1, 0, 5)),
+            rng.choice((1, 1, 1, 1, 1, -1, -1, 0, 5)),
         ]
         row += [rng.choice((7, 12)) if kind == "swf" else rng.choice(("U7", "U12")), 1, 1, 1, 1]
         if kind == "swf":
             row += [-1, -1]
         else:
             row += ["S1", "S1", *rng.choice((("UNITARY", -1), ("BoT", "b1"), ("BoT", "b2"))), *[-1] * 9]
-            row = row[: rng.choice((29, 29, 29, 21))]
+            row = row[:width]
         rows.append([str(field) for field in row])
     return rows
 
@@ -159,13 +160,13 @@ def _read_log(case: Case, kind: str) -> None:
     data = sheet.damaged()
     if rng.random() < 0.3:
         data = (b"; Version: 2.2\n;\n" if kind == "swf" else b"# grid\n") + data
-    users = (None, None, None, "12", "7") if kind == "swf" else (None, None, None, "U7", "U12")
+    users = (None,) * 6 + (("12", "7") if kind == "swf" else ("U7", "U12"))
     asked = LogAsked(
         cores=rng.choice(("refuse", "split", "split", "skip")),
         user=rng.choice(users),
-        bag=rng.choice((None, None, "b1")) if kind == "gwf" else None,
-        from_s=rng.choice((None, None, None, 0, 100)),
-        to_s=rng.choice((None, None, None, 150)),
+        bag=rng.choice((None,) * 7 + ("b1",)) if kind == "gwf" else None,
+        from_s=rng.choice((None,) * 8 + (0, 100)),
+        to_s=rng.choice((None,) * 8 + (150,)),
         requested=rng.random() < 0.1,
     )
     wanted = JobFilter(
@@ -197,51 +198,52 @@ def read_gwf(case: Case) -> None:
 
 # ------------------------------------------------------------------ JSON
 
-_JSON_NUMBERS = (
-    "NaN", "Infinity", "-Infinity", "1e309", "-1", "-4", "0", "0.5", "2.7", "2.9", "1.0", "2.0", "1e3", "1e-400",
-    "true", "null", '"10"', '"1"',
-    '"nan"', '"１２"', '"1_000"', "1_000", "１２", "+1", "01", "[]", "{}", "[1]", "9" * 30, "1e9", "1e10", '""',
-    '"0,05"', '"$0.085"', '"+1"',
-    '" 1"', '"1e-2"', '"1e309"', '"a"', '"b"', '["b"]', '["x86_64"]', '["i386"]', '["x86_64","arm64"]', '"t3.nano"',
+_JSON_VALUES = (
+    "NaN", "Infinity", "-Infinity", "1e309", "-1e309", "-1", "-4", "0", "0.5", "2.7", "2.9", "1.0", "2.0", "1e3",
+    "1e-400", "true", "null", '"10"', '"1"', '"nan"', '"１２"', '"1_000"', "[]", "{}", "[1]", "9" * 30, "1e9", "1e10",
+    '""', '"0,05"', '"$0.085"', '"+1"', '" 1"', '"1e-2"', '"1e309"', '"1,024"', '"0"', '"-1"', '"a"', '"b"', '["b"]',
+    '["x86_64"]', '["i386"]', '["x86_64","arm64"]', '"t3.nano"', '"Windows"', '"2026-11-03"', '"us-east-1b"',
+    '"2026-11-03T12:00:00+01:00"',
 )  # fmt: skip
+_NO_JSON = ("1_000", "１２", "+1", "01", ".5", "1.", "0x10", "'a'", "", "nan", "1,5", '"a', 'a"')
 
 
 def _json_damaged(case: Case, document: dict[str, Any]) -> bytes:
-    ""
     """Damage a document: other values, keys that stand twice, or anything that a `Mutator` does."""
-    ""
     rng = case.rng
     way = rng.random()
     if way < 0.1:
         return json.dumps(document).encode()
-    if way < 0.5:
+    if way < 0.35:
         mutator = Mutator(rng, sorted(_keys(document)))
         return mutator.as_bytes(mutator.text(document, case.heavy))
-    text = json.dumps(document)
+    node = tree(document)
     for _ in range(rng.choice((1, 1, 1, 2))):
-        text = _value_replaced(rng, text)
-    return text.encode("utf-8", "surrogatepass")
+        _replace_value(rng, node)
+    return spell(node).encode("utf-8", "surrogatepass")
 
 
-def _value_replaced(rng: random.Random, text: str) -> str:
-    """Replace a member of an object by another value, or put it there twice."""
-    keys = [place for place in range(len(text)) if text.startswith('": ', place)]
-    if not keys:
-        return text
-    at = rng.choice(keys) + 3
-    end = at
-    if text[at : at + 1] == '"':
-        end = text.find('"', at + 1) + 1
+def _replace_value(rng: random.Random, node: Node) -> None:
+    """Replace a value by another one, put a member of an object there twice, or take one out."""
+    holders = [holder for holder in walk(node) if holder]
+    if not holders:
+        return
+    holder = rng.choice(holders)
+    place = rng.randrange(len(holder))
+    value = Spelled(rng.choice(_JSON_VALUES if rng.random() < 0.95 else _NO_JSON))
+    way = rng.random()
+    if way < 0.1:
+        del holder[place]
+    elif isinstance(holder, Keys):
+        key, before = holder[place]
+        if way < 0.3:
+            holder.append([key, before if way < 0.15 else value])
+        elif way < 0.4:
+            holder[place][0] = rng.choice((key + "s", key.lower(), key[:-1]))
+        else:
+            holder[place][1] = value
     else:
-        while end < len(text) and text[end] not in ",}]":
-            end += 1
-    if end <= at:
-        return text
-    value = rng.choice(_JSON_NUMBERS)
-    if rng.random() < 0.2:
-        key = text[text.rfind('"', 0, at - 3) : at - 1]
-        return f"{text[:end]}, {key} {value if rng.random() < 0.7 else text[at:end]}{text[end:]}"
-    return text[:at] + value + text[end:]
+        holder[place] = value
 
 
 def _keys(value: Any) -> set[str]:
@@ -253,21 +255,32 @@ def _keys(value: Any) -> set[str]:
 def read_wfformat(case: Case) -> None:
     """Workflows of WfCommons."""
     rng = case.rng
-    names = ["a", "b", "c"][: rng.randrange(1, 4)]
-    specified = [{"id": name, "name": name, "parents": [], "children": []} for name in names]
-    runs = []
-    for name in names:
+    version = rng.choice(("1.4", "1.5"))
+    specified: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
+    for name in ("a", "b", "c")[: rng.randrange(1, 4)]:
+        task: dict[str, Any] = {"id": name, "name": f"task_{name}", "parents": []}
+        with_files = rng.random() < 0.5
+        if version == "1.5":
+            task |= {"children": []} | ({"inputFiles": ["all"], "outputFiles": [f"{name}.out"]} if with_files else {})
+        elif with_files:
+            links = (("all", "input"), (f"{name}.out", "output"))
+            task |= {"files": [{"name": file, "sizeInBytes": 7, "link": link} for file, link in links]}
+        specified.append(task)
         run: dict[str, Any] = {"id": name, "runtimeInSeconds": rng.choice((10, 10.5, 300))}
         if rng.random() < 0.7:
             run["memoryInBytes"] = rng.choice((10**6, 2**30))
         if rng.random() < 0.7:
-            run["coreCount"] = rng.choice((1, 1, 1, 2))
+            run["cores" if version == "1.4" else "coreCount"] = rng.choice((1, 1, 1, 1, 1, 2))
         if rng.random() < 0.5:
             run["command"] = {"program": "x", "arguments": rng.choice(([], ["-n", "1"]))}
         runs.append(run)
     execution = {"makespanInSeconds": 300, "executedAt": "2026-11-03T12:00:00Z", "tasks": runs}
-    parts = {"specification": {"tasks": specified}, "execution": execution}
-    document = {"name": "f", "schemaVersion": rng.choice(("1.4", "1.5")), "workflow": parts}
+    parts: dict[str, Any] = {"specification": {"tasks": specified}, "execution": execution}
+    if version == "1.4":
+        tasks = [task | {"type": "compute"} | run for task, run in zip(specified, runs, strict=True)]
+        parts = execution | {"tasks": tasks}
+    document = {"name": "f", "schemaVersion": version, "workflow": parts}
     data = _json_damaged(case, document)
     split = rng.random() < 0.5
     path = case.write("flow.json", data)
