@@ -890,7 +890,7 @@ def _command(run: Any, doubts: set[str]) -> str | None:
         return None
     if not all(words):
         doubts.add("an empty argument")
-    return " ".join([program, *words])
+    return " ".join([program, *words]).strip()
 
 
 # ------------------------------------------------------------------ what AWS prints
@@ -948,10 +948,10 @@ def _architecture(entry: Any, doubts: set[str]) -> str | None:
 # ------------------------------------------------------------------ histories of prices
 
 _PRICE_COLUMNS = {
-    "type": ("instancetype", "instance type", "instance_type", "type"),
-    "zone": ("availabilityzone", "availability zone", "availability_zone", "zone"),
-    "product": ("productdescription", "product description", "product_description", "product", "os"),
-    "price": ("spotprice", "spot price", "spot_price", "price"),
+    "type": ("instancetype", "type"),
+    "zone": ("availabilityzone", "zone"),
+    "product": ("productdescription", "product", "os"),
+    "price": ("spotprice", "price"),
     "time": ("timestamp", "date", "time"),
 }
 _TIME = re.compile(
@@ -1042,6 +1042,12 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         entries = [[row[-4], row[1], *row[-3:]] for row in rows]
     elif text.startswith("SPOTPRICEHISTORY"):
         raise UndecidedError("what --output text prints, divided in another way")
+    elif "SPOTPRICEHISTORY" not in text and re.match(r"(\S[^\t\n]*\t){4}\d{4}-\d\d-\d\dT", text):
+        rows = [[cell.strip() for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
+        if any(len(row) != 5 for row in rows):
+            raise RefusalDueError("a line that has not five cells")
+        doubts.add("what --output text prints, without its first column")
+        entries = [[row[1], row[0], *row[2:]] for row in rows]
     else:
         entries = _entries_of_table(data, doubts)
     prices = [_price(entry, doubts) for entry in entries]
@@ -1068,7 +1074,7 @@ _AWS_KEYS = ("InstanceType", "AvailabilityZone", "ProductDescription", "SpotPric
 
 
 def _price_role(heading: str) -> str | None:
-    flat = heading.strip().lower()
+    flat = re.sub(r"[^a-z]+", "", heading.lower())
     return next((role for role, names in _PRICE_COLUMNS.items() if flat in names), None)
 
 
@@ -1099,8 +1105,8 @@ def _by_role(
         raise RefusalDueError("a column is missing")
     if len(used) < len(roles):
         doubts.add("a column of which nothing is made")
-    if any(heading != heading.strip() for heading in rows[0]):
-        doubts.add("a heading with blanks around it")
+    if any(not re.fullmatch(r"\w+( \w+)*", heading, re.ASCII) for heading in rows[0]):
+        doubts.add("a heading with blanks around it, or in unusual letters")
     found = []
     for row in rows[1:]:
         if not any(cell.strip() for cell in row):
@@ -1110,6 +1116,8 @@ def _by_role(
             raise RefusalDueError(f"{len(row)} cells for {len(roles)} headings")
         if any(cell != cell.strip() for cell in row):
             doubts.add("a cell with blanks around it")
+        if any("\n" in cell or "\r" in cell for cell in row):
+            doubts.add("a quoted cell of several lines")
         found.append({role: cell.strip() for role, cell in zip(roles, row, strict=True) if role})
     return found
 
@@ -1190,10 +1198,6 @@ _SKYPILOT = ("InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region
 _SKYPILOT_MORE = ("AcceleratorName", "AcceleratorCount", "GpuInfo", "Arch")
 
 
-_AWS_TYPE = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+", re.ASCII)
-_AWS_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d", re.ASCII)
-
-
 def rows_of_skypilot(data: bytes) -> Verdict:
     """Return the types of ``vms.csv`` by name and region, with the spot price of each zone."""
 
@@ -1219,25 +1223,32 @@ def rows_of_skypilot(data: bytes) -> Verdict:
     return verdict_of(read)
 
 
+def _is_of_aws(cells: dict[str, str]) -> bool:
+    return all(
+        re.fullmatch(pattern, cells[name], re.ASCII)
+        for name, pattern in (
+            ("InstanceType", r"[a-z][a-z0-9-]*\.[a-z0-9-]+"),
+            ("Region", r"[a-z]{2}(-[a-z]+)+-\d"),
+            ("AvailabilityZone", r"[a-z]{2,}\d-az\d"),
+        )
+    )
+
+
 def _types_of_rows(rows: list[dict[str, str]], doubts: set[str]) -> dict[tuple[str, str], Row]:
     found: dict[tuple[str, str], Row] = {}
     zones: set[tuple[str, ...]] = set()
     for cells in rows:
         if cells.get("AcceleratorName"):
-            if any(
-                cells[name] and not _PLAIN_NUMBER.fullmatch(cells[name])
-                for name in ("vCPUs", "MemoryGiB", "Price", "SpotPrice")
-            ):
-                doubts.add("an odd number in a row that is left out")
+            numbers = [cells[name] for name in ("vCPUs", "MemoryGiB", "Price", "SpotPrice")]
+            if not _is_of_aws(cells) or any(text and not _PLAIN_NUMBER.fullmatch(text) for text in numbers):
+                doubts.add("an odd cell in a row that is left out")
             continue
         if re.fullmatch(r"mac.*|(t1|t2)\..*", cells["InstanceType"]) or re.fullmatch(
             r".+-\w+\d-az\d", cells["AvailabilityZone"]
         ):
             raise UndecidedError("a type or a zone that may be left out")
-        if not _AWS_TYPE.fullmatch(cells["InstanceType"]) or not _AWS_REGION.fullmatch(cells["Region"]):
-            doubts.add("a type or a region that AWS does not have")
-        if not re.fullmatch(r"[a-z]{2,}\d-az\d", cells["AvailabilityZone"]):
-            doubts.add("a zone that AWS does not have")
+        if not _is_of_aws(cells):
+            doubts.add("a type, a region or a zone that AWS does not have")
         if cells.get("AcceleratorCount"):
             doubts.add("a number of accelerators without a name")
         key = (_named(cells["InstanceType"], "InstanceType"), _named(cells["Region"], "Region"))

@@ -78,7 +78,7 @@ def _bag(imported: Imported) -> list[Task]:
             task["memory_mb"],
             {"*": task["base_runtime_s"]} if "base_runtime_s" in task else task["runtime_s"],
             task.get("count", 1),
-            task.get("command"),
+            task.get("command", "").strip() or None,
             task.get("architecture"),
         )
         for task in document["tasks"]
