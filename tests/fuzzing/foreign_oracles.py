@@ -182,7 +182,7 @@ def _tables(
     text = _text(data, doubts)
     if "\x00" in text:
         doubts.add("NUL")
-    if re.match(r"[ \t]*[\r\n]", text):
+    if re.match(r'[ \t"]*[\r\n]', text):
         doubts.add("empty lines before the headings")
     whys, found = [], False
     for divider in ",;\t":
@@ -263,7 +263,7 @@ _ROLES = {
     "count": ("count", "copies", "n"),
     "architecture": ("architecture", "arch"),
 }
-_MEMORY = re.compile(r"(memory|mem|ram|rss)(?:_(mi?b|gi?b|ki?b))?")
+_MEMORY = re.compile(r"(memory|mem|ram|rss)(?:_([kmg]i?b?))?")
 _TIME_UNIT = r"s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?"
 _RUNTIME = re.compile(rf"(runtime|run_time|duration|elapsed|walltime)(?:_({_TIME_UNIT}))?")
 _MB = {"kb": Decimal(1) / 1024, "mb": Decimal(1), "gb": Decimal(1024), "tb": Decimal(1024 * 1024)}
@@ -299,7 +299,7 @@ def _column(heading: str, types: Sequence[str]) -> _Column | None:
         if flat in names:
             return _Column(role, "")
     if found := _MEMORY.fullmatch(flat):
-        return _Column("memory", (found[2] or "").replace("i", ""), usual=found[2] in (None, "mb", "gb", "kb"))
+        return _Column("memory", found[2][0] + "b" if found[2] else "", usual=found[2] in (None, "mb", "gb", "kb"))
     if found := _RUNTIME.fullmatch(flat):
         return _Column("runtime", _unit_of_time(found[2]), usual=found[2] in (None, "s", "min", "h"))
     for vm_type in types:
@@ -526,6 +526,10 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
     return verdict_of(read)
 
 
+def _by_blanks(line: str) -> list[str]:
+    return [field for field in re.split("[ \t]+", line) if field]
+
+
 class _Fields:
     """How the fields of a log are divided: by blanks; in GWF by tabs, or by blanks with as many in each line."""
 
@@ -539,12 +543,12 @@ class _Fields:
         if re.search(r"[^\S \t]", line):
             doubts.add("unusual blanks")
         if self.kind == "swf" or not line.strip():
-            return line.split()
+            return _by_blanks(line)
         if self.tabs is None:
             self.tabs = "\t" in line.strip()
         if self.tabs != ("\t" in line.strip()):
             raise RefusalDueError("some lines divided by tabs, others by blanks")
-        fields = [field.strip() for field in line.strip().split("\t")] if self.tabs else line.split()
+        fields = [field.strip() for field in line.strip().split("\t")] if self.tabs else _by_blanks(line)
         if any(field != field.strip() for field in line.split("\t")):
             doubts.add("unusual blanks")
         self.count = self.count or len(fields)
@@ -571,7 +575,7 @@ def _job(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> tup
         for place in (whole if kind == "swf" else whole[:3])
     ):
         doubts.add("a field that is not used, or of a job that is not asked for, in unusual letters")
-    wanted = [lambda: _integer(_known(fields, 10, doubts), "status") in (1, -1)]
+    wanted = [lambda: _whole(_known(fields, 10, doubts), -(10**400), 10**400, "status") in (1, -1)]
     if asked.user is not None:
         wanted.append(lambda: _is_id(fields[11], str(asked.user)))
     if asked.bag is not None:
@@ -814,7 +818,10 @@ def _bag_of_1_4(workflow: Any, split_cores: bool, doubts: set[str]) -> list[Any]
     tasks = _member(workflow, "tasks", list)
     files: dict[str, list[tuple[str, int]]] = {"input": [], "output": []}
     for number, task in enumerate(tasks):
-        if not _NAME.fullmatch(_member(task, "name", str)):
+        if not isinstance(task, _Object):
+            raise RefusalDueError("a task that is no object")
+        name = task.get("name")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
             doubts.add("a task without a name")
         if task.get("type") not in ("compute", "transfer", "auxiliary"):
             doubts.add("a task without a type")
@@ -835,8 +842,9 @@ def _bag_of_1_4(workflow: Any, split_cores: bool, doubts: set[str]) -> list[Any]
     readings, dues = [], []
     for name_of in (
         lambda task: task.get("id"),
-        lambda task: task["name"],
-        lambda task: f"{task['name']}_{task.get('id')}",
+        lambda task: task.get("name"),
+        lambda task: task.get("id") or task.get("name"),
+        lambda task: f"{task.get('name')}_{task.get('id')}",
     ):
         for parted in (False, True):
             try:
@@ -866,7 +874,9 @@ def _task_of_run(
         raise RefusalDueError("several cores")
     size = _member(run, "memoryInBytes", _NUMERIC, needed=False)
     memory_mb = DEFAULT_MEMORY_MB / (count if parted else 1)
-    if size:
+    if size and not _as_float(size):
+        doubts.add("memory of less than any number but 0")
+    elif size:
         memory_mb = _as_float(size) / 2**20 / count
     if memory_mb > LARGEST_MB:
         doubts.add("memory that no type has")
@@ -959,8 +969,9 @@ _TIME = re.compile(
 )
 
 
-_ZONE = re.compile(r"[a-z]+(-[a-z]+)+-\d[a-z]", re.ASCII)
-_LOCAL_ZONE = re.compile(r"[a-z]+(-[a-z]+)+-\d-.+", re.ASCII)
+_ZONE = re.compile(r"us-east-1[a-f]", re.ASCII)
+_LOCAL_ZONE = re.compile(r"us-east-1-[a-z]{3}-\d[a-z]", re.ASCII)
+"""Of the region that files are of; what other words are is not said."""
 
 
 class Price(NamedTuple):
@@ -980,16 +991,30 @@ def prices_of_history(data: bytes, window_s: float | None, product: str = "Linux
         prices = _prices(data, doubts)
         kept = [price for price in prices if price.product in (product, "") and not _LOCAL_ZONE.fullmatch(price.zone)]
         usual = [price for price in kept if _ZONE.fullmatch(price.zone)]
+        unusual = sorted({price.zone for price in kept if not _ZONE.fullmatch(price.zone)})
         if not all(_NAME.fullmatch(price.type) for price in prices):
             doubts.add("a type of an unusual name")
-        if len(usual) < len(kept):
+        if len(
+            {
+                price.zone
+                for price in prices
+                if not _ZONE.fullmatch(price.zone) and not _LOCAL_ZONE.fullmatch(price.zone)
+            }
+        ):
             doubts.add("a zone of an unusual name, which may be taken or left out")
+        if len(unusual) > 3:
+            raise UndecidedError("many zones of unusual names")
         if not usual:
             doubts.add("no price that is wanted")
         ends = {max((price.at for price in some), default=0.0) for some in (prices, kept, usual)}
+        subsets = [
+            {zone for place, zone in enumerate(unusual) if number >> place & 1} for number in range(2 ** len(unusual))
+        ]
         return [
-            _zones(some, window_s, end, since)
-            for some in (kept, usual)
+            _zones(
+                [price for price in kept if _ZONE.fullmatch(price.zone) or price.zone in subset], window_s, end, since
+            )
+            for subset in subsets
             for end in ends
             for since in ({False, True} if window_s else {False})
         ]
@@ -1030,7 +1055,9 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         if re.search(r'"NextToken"', text):
             doubts.add("more pages follow")
     elif re.search("^[^\t\n]*SPOTPRICEHISTORY[^\t\n]*\t", text):
-        rows = [[cell.strip() for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
+        rows = [[cell.strip(' "') for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
+        if '"' in text:
+            doubts.add("quotation marks in what --output text prints")
         if any(len(row) not in (6, 7) for row in rows):
             raise RefusalDueError("a line that has not six or seven cells")
         if any(len(row) == 7 for row in rows):  # newer command lines print AvailabilityZoneId as well
@@ -1162,6 +1189,8 @@ def steps_of_history(data: bytes, zone: str) -> Verdict:
     def read(doubts: set[str]) -> list[Any]:
         prices = _prices(data, doubts)
         of_zone = [price for price in prices if price.zone in (zone, "")]
+        if not any(price.zone for price in prices):
+            doubts.add("a zone that is asked for, in a history without zones")
         readings = []
         for some in (prices, of_zone):
             products = {price.product for price in some}
