@@ -527,7 +527,8 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
 
 
 def _by_blanks(line: str) -> list[str]:
-    return [field for field in re.split("[ \t]+", line) if field]
+    everywhere = line.split()
+    return everywhere if len(everywhere) in (18, 29) else [field for field in re.split("[ \t]+", line) if field]
 
 
 class _Fields:
@@ -865,6 +866,8 @@ def _task_of_run(
     name: str, run: Any, split_cores: bool, parted: bool, doubts: set[str], of_cores: str = "coreCount"
 ) -> Task:
     """Return a task; the memory that is asked for may be that of each core, or parted among them."""
+    if of_cores == "coreCount" and run.keys() & {"parents", "children", "inputFiles", "outputFiles", "files"}:
+        doubts.add("members of another place")
     for key in ("memoryInBytes", of_cores, "command"):
         _nullable(run, key, doubts)
     runtime_s = _as_float(_member(run, "runtimeInSeconds", _NUMERIC))
@@ -915,7 +918,7 @@ def types_of_aws(data: bytes) -> Verdict:
         if isinstance(whole, dict) and "NextToken" in whole:
             doubts.add("more pages follow")
         for entry in _member(whole, "InstanceTypes", list):
-            name = _named(_member(entry, "InstanceType", str), "InstanceType")
+            name = _named(_member(entry, "InstanceType", str), "InstanceType").strip()
             cores = _member(_member(entry, "VCpuInfo", dict), "DefaultVCpus", _NUMERIC)
             memory = _member(_member(entry, "MemoryInfo", dict), "SizeInMiB", _NUMERIC)
             if not isinstance(cores, int) or not isinstance(memory, int):
@@ -1054,8 +1057,10 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         ]
         if re.search(r'"NextToken"', text):
             doubts.add("more pages follow")
-    elif re.search("^[^\t\n]*SPOTPRICEHISTORY[^\t\n]*\t", text):
+    elif re.search("^[^\t\n]*SPOTPRICEHISTORY[^\t\n]*\t", text, re.MULTILINE):
         rows = [[cell.strip(' "') for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
+        if not text.startswith("SPOTPRICEHISTORY"):
+            doubts.add("empty lines, or other words, before the first price")
         if '"' in text:
             doubts.add("quotation marks in what --output text prints")
         if any(len(row) not in (6, 7) for row in rows):
@@ -1069,12 +1074,12 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         entries = [[row[-4], row[1], *row[-3:]] for row in rows]
     elif text.startswith("SPOTPRICEHISTORY"):
         raise UndecidedError("what --output text prints, divided in another way")
-    elif "SPOTPRICEHISTORY" not in text and re.match(r"(\S[^\t\n]*\t){4}\d{4}-\d\d-\d\dT", text):
+    elif re.match(r"\s*([^\t\n]+\t){4,5}\d{4}-\d\d-\d\dT", text):
         rows = [[cell.strip() for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
-        if any(len(row) != 5 for row in rows):
-            raise RefusalDueError("a line that has not five cells")
+        if any(len(row) not in (5, 6) or "SPOTPRICEHISTORY" in row[-4:] for row in rows):
+            raise RefusalDueError("a line that has not five or six cells, or others than one thinks")
         doubts.add("what --output text prints, without its first column")
-        entries = [[row[1], row[0], *row[2:]] for row in rows]
+        entries = [[row[-4], row[0], *row[-3:]] for row in rows]
     else:
         entries = _entries_of_table(data, doubts)
     prices = [_price(entry, doubts) for entry in entries]
