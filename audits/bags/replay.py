@@ -10,13 +10,12 @@ from fractions import Fraction
 from ...core.wording import counted
 from ...traces.trace import Trace
 from ..facts import NOISE, InstanceFacts, TypeFacts, round_up
-from ..vm_audit import Audit, Event, TaskBook, described
-from ..vm_books import LAST_RANK, RANKS, RunBook, VmBook
+from ..vm_audit import Event, TaskBook, described
+from ..vm_books import RANKS, RunBook, VmBook
 from .bill import cost_usd
-from .day import RECALLED, RECORD_OF, Day, Expected
+from .day import RECALLED, RECORD_OF
+from .seconds import SecondsAudit
 from .timetable import Slot, Timetable
-
-_DONE = {"reclaim": "end"} | {kind: kind for kind in ("hibernate", "stop", "resume", "restart")} | {"notice": "drain"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class PlannedVm:
     slots: list[Slot]
 
 
-class PlanAudit(Audit):
+class PlanAudit(SecondsAudit):
     """The audit of a replay of a plan."""
 
     decisions = frozenset(
@@ -37,27 +36,10 @@ class PlanAudit(Audit):
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
         super().__init__(trace, facts)
-        prices = {
-            (name, market): price
-            for name, vm_type in facts.types.items()
-            for market, price in vm_type.price_usd_per_s.items()
-        }
-        moments = sorted(self.run["timeline"]["events"], key=lambda moment: moment["time_s"])
-        self.interrupts = self.run["hibernation"]
-        self.day = Day([moment for moment in moments if self.interrupts or moment["event"] == "price"], prices)
         self._read_day()
         self.limits_noted = False
-        self.cloudless = "cloud" not in self.run  # of an older version, whose policies were asked between what happens
-        self.asked_s = -1
-        self.stopping: Event | None = None  # the record that must follow at once on one of a task that stops at once
-        self.preempted: list[tuple[VmBook, int]] = []  # VMs and cores with a checkpoint just written: who is asked next
-        self.woken_s = -1
-        self.triggers: dict[str, int] = {}  # when the tasks of a VM are to be migrated, if that is set
-        self.touched: list[VmBook] = []  # VMs with something on record in this second
         self.planned: dict[str, PlannedVm] = {}
         self._read_plan()
-        self.timetables: dict[str, Timetable] = {}  # of the VMs that have been launched
-        self.disturbed: list[VmBook] = []  # whose tasks move up before anything else happens, in this order
         self.handlers: dict[str, Callable[[Event, VmBook], None]] = {
             "ready": self._ready,
             "start": self._start,
@@ -195,230 +177,8 @@ class PlanAudit(Audit):
                 self.handlers[kind](event, vm)
                 self.touched.append(vm)
 
-    def _preempted_at_once(self, event: Event) -> bool:
-        """Whether a task waits as soon as it is preempted: what else was decided then has not ended."""
-        vm = self.vms.get(event["vm"]) if event["event"] == "preempted" else None
-        run = None if vm is None else vm.runs.get(event["task"])
-        return vm is not None and run is not None and run.preempted_uptime_s == vm.uptime_s(event["t"])
-
-    def _follow_day(self, event: Event, rank: int | None) -> None:
-        """Let the day go on to an event: decisions come after all that happens in their second."""
-        kind, now = event["event"], event["t"]
-        all_done = self.figures.finished == self.figures.n_tasks
-        if rank is None:
-            at_first = kind == "launch" and self._launched_at_first(event)
-            until = -1 if at_first or all_done else max(self.rank, 0) if kind == "start" else LAST_RANK
-        elif event.get("vm") in self.vms and self._comes_later(event, self.vms[event["vm"]]):
-            until = RECALLED
-        else:
-            until = rank
-        self.day.advance(now, until)
-        if kind == "capacity" and not self._matching(event):  # one that falls, and is recorded later in the second
-            self.day.advance(now, RANKS["hibernate"])
-        self._check_announced(now, -1 if rank is None else rank)
-        asked = until == LAST_RANK if rank is None else rank >= RANKS["trigger"]
-        if asked and now == self.now_s and not (all_done or self.cloudless):
-            self.rank = max(self.rank, RANKS["trigger"])
-            self._policy_asked(now)
-
-    def _policy_asked(self, now: int) -> None:
-        """What happens by itself in a second is on record before the policy is first asked in it.
-
-        So when its first question or decision of a second is recorded, the day is: prices, capacities, and what struck,
-        warned or brought back each VM that there is; no run is due to end; no task is due to start; no boot is over.
-        """
-        if self.asked_s == now:
-            return
-        self.asked_s = now
-        self._day_on_record(now, LAST_RANK)
-        for vm in self.vms.values():
-            if vm.state == "launching" and vm.launched_s + self.facts.boot_s == now:
-                self._find("ready", vm.name, 1, "events", f"{vm.name} is ready at {now} s, which is not recorded")
-            if vm.state != "up":
-                continue
-            uptime = vm.uptime_s(now)
-            for run in vm.runs.values():
-                if run.due_uptime_s == uptime:
-                    does = "finish" if run.preempted_uptime_s is None else "stop"
-                    message = (
-                        f"task {run.task!r} on {vm.name} is to {does} by {now} s, before any decision of that second"
-                    )
-                    self._find("run-time", run.task, 1, "events", message)
-            self._check_missed_starts(vm, uptime + 1)
-
-    def _day_on_record(self, now: int, rank: int) -> None:
-        """Find what the day has brought by a moment, up to a rank, that is not recorded."""
-        self.day.advance(now, rank)
-        self._check_announced(now, rank + 1)
-        for vm in self.vms.values():
-            if vm.state != "terminated":
-                self._catch_up(vm, now, rank + 1)
-
-    def _check_stopped(self, event: Event) -> None:
-        """A task that is preempted and writes nothing stops at once: that is the next record."""
-        due, self.stopping = self.stopping, None
-        if due is not None and {key: event.get(key) for key in due} != due:
-            message = (
-                f"{due['task']!r} is preempted on {due['vm']} at {due['t']} s and stops at once, which is not recorded"
-            )
-            self._find("preemption", due["task"], 1, "events", message)
-
-    def _comes_later(self, event: Event, vm: VmBook) -> bool:
-        """Whether an event was caused in its second: it comes when those are back that come back at once."""
-        kind, now = event["event"], event["t"]
-        if kind not in ("resume", "restart", "ready", "trigger", "cycle-end", "idle-limit"):
-            return False
-        at_once = kind == "ready" and (vm.name in self.planned or vm.sessions)  # no decision has requested it then
-        return self._follows_s(event, vm) == now and not at_once
-
-    def _check_announced(self, now: int, rank: int) -> None:
-        """Find prices and capacities that should stand in the trace by now."""
-        announced = self.day.announced
-        while announced and (announced[0].time_s, max(announced[0].rank, RANKS[announced[0].kind])) < (now, rank):
-            due = announced.popleft()
-            message = f"the {due.kind} of {due.fields['type']} changes at {due.time_s} s, which is not recorded"
-            self._find("timeline", due.fields["type"], 1, "events", message)
-
-    def _woken(self, event: Event) -> None:
-        """A policy is woken once in a second."""
-        if self.woken_s == event["t"]:
-            self._find("order", "", 1, "events", f"{described(event)} is recorded twice")
-        self.woken_s = event["t"]
-
-    def _announced(self, event: Event) -> Expected | None:
-        """A price or capacity changes as the day says."""
-        due = self._matching(event)
-        if due is None:
-            message = f"{event['event']} of {event['type']} at {event['t']} s: the day says nothing of the kind"
-            self._find("timeline", event["type"], 1, "events", message)
-        else:
-            self.day.announced.remove(due)
-        return due
-
-    def _matching(self, event: Event) -> Expected | None:
-        """Find what was announced of a price or capacity."""
-        for due in self.day.announced:
-            said = {key: event.get(key) for key in due.fields}
-            if (due.time_s, due.kind, due.fields) == (event["t"], event["event"], said):
-                return due
-        return None
-
-    def _follows_s(self, event: Event, vm: VmBook) -> int | None:
-        """When that happened which an event may follow at once."""
-        kind = event["event"]
-        if kind in ("hibernate", "stop", "reclaim"):
-            return vm.sessions[-1].start_s if vm.state == "up" else None
-        if kind in ("resume", "restart"):
-            return vm.halted_since_s if vm.halted else None
-        uptime = vm.uptime_s(event["t"])
-        if kind in ("finish", "preempted"):
-            run = vm.runs.get(event["task"])
-            return event["t"] if run is not None and uptime in (run.preempted_uptime_s, run.started_uptime_s) else None
-        if kind in ("cycle-end", "idle-limit"):
-            return event["t"] if vm.state == "up" and vm.became_idle_uptime_s == uptime else None
-        return {"ready": vm.launched_s, "trigger": vm.trigger_set_s}.get(kind)
-
-    def _check_cause(self, event: Event) -> None:
-        if event["t"] not in self.day.times:  # of which nothing may be on record, if no VM is struck
-            super()._check_cause(event)
-
     def _launched_at_first(self, event: Event) -> bool:
         return event["vm"] in self.planned
-
-    def _may_give_up(self, now: int) -> bool:
-        """What hibernates and resumes on a day is waited for, and a VM that is terminated before it is ready."""
-        if self.figures.finished == self.figures.n_tasks:
-            return False
-        happens = {moment["time_s"] for moment in self.run["timeline"]["events"]}
-        booting = [vm for vm in self.vms.values() if "launching" in (vm.state, vm.ended_from)]
-        return now in happens | {vm.launched_s + self.facts.boot_s for vm in booting}
-
-    def _last_s(self) -> int:
-        """Nothing is on record of what happens on a day when all VMs are gone."""
-        end_s = int(self.trace.end["t"])
-        waits = self.figures.finished < self.figures.n_tasks
-        waits = waits and all(vm.state == "terminated" for vm in self.vms.values())
-        return end_s if waits and end_s in self.day.times else self.now_s
-
-    def _moment_ends(self, next_s: int) -> None:
-        self._questions_asked()
-        self._move_up()
-        for vm in self.touched:
-            self._check_free_core(vm)
-        self.touched.clear()
-        if self.figures.finished == self.figures.n_tasks:
-            return
-        for name, at in [(name, at) for name, at in self.triggers.items() if at < next_s]:
-            del self.triggers[name]
-            message = f"the migration trigger of {name}, set to {at} s, has not been reached by {next_s} s"
-            self._find("trigger", name, next_s - at, "s", message)
-
-    def _check_free_core(self, vm: VmBook) -> None:
-        """Find a core that stays free while tasks wait that fit: in whatever order they do, the first would start."""
-        table = self.timetables[vm.name]
-        if not table.unsure or vm.state != "up" or vm.draining or len(vm.cores) >= vm.type.vcpus:
-            return
-        if table.keeps_starts(vm.runs.values()):
-            return
-        if vm.uptime_s(self.now_s) >= vm.first_start_uptime_s and table.misses_all(vm.type.memory_kb - vm.used_kb):
-            message = (
-                f"a core of {vm.name} stays free at {self.now_s} s, though {len(vm.tasks)} tasks are there that fit"
-            )
-            self._find("timetable", vm.name, 1, "cores", message)
-
-    def _questions_asked(self, last: VmBook | None = None) -> None:
-        """Let what waits move up where a checkpoint of a preempted task was written, once the policy has been asked.
-
-        It is asked in the order in which the VMs were requested: about all, or up to the ``last``.
-        """
-        if not self.preempted:
-            return
-        numbers = {name: number for number, name in enumerate(self.vms)}
-        asked = [vm for vm, _ in self.preempted if last is None or numbers[vm.name] <= numbers[last.name]]
-        for vm in sorted(asked, key=lambda vm: numbers[vm.name]):
-            if vm not in self.disturbed:
-                self.disturbed.append(vm)
-        self.preempted = [(vm, core) for vm, core in self.preempted if vm not in asked]
-
-    def _held_cores(self, vm: VmBook) -> list[int]:
-        """Cores on which a checkpoint of a preempted task was just written, of which the policy is asked first."""
-        return [core for held, core in self.preempted if held is vm]
-
-    def _move_up(self, until: VmBook | None = None) -> None:
-        """Let what waits move up where tasks have been stolen: everywhere, or until it is a VM's turn."""
-        if until is not None and until not in self.disturbed:
-            return
-        while self.disturbed:
-            vm = self.disturbed.pop(0)
-            if self._held_cores(vm):  # the policy is asked before
-                continue
-            if vm.state == "up" and not vm.draining:
-                self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, self.now_s))
-            if vm is until:
-                return
-            if until is not None:
-                self.timetables[vm.name].early_s = self.now_s
-
-    def _starts_from_s(self, vm: VmBook, now: int) -> int:
-        """Uptime from which tasks can start on a VM."""
-        return max(vm.uptime_s(now), vm.first_start_uptime_s)
-
-    def _check_missed_starts(self, vm: VmBook, until_uptime_s: int) -> None:
-        """Find tasks that should have started on a VM that is up; one that drains starts nothing."""
-        if vm.draining or self._held_cores(vm):
-            return
-        writing = [run.core for run in vm.runs.values() if run.preempted_uptime_s is not None]
-        for slot in self.timetables[vm.name].due(until_uptime_s, writing):
-            message = f"task {slot.task!r} does not start on {vm.name} when it has been up for {slot.start_s} s"
-            self._find("timetable", slot.task, until_uptime_s - slot.start_s, "s", message)
-
-    def _catch_up(self, vm: VmBook, now: int, rank: int) -> None:
-        """Find what the VM should have done by now: of the same moment, what comes before a rank."""
-        expected = self.day.expected_of(vm.name)
-        while expected and (expected[0].time_s, RANKS[expected[0].kind]) < (now, rank):
-            due = expected.popleft()
-            message = f"{vm.name} does not {_DONE[due.kind]} at {due.time_s} s, as {vm.type.name} VMs do"
-            self._find("timeline", vm.name, 1, "events", message)
 
     # --------------------------------------------------------------------- VMs
 
@@ -977,12 +737,6 @@ class PlanAudit(Audit):
         else:
             table.disturbed = True
             self.preempted.append((vm, run.core))
-
-    def _disturb(self, vm: VmBook) -> None:
-        """Let what waits on a VM move up as soon as it is its turn."""
-        self.timetables[vm.name].disturbed = True
-        if vm not in self.disturbed:
-            self.disturbed.append(vm)
 
     # --------------------------------------------------------------------- end
 
