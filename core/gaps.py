@@ -20,15 +20,15 @@ ROUNDING = 1e-13
 of a few numbers, and numpy adds terms up in pairs: no term takes part in more than some 60 operations, or in as many as
 there are offers, of which a dot product may add up one after the other."""
 
-SAME_COST = 4e-9
-"""Relative difference up to which costs count as the same: a few times the tolerance of proofs of optimality."""
+SAME_COST = 4 * OPTIMALITY_TOLERANCE
+"""Relative difference up to which costs count as the same."""
 
 _LAST_DIGIT = 1e-6
 """Some bounds leave just as much for rounding as the tolerance is: the last digit of an objective decides nothing."""
 
 
 def closes_gap(objective: float, bound: float, target_gap: float = 0.0) -> bool:
-    """Whether a bound proves a plan good enough: optimal, or within a target gap."""
+    """Return whether a bound proves a plan good enough: optimal, or within a target gap."""
     gap = relative_gap(objective, bound)
     return gap is not None and gap <= max(target_gap, OPTIMALITY_TOLERANCE) * (1 + _LAST_DIGIT)
 
@@ -55,20 +55,10 @@ def rounded_down(value: float, size: float) -> float:
 
 
 def at_most(objective: float) -> float:
-    """Return the largest value that is no more than an objective, but for rounding."""
+    """Return the largest value that is no more than an objective, but for rounding; a bound above it refutes that."""
     return objective * (1 + OPTIMALITY_TOLERANCE)
-
-
-def is_above(bound: float, objective: float) -> bool:
-    """Whether a bound is above an objective, and not by rounding: it then proves that no plan has that one."""
-    return bound > at_most(objective)
 
 
 def whole_seconds(bound_s: float) -> float:
     """Return the least whole number of seconds that a bound of a makespan leaves; the bound if it is infinite."""
     return bound_s if math.isinf(bound_s) else float(math.ceil(bound_s * (1 - OPTIMALITY_TOLERANCE)))
-
-
-def is_dearer(bound_usd: float, cost_usd: float) -> bool:
-    """Whether a bound of the cost proves that plans cost more than a given one, beyond what counts as the same."""
-    return bound_usd > cost_usd * (1 + SAME_COST)

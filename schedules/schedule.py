@@ -19,8 +19,6 @@ from .evaluation import makespan_s, objective_value, vm_cost_usd
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
 
-_DIGITS = 15
-
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
@@ -261,11 +259,8 @@ def _to_digits(interval_s: FloatArray) -> FloatArray:
 
     To digits, not to decimals: an interval of 1e-7 s is none of 0 s.
     """
-    stated = np.full(interval_s.shape, np.nan)
-    finite = np.isfinite(interval_s)
-    unit = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(interval_s[finite])))
-    stated[finite] = np.round(interval_s[finite] * unit) / unit
-    return stated
+    different, which = np.unique(interval_s, return_inverse=True)
+    return np.array([float(f"{value:.15g}") if value < np.inf else np.nan for value in different])[which]
 
 
 def _check_indices(name: str, array: Any, size: int) -> None:

@@ -59,7 +59,7 @@ _WEIGHT_OF_MEMORY = 4
 """A task counts so many times where memory may bind."""
 _DUAL_FUNCTIONS = 29
 _MOST_TYPES = 6
-"""Types of which all sets are looked at."""
+"""Types of which all sets are looked at, 63 at most; for more, their bill is bounded, here as in the certificates."""
 
 
 def judge_survival(instance: Instance, plan: ScheduleColumns, level: SurvivalLevel) -> Survival:
@@ -175,14 +175,11 @@ class _Blocks:
                 better = self._worst_usd(*part)
                 heapq.heappush(found, (usd if better is None else max(usd, -better), *part))
         usd, _, last = found[0]
-        if -usd <= planned_usd:  # no loss makes it dearer than the day on which nothing is lost
-            usd_types = {"worst_cost_usd": float(planned_usd), "worst_types": self.types}
-            return Survival(level="blackout", verdict="survives", **usd_types)  # type: ignore[arg-type]
         return Survival(
             level="blackout",
             verdict="survives",
-            worst_cost_usd=float(-usd),
-            worst_at_s=int(self.moments_s[last]),
+            worst_cost_usd=float(max(-usd, planned_usd)),  # the latter on the day on which nothing is lost
+            worst_at_s=int(self.moments_s[last]) if -usd > planned_usd else None,
             worst_types=self.types,
         )
 

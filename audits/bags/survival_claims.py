@@ -166,12 +166,7 @@ class _Stored:
         """Judge it by all rules."""
         rescue, losses = self.rescue, self.losses
         types = set(rescue.types)
-        wrong_types = {
-            "one-type": len(types) != 1 or not types <= set(losses.spot_types),
-            "blackout": not types <= set(losses.spot_types),
-            "each": not types <= set(losses.spot_types),
-        }
-        if wrong_types[self.claimed.level]:
+        if not types <= set(losses.spot_types) or (self.claimed.level == "one-type" and len(types) != 1):
             message = f"the rescue is one of {', '.join(rescue.types)}; the level is {self.claimed.level}"
             yield Violation("rescue-task", "", 1, "rescues", message)
         yield from self._vms()

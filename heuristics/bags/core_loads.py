@@ -258,7 +258,7 @@ def _rentable(instance: Instance, indices: IntArray) -> IntArray:
 
 
 def _machines(instance: Instance, indices: IntArray) -> tuple[IntArray, IntArray]:
-    """Machines that take tasks in time and need not end before, and the column of each."""
+    """Return the machines that take tasks in time and need not end before, and the column of each."""
     n_rented = len(usable_offers(instance))
     column_of = {index: n_rented + k for k, index in enumerate(indices[n_rented:].tolist())}
     limit_s = {index: instance.time_limit_s(instance.offers[index].market) for index in column_of}

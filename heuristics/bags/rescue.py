@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -190,7 +190,7 @@ def _record(schedule: Schedule, rescue: Rescue) -> documents.Rescue:
 
 
 def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Certificate:
-    """Say whether a plan survives if spot VMs go down, for good or not, at any second.
+    """Return the certificate of a plan for the loss of spot VMs, for good or not, at any second.
 
     Parameters
     ----------
@@ -230,9 +230,7 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     return _rescuer(schedule).certificate(level, cost)
 
 
-def rescue_at(
-    schedule: Schedule, types: Iterable[str], at_s: int, level: Literal["one-type", "blackout"] | None = None
-) -> Rescue | None:
+def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | None:
     """Return the rescue of a plan whose spot VMs of some types go down at a second.
 
     It ends by the deadline, and plan and rescue cost no more than the certificates that name this loss promise:
@@ -246,15 +244,13 @@ def rescue_at(
         VM types of which all spot VMs go down.
     at_s : int
         When; what finishes or starts at this second has done so.
-    level : {"one-type", "blackout"}, optional
-        Whose rescue; the cheapest if absent.
 
     Returns
     -------
     Rescue or None
         None if it is not shown that the plan survives this; a rescue of no task if nothing is lost.
     """
-    return _rescuer(schedule).rescue_at(tuple(types), at_s, level)
+    return _rescuer(schedule).rescue_at(tuple(types), at_s)
 
 
 def rescue_by_twins(schedule: Schedule, vms: Iterable[int], at_s: int) -> Rescue | None:
@@ -448,7 +444,7 @@ class _Rescuer:
 
         The second without a rescue is None if there is none, and -1 minus a second where the work was too much.
         """
-        from .rescue_kernel import FAILED, OVER_BUDGET, added_cost, survey
+        from .rescue_kernel import DONE, FAILED, added_cost, survey
 
         down = self._marked(types)
         moments = np.empty((256, 3), dtype=np.int64)
@@ -463,6 +459,8 @@ class _Rescuer:
             work += done
             rows = zip(moments[:count].tolist(), costs[:count].tolist(), strict=True)
             found += [_Moment(at, last, slack, self.cost_usd + usd) for (at, last, slack), usd in rows]
+            if status == DONE:
+                return found, None, work
             if status == FAILED:
                 twins = self._packed_by_twins(types, second)
                 if twins is None:
@@ -471,9 +469,6 @@ class _Rescuer:
                 slack_s = self.instance.deadline_s - int(twins[1].places["end"].max())
                 found.append(_Moment(second, second, slack_s, self.cost_usd + added_usd))
                 second += 1
-                continue
-            if status != OVER_BUDGET:
-                return found, None, work
             if work > _BUDGET or len(found) > _MOST_MOMENTS:
                 return found, -1 - second, work
 
@@ -489,21 +484,19 @@ class _Rescuer:
 
     # ------------------------------------------------------------------ rescues
 
-    def rescue_at(self, types: tuple[str, ...], at_s: int, level: str | None) -> Rescue | None:
+    def rescue_at(self, types: tuple[str, ...], at_s: int) -> Rescue | None:
         """Return the rescue of a second: the cheapest of the certificates that name its loss."""
         tasks, vms = self.bag.tasks, self.instance.vm_types
         left = {vms[index].name for index in np.unique(tasks["type_index"][tasks["end"] > at_s]).tolist()}
         lost = tuple(name for name in self.types if name in types and name in left)
         if not lost:
             return self._rescue((), at_s, *_nothing())
-        levels: list[tuple[str, ...]] = [lost] if len(lost) == 1 and level != "blackout" else []
-        if level != "one-type" and self.types not in levels:
-            levels.append(self.types)
-        found = [rescue for names in levels if (rescue := self._certified(names, lost, at_s)) is not None]
+        sets = [lost, self.types] if len(lost) == 1 < len(self.types) else [self.types]
+        found = [rescue for names in sets if (rescue := self._certified(names, lost, at_s)) is not None]
         return min(found, key=lambda rescue: rescue.cost_usd, default=None)
 
     def _certified(self, types: tuple[str, ...], lost: tuple[str, ...], at_s: int) -> Rescue | None:
-        """Return what the rescues of some types have for the loss of those among them; None if they are not shown."""
+        """Return the part that those of some types who are lost have of their rescue; None if that is not shown."""
         if types not in self._moments and self._gaps(types):
             return None
         moments = self.moments(types)
@@ -579,7 +572,7 @@ class _Rescuer:
         return nothing._replace(places=places, vms=vms, used=ints([len(vms), 0]))
 
     def _packed_by_twins(self, types: tuple[str, ...], at_s: int) -> tuple[Any, Any] | None:
-        """Return what is lost at a second and its packing on twins; None if they are too many, or end late."""
+        """Return the tasks that are lost at a second and their packing on twins; None if that is too many, or late."""
         from .rescue_kernel import lost_at, may_open
 
         regular = {offer.vm_type.name for offer in self.arrays.regular}

@@ -92,7 +92,7 @@ def require_few_count_vectors(instance: Instance) -> TaskClasses:
         If there are too many count vectors.
     """
     classes = task_classes(instance)
-    vectors = math.prod((classes.size + 1).tolist())
+    vectors = count_vectors(classes)
     if vectors > MOST_COUNT_VECTORS:
         raise ModelRefusal(
             f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {_many(vectors)} of "
@@ -101,8 +101,13 @@ def require_few_count_vectors(instance: Instance) -> TaskClasses:
     return classes
 
 
+def count_vectors(classes: TaskClasses) -> int:
+    """Return the number of count vectors of some classes."""
+    return math.prod((classes.size + 1).tolist())
+
+
 def _sizes(classes: TaskClasses) -> str:
-    """Say how many tasks there are of each class, or of many classes how many those are."""
+    """Return the sizes of classes in words, or of many classes their number."""
     sizes = classes.size.tolist()
     if len(sizes) > _NAMED_CLASSES:
         return f"{len(sizes)} classes of identical tasks"
@@ -193,7 +198,7 @@ class ClassTables:
             )
 
     def _refuse_large_tables(self, patterns: list[OfferPatterns]) -> None:
-        states = math.prod((self.classes.size + 1).tolist())
+        states = count_vectors(self.classes)
         # A table for each number of cores, and the list of all VMs with their ends.
         cells = sum(states * (_useful_cores(mine, self.classes) + len(self.most) + 2) for mine in patterns)
         if cells > MOST_TABLE_CELLS:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...core.errors import ModelRefusal
+from ...core.gaps import at_most
 from ...core.limits import checkpoint
 from ...core.quantities import BoolArray
 from ...core.wording import counted
@@ -36,8 +37,6 @@ MAX_PLACES = 40_000
 
 MAX_CREDIT_STARTS = 400_000
 """Most starts by second on burstable VMs whose credits have to be planned."""
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +280,7 @@ class Choices:
         price = cost_weight * offer.price_usd_per_s
         if self._at_most == math.inf or price + time_weight == 0.0:
             return self.instance.deadline_s
-        spare = self._at_most * (1 + _ROUNDING) - held_objective(self.instance) - time_weight * ready_s
+        spare = at_most(self._at_most) - held_objective(self.instance) - time_weight * ready_s
         return max(math.floor((spare + price * free_s) / (price + time_weight)), 0)
 
     def _refuse_too_many_places(self) -> None:

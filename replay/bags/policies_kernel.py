@@ -615,7 +615,7 @@ def _end_burstable_vms(r: Any) -> None:
 
 @compiled_part
 def _answer(r: Any, v: int) -> None:
-    """Rescue what a VM loses, with what all others do; see `Rescue`."""
+    """Rescue the tasks that VMs lose, this one and all others; see `Rescue`."""
     if vm_at(r, v).n_left == 0:
         _end_halted(r, v)
     else:

@@ -655,7 +655,7 @@ def finish(r: Any, v: int, core: int) -> None:
 
 @compiled_part
 def waits_at_full_speed(r: Any, tasks: Any, n: int) -> bool:
-    """Whether one of the tasks that wait does so for full speed."""
+    """Return whether a task waits for full speed."""
     found = False
     for k in range(n):
         found = found or task_at(r, tasks[k]).mode == FULL_SPEED

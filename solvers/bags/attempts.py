@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...audits.bags.plan import check
-from ...core.gaps import closes_gap, is_above
+from ...core.gaps import at_most, closes_gap
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...core.plugins import PluginError
 from ...instances.instance import Instance
@@ -142,7 +142,7 @@ def _checked(instance: Instance, asked: Instance | None, method: MethodEntry, ru
         found.schedule = _checked_plan(instance, method, found.schedule, forgiven)
     plan = _checked_plan(instance, method, outcome.schedule, forgiven)
     for bound, best in ((outcome.bound, plan), (found.bound, found.schedule)):
-        if bound is not None and best is not None and is_above(bound, best.objective):
+        if bound is not None and best is not None and bound > at_most(best.objective):
             raise PluginError(
                 f"{method.plugin} claims a bound of {bound:.12g} and made a plan of {best.objective:.12g}"
             )

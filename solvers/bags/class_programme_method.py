@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...core.errors import ModelRefusal
 from ...instances.instance import Instance
 from ...models.bags.class_dynamic_programme import best_plan
-from ...models.bags.class_tables import require_few_count_vectors
+from ...models.bags.class_tables import MOST_COUNT_VECTORS, count_vectors, require_few_count_vectors
 from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.slack_fleets import SlackFleets
 from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
@@ -61,7 +61,7 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     if cost_counts_alone(instance):
         with suppress(ModelRefusal):  # then that of the programme says more
             outcome = _by_slack(instance, run)
-            if not _is_open(outcome, run) or not _has_few_count_vectors(instance):
+            if not _is_open(outcome, run) or count_vectors(task_classes(instance)) > MOST_COUNT_VECTORS:
                 return outcome
     require_few_count_vectors(instance)
     start, at_most, window, nothing_left = begin_in_window(instance, run)
@@ -109,15 +109,6 @@ def _is_open(outcome: Outcome, run: Run) -> bool:
     return bound < math.inf and not run.answered(best, bound)
 
 
-def _has_few_count_vectors(instance: Instance) -> bool:
-    """Whether the programme does not refuse the bag at once."""
-    try:
-        require_few_count_vectors(instance)
-    except ModelRefusal:
-        return False
-    return True
-
-
 def has_small_class_programme(instance: Instance) -> bool:
     """Whether the programme is rather done in a tenth of a second than a search; that it refuses credits is left open.
 
@@ -126,9 +117,7 @@ def has_small_class_programme(instance: Instance) -> bool:
     instance : Instance
         With D_spot set.
     """
-    if not memory_is_free(instance) or not _has_few_count_vectors(instance):
+    if not memory_is_free(instance):
         return False
-    classes = task_classes(instance)
     caps = [cap for _, cap in binding_market_limits(instance, usable_offers(instance))]
-    states: int = math.prod(size + 1 for size in (*classes.size.tolist(), *caps))
-    return states <= _FEW_STATES
+    return count_vectors(task_classes(instance)) * math.prod(cap + 1 for cap in caps) <= _FEW_STATES

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from ...core.gaps import SAME_COST, is_dearer
+from ...core.gaps import SAME_COST
 from ...schedules.schedule import Schedule
 
 
@@ -100,7 +100,7 @@ class FrontFacts:
 
     def is_proven(self, plan: Schedule) -> bool:
         """Whether a plan is proved to be the cheapest by its makespan, and every faster one to cost more."""
-        return self.is_least(plan) and is_dearer(self.bound_usd(plan.makespan_s - 1), plan.cost_usd)
+        return self.is_least(plan) and self.bound_usd(plan.makespan_s - 1) > plan.cost_usd * (1 + SAME_COST)
 
     def gaps(self) -> list[Gap]:
         """Return all moments at which the least cost is not known; none if the front is complete."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.gaps import closes_gap, is_above
+from ...core.gaps import at_most, closes_gap
 from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, share_of_time, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
@@ -256,7 +256,7 @@ def _refuse_false_answer(method: str, instance: Instance, schedule: Schedule, bo
     if violations:
         raise SpotbagError(f"{method} made a plan that breaks a rule; please report this: {violations[0]}")
     objective = schedule.objective
-    if is_above(bound, objective):
+    if bound > at_most(objective):
         raise SpotbagError(
             f"{method} claims a bound of {bound:.12g} and made a plan of {objective:.12g}; please report this"
         )

@@ -816,7 +816,7 @@ def _paid_until_s(replay: ReplayState, vm: Vm) -> int:
 
 
 def _last_run(replay: ReplayState, vm: Vm, table: Table) -> Run | None:
-    """What a VM ends last of what waits, has just started, or saves often."""
+    """Return the run that a VM ends last of those that wait, have just started, or save often."""
     uptime_s = vm.uptime_s(replay.now_s)
     last: Run | None = None
     for core, queue in enumerate(vm.waiting):

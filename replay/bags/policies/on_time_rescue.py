@@ -270,7 +270,7 @@ def place_of(replay: ReplayState, table: Table, vm: Vm) -> Place:
 def place_of_new(
     replay: ReplayState, table: Table, offer: RentalOffer, entries: Iterable[Task], number: int
 ) -> Place | None:
-    """Return what a rescue may use of a new VM that is given tasks now, in their order; None if one ends late there.
+    """Return the place in rescues of a new VM that is given tasks now, in their order; None if one ends late there.
 
     That is the timetable which they will have: where memory binds, some wait for the memory of others.
     """

@@ -10,7 +10,7 @@ import pytest
 from spotbag.audits.bags.plan import check
 from spotbag.heuristics.bags import rescue as rescue_module
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
-from spotbag.heuristics.bags.rescue import certify, rescue_at, survival_of
+from spotbag.heuristics.bags.rescue import certify, rescue_at, spot_types, survival_of
 from spotbag.heuristics.bags.survival_repair import longest_first_order, repaired
 from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance
@@ -226,7 +226,10 @@ def judge_plan(plan: Schedule, seed: int) -> None:
             worst_usd = plan.cost_usd
             for types in sets:
                 for at_s in moments:
-                    rescue = rescue_at(plan, types, at_s, level)  # type: ignore[arg-type]
+                    rescue = rescue_at(plan, types, at_s)
+                    if rescue is not None and len(rescue.task):  # the one of this level, not the cheapest of both
+                        named = types if level == "one-type" else spot_types(plan)
+                        rescue = rescue_module._rescuer(plan)._certified(named, types, at_s)
                     assert rescue is not None
                     assert list(faults(plan, types, at_s, rescue)) == [], (seed, types, at_s)
                     worst_usd = max(worst_usd, cost_of_loss_usd(plan, types, at_s, rescue.cost_usd))
