@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..charts.matplotlib_renderer import figure_bytes
+from ..charts.matplotlib_renderer import new_figure as empty_figure
 from ..core.errors import SpotbagError
 from ..core.statistics import Estimate
 from ..core.text_files import write_bytes
@@ -86,11 +87,7 @@ def write_pictures(
 
 def new_figure(width_in: float, height_in: float, title: str) -> Figure:
     """Make an empty figure with a title."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width_in, height_in), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = empty_figure(width_in, height_in)
     figure.suptitle(title, fontsize=12, fontweight="bold")
     return figure
 

@@ -97,10 +97,6 @@ class Fleet:
             self._by_price = sorted((vm for vm in self.vms if vm.state != TERMINATED), key=_price_then_request)
         return self._by_price
 
-    def is_down(self, offer: RentalOffer) -> bool:
-        """Whether an offer is spot and its type gives no VMs at all."""
-        return offer.market == "spot" and self.capacity.get(offer.vm_type.name) == 0
-
     def may_grow(self, offer: RentalOffer, in_market: int = 0, of_offer: int = 0) -> bool:
         """Whether limits and capacity allow one more VM of an offer, after some more of the market and of the offer."""
         if self._rented[offer.index] + of_offer >= offer.vm_type.offers[offer.market].limit:

@@ -16,7 +16,7 @@ from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.method import Incumbent, Outcome, Run, TracePoint
 from ...schedules.schedule import Schedule
-from .infeasible import explain
+from .infeasible import explain, simple_plan
 from .methods import MethodEntry
 
 _BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
@@ -188,29 +188,14 @@ def _with_incumbent(instance: Instance, method: MethodEntry, run: Run, outcome: 
         known.raise_bound(outcome.bound)
     warnings = outcome.warnings
     if known.schedule is None and known.bound < math.inf and method.name not in _BY_SIMPLE_HEURISTICS and cut_short:
-        known.take(_simple_plan(instance, run))
+        with suppress(LimitReached):
+            known.take(simple_plan(instance, run))
         if known.schedule is not None:
             text = f"there was no time for {method.name} to find a plan; this is one of a simple heuristic"
             warnings = (*warnings, text)
     return replace(
         outcome, schedule=known.schedule, bound=None if known.bound == -math.inf else known.bound, warnings=warnings
     )
-
-
-def _simple_plan(instance: Instance, run: Run) -> Schedule | None:
-    """Return the plan of the greedy, or else of longest task first; None if both find none, or are stopped.
-
-    They know no machines: from a state, the tasks are placed one after the other.
-    """
-    from ...heuristics.bags.assignments import listed_plan
-    from ...heuristics.bags.greedy import greedy  # here, so that no method loads another one for nothing
-    from ...heuristics.bags.lpt import LptOptions, lpt
-
-    with suppress(LimitReached):
-        if instance.machines:
-            return listed_plan(instance)
-        return greedy(instance).schedule or lpt(instance, LptOptions(), run).schedule
-    return None
 
 
 def _proven_bound(instance: Instance, outcome: Outcome) -> float:

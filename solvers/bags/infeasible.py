@@ -5,6 +5,8 @@ from __future__ import annotations
 from ...core.limits import LimitReached, within
 from ...instances.instance import Instance
 from ...models.bags.infeasibility import deadlines_in_words, explain_infeasibility, least_deadline_s, with_deadline
+from ...schedules.method import Run
+from ...schedules.schedule import Schedule
 
 _LOOK_S = 1.0
 _MOST_PLANS = 14
@@ -40,11 +42,15 @@ def explain(instance: Instance) -> str:
 
 def _deadline_with_plan_s(instance: Instance, least_s: int) -> int | None:
     """Deadline for which quick methods find a plan: the least of some."""
-    if _has_plan(with_deadline(instance, least_s)):
+
+    def has_plan(deadline_s: int) -> bool:
+        return simple_plan(with_deadline(instance, deadline_s), Run()) is not None
+
+    if has_plan(least_s):
         return least_s
     low, high = least_s, least_s + max(least_s // 32, 1)
     for _ in range(_MOST_PLANS):
-        if _has_plan(with_deadline(instance, high)):
+        if has_plan(high):
             break
         low, high = high, least_s + 2 * (high - least_s)
         if high > _LATEST * least_s:
@@ -55,17 +61,19 @@ def _deadline_with_plan_s(instance: Instance, least_s: int) -> int | None:
         if high - low <= max(least_s // 500, 1):
             break
         middle = (low + high) // 2
-        low, high = (low, middle) if _has_plan(with_deadline(instance, middle)) else (middle, high)
+        low, high = (low, middle) if has_plan(middle) else (middle, high)
     return high
 
 
-def _has_plan(instance: Instance) -> bool:
-    """Whether the greedy finds a plan, or longest task first; from a state, one task after the other."""
+def simple_plan(instance: Instance, run: Run) -> Schedule | None:
+    """Return the plan of the greedy, or else of longest task first; None if both find none.
+
+    They know no machines: from a state, the tasks are placed one after the other.
+    """
     from ...heuristics.bags.assignments import listed_plan
-    from ...heuristics.bags.greedy import greedy
+    from ...heuristics.bags.greedy import greedy  # here, so that no method loads another one for nothing
     from ...heuristics.bags.lpt import LptOptions, lpt
-    from ...schedules.method import Run
 
     if instance.machines:
-        return listed_plan(instance) is not None
-    return greedy(instance).schedule is not None or lpt(instance, LptOptions(), Run()).schedule is not None
+        return listed_plan(instance)
+    return greedy(instance).schedule or lpt(instance, LptOptions(), run).schedule

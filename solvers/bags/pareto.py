@@ -23,7 +23,7 @@ from ...schedules.schedule import Schedule
 from .infeasible import explain
 from .pareto_facts import FrontFacts, Gap, same_cost
 from .pareto_oracles import FrontOracle, ProgrammeOracle, SolveOracle
-from .solve import start_of
+from .solve import refuse_wrong, start_of
 
 FrontMethod: TypeAlias = Literal["auto", "class-programme", "epsilon-constraint"]
 
@@ -226,12 +226,7 @@ def pareto_front(
 
 
 def _check_arguments(time_limit_s: float | None, seed: int, threads: int, most_points: int | None, method: str) -> None:
-    if time_limit_s is not None and not time_limit_s > 0:
-        raise InputError("time limit", [Issue("", "must be positive", value=time_limit_s)])
-    if not 0 <= seed < 2**63:
-        raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
-    if not 1 <= threads <= 1024:
-        raise InputError("threads", [Issue("", "must be from 1 to 1024", value=threads)])
+    refuse_wrong(time_limit_s, seed, threads)
     if most_points is not None and most_points < 2:
         raise InputError("number of points", [Issue("", "must be at least 2", value=most_points)])
     if method not in ("auto", "class-programme", "epsilon-constraint"):

@@ -104,7 +104,7 @@ def solve(
     """
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
-    _refuse_wrong(time_limit_s, target_gap, seed, threads)
+    refuse_wrong(time_limit_s, seed, threads, target_gap)
     if goal is not None or budget_usd is not None:
         instance = instance.with_goal(goal, budget_usd)
     if survive is not None:
@@ -152,7 +152,7 @@ def solve(
         )
 
 
-def _refuse_wrong(time_limit_s: float | None, target_gap: float, seed: int, threads: int) -> None:
+def refuse_wrong(time_limit_s: float | None, seed: int, threads: int, target_gap: float = 0.0) -> None:
     """Refuse numbers that mean nothing."""
     if time_limit_s is not None and not isinstance(time_limit_s, Real):
         raise InputError("time limit", [Issue("", "must be a number of seconds, such as 8 or 0.5", value=time_limit_s)])

@@ -82,8 +82,8 @@ class HadsBaseline:
 
     Attributes
     ----------
-    schedule, on_demand_schedule : Schedule
-        The plan, and that for on-demand VMs only.
+    schedule : Schedule
+        The plan.
     plan : PlanUsed
         The plan, described.
     algorithm_1_s : int
@@ -95,7 +95,6 @@ class HadsBaseline:
     """
 
     schedule: Schedule
-    on_demand_schedule: Schedule
     plan: PlanUsed
     algorithm_1_s: int
     static: DayOutcome
@@ -205,7 +204,6 @@ def _baseline(job: str, printed_makespan_s: int, options: HadsOptions) -> HadsBa
     plans: dict[BaselinePlan, Schedule] = {"own": make_plan(on_demand_market(instance), "greedy"), "same": schedule}
     return HadsBaseline(
         schedule,
-        plans["own"],
         plan_used(job, "greedy", schedule, source),
         estimate_d_spot(instance),
         replay_day(schedule, "static"),

@@ -77,10 +77,7 @@ class BurstHads(Policy):
 
     def resumed(self, replay: ReplayState, vm: Vm) -> None:
         """Steal work: its own tasks are elsewhere (section III-D)."""
-        retry_stranded(replay)
-        if vm.idle:
-            steal(replay, vm, "spot")
-        _end_burstable_vms(replay)
+        self.idle(replay, vm)
 
     def terminated(self, replay: ReplayState, vm: Vm) -> None:
         """A place is free for tasks that had none; burstable VMs end with the last spot VM."""

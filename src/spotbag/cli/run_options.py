@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -58,11 +58,6 @@ def policies_option(names: str, absent: str, known: Callable[[str], list[str]]) 
     return typer.Option(
         "--policy", "-p", metavar="NAME", autocompletion=known, help=f"{names} {several}; {absent} if absent."
     )
-
-
-def policy_names(given: Iterable[str]) -> list[str]:
-    """Return the names of policies, each once: every value of the option may have several, separated by commas."""
-    return list(dict.fromkeys(name.strip() for value in given for name in value.split(",")))
 
 
 def runs_option(what: str) -> Any:

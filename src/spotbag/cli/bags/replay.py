@@ -16,6 +16,7 @@ from ..arguments import (
     MethodOptions,
     Only,
     check_output,
+    names_in,
     print_json,
     print_story,
     refuse_two_from_standard_input,
@@ -26,7 +27,7 @@ from ..cloud_options import CloudOptions
 from ..completion import names_of
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..progress import busy, counting
-from ..run_options import DaskOption, WorkersOption, policies_option, policy_names, workers_of
+from ..run_options import DaskOption, WorkersOption, policies_option, workers_of
 from ..run_report import warn_of_missing
 from ..scenario_options import ScenarioOptions, notes_of
 from .planning import plan_by
@@ -292,7 +293,7 @@ def _full_names(policies: Sequence[str]) -> list[str]:
     """Names of policies and of references, each once, whatever the order of its rules; refuse unknown ones."""
     from ...replay.bags.policies import KIND
 
-    return KIND.full_names(policy_names(policies), REFERENCES)
+    return KIND.full_names(names_in(policies), REFERENCES)
 
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import JsonOption, check_output, load_platform, print_json, print_story, some, warn, wrote
+from ..arguments import JsonOption, check_output, load_platform, names_in, print_json, print_story, some, warn, wrote
 from ..completion import names_of
 from ..exit_codes import BAD_INPUT
 from ..progress import busy, counting
@@ -22,7 +22,6 @@ from ..run_options import (
     TraceOption,
     WorkersOption,
     policies_option,
-    policy_names,
     runs_option,
     workers_of,
 )
@@ -220,7 +219,7 @@ def _full_names(policies: Sequence[str]) -> list[str]:
     """Names of the policies, each once, whatever the order of its rules."""
     from ...replay.platforms.policies import KIND
 
-    return KIND.full_names(policy_names(policies))
+    return KIND.full_names(names_in(policies))
 
 
 def _draws_nothing(policy: str) -> bool:

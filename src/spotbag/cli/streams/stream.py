@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import JsonOption, check_output, load_stream, parse_options, print_json, some, warn, wrote
+from ..arguments import JsonOption, check_output, load_stream, names_in, parse_options, print_json, some, warn, wrote
 from ..completion import names_of
 from ..files_beside import beside_the_answer
 from ..progress import busy, counting
@@ -20,7 +20,6 @@ from ..run_options import (
     TraceOption,
     WorkersOption,
     policies_option,
-    policy_names,
     runs_option,
     workers_of,
 )
@@ -148,7 +147,7 @@ def _replay(
     from ...replay.streams.policies import stream_kind
     from ...replay.streams.runs import replay_stream, replay_stream_once
 
-    names = stream_kind(stream, sampling, a2ha).full_names(policy_names(policies))
+    names = stream_kind(stream, sampling, a2ha).full_names(names_in(policies))
     _warn_of_hopeless_jobs(stream)
     with counting(f"replaying {stream.name}", options.n_runs) as count:
         done = replay_stream(
