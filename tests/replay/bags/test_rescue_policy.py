@@ -253,7 +253,7 @@ def test_certified_plans_keep_each(how_many: int) -> None:
     replays_of_certified("each", how_many)
 
 
-def test_a_bag_that_longest_first_cannot_rescue_goes_to_its_twin() -> None:
+def trap_for_longest_first() -> Schedule:
     """Cores of 5 + 2 + 2 and 3 + 3 + 3 s, saved every second: only in their own order do they end by 9 s again.
 
     Longest first onto the core that is free first ends at 10 s, and first fit leaves no core with room for the last.
@@ -263,11 +263,20 @@ def test_a_bag_that_longest_first_cannot_rescue_goes_to_its_twin() -> None:
     checkpoint = {"overhead_fraction": 1, "dump_base_s": 0, "dump_s_per_mb": 0}
     instance = hour_bag(9, types, tasks, markets=["spot"], checkpoint=checkpoint)
     starts = [0, 5, 7, 0, 3, 6]
-    plan = Schedule(instance, [0], [0] * 6, [0, 0, 0, 1, 1, 1], starts, [False] * 6)  # type: ignore[arg-type]
+    return Schedule(instance, [0], [0] * 6, [0, 0, 0, 1, 1, 1], starts, [False] * 6)  # type: ignore[arg-type]
+
+
+def test_a_bag_that_longest_first_cannot_rescue_goes_to_its_twin() -> None:
+    plan = trap_for_longest_first()
     assert certify(plan, "one-type").survives
     assert certify(plan, "blackout").survives
     for at_s in range(9):
         assert replay_day(plan, "rescue", down(at_s, "a")).makespan_s == 9
+
+
+def test_moments_of_twins_count_against_what_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rescue_module, "_MOST_MOMENTS", 0)  # and the twin is asked at 0 s
+    assert certify(trap_for_longest_first(), "one-type").verdict == "not-shown"
 
 
 def keep_promises(seed: int, all_moments: bool) -> None:
