@@ -36,7 +36,7 @@ CLOUD_NAMES: tuple[CloudName, ...] = get_args(CloudName)
 Goal: TypeAlias = Literal["cheapest", "fastest", "balanced"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
 SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each"]
-"""What goes down for good: all spot VMs of any one type, all of spot, or any spot VMs, each at a moment of its own."""
+"""What goes down: all spot VMs of any one type, or of any types, at one moment; or any, each at a moment of its own."""
 SURVIVAL_LEVELS: tuple[SurvivalLevel, ...] = get_args(SurvivalLevel)
 SurvivalOption: TypeAlias = Literal[SurvivalLevel, "none"]
 SURVIVAL_OPTIONS: tuple[SurvivalOption, ...] = get_args(SurvivalOption)

@@ -89,7 +89,7 @@ class Instance(WholeDocument):
     d_spot_rule : {"paper"}, optional
         Where ``d_spot_s`` is absent: ``paper`` is Algorithm 1 of HADS (`spotbag.estimate_d_spot`).
     survive : {"one-type", "blackout", "each", "none"}, optional
-        What a plan must be able to lose and still be done by the deadline: any one spot type, all of spot at once, or
+        What a plan must be able to lose and still be done by the deadline: any one spot type, any of them at once, or
         any VMs, each at a moment of its own. If absent, ``one-type`` where there is such a plan.
     cloud : {"papers", "aws-terminate", "aws-stop", "aws-hibernate", "gcp", "azure"}, optional
         Whose rules replays follow: how VMs are taken away, and how they are billed (`spotbag.instances.clouds`);

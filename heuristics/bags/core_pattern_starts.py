@@ -166,9 +166,9 @@ def core_pattern_starts(instance: Instance, at_most: float = math.inf) -> CorePa
         with within(share_of_time(_SHARE_OF_TIME)):
             configurations = configuration_bound(instance)
             programme = CorePatternProgramme(instance, configurations, at_most)
-            programme.run(at_most)
+            programme.run()
     except (ModelRefusal, LimitReached):
         return None
-    if not len(programme.values):
+    if not (len(programme.values) or programme.cut):  # if all are cut, the bound says that none is good enough
         return None
     return CorePatternStarts(instance, programme, max(programme.bound, configurations.objective))

@@ -741,9 +741,7 @@ def survey(
     lost, packing : Lost, Packing
         What the last rescue saves, and where.
     """
-    count = 0
-    work = 0
-    second = since
+    count, work, second = 0, 0, since
     end = bag.terms.deadline
     lost = lost_at(bag, down, end)  # nothing
     nothing = packing = _packing(bag, lost, end, may_open(bag, end))

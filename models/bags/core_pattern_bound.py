@@ -166,7 +166,7 @@ def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, a
     programme: CorePatternProgramme | None = None
     with suppress(LimitReached):  # then what was proved until then
         programme = CorePatternProgramme(instance, configurations, at_most)
-        programme.run(at_most)
+        programme.run()
     return configurations.objective if programme is None else max(programme.bound, configurations.objective)
 
 
@@ -420,12 +420,12 @@ class CorePatternProgramme:
         self.columns.append((k, counts.copy(), end_s))
         return True
 
-    def run(self, at_most: float = math.inf) -> None:
+    def run(self) -> None:
         """Raise the values of all makespans to a level half of the way to what can be reached at most, again and again.
 
         From the earliest on: what ended in time before does so still, and the last solution stays feasible.
         """
-        self.ceiling = at_most * self.scale
+        self.ceiling = self.at_most * self.scale
         while len(self.values):
             before, ceiling = int(self.values.min()), self.ceiling
             if before >= self.ceiling * (1 - _DONE):

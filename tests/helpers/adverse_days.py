@@ -19,6 +19,7 @@ from spotbag.schedules.queues import Queue, queue_times
 from spotbag.schedules.schedule import Schedule
 
 from .random_days import _anything_of, _price, random_cloud
+from .rescues import may_be_rented
 
 _MOST_BLOWS = 5
 _LONG_S = 10**6
@@ -243,10 +244,7 @@ def _plan(instance: Instance, rng: np.random.Generator) -> Schedule | None:
         offer = usable[int(rng.integers(len(usable)))]
         if offer.market != "spot" and rng.random() < 0.5:
             offer = usable[int(rng.integers(len(usable)))]
-        rented = [queue.offer for queue in queues]
-        cap = instance.limits.of(offer.market)
-        in_market = sum(other.market == offer.market for other in rented)
-        if rented.count(offer) < offer.limit and (cap is None or in_market < cap):
+        if may_be_rented(instance, offer, queues):
             queues.append(Queue(offer, []))
     for task in range(instance.n_tasks):
         queues[int(rng.integers(len(queues)))].tasks.append(task)

@@ -110,15 +110,20 @@ def with_deadline(schedule: Schedule, deadline_s: int) -> Schedule:
     return Schedule(instance, schedule.vm_offer, *places)
 
 
+def may_be_rented(instance: Instance, offer: RentalOffer, queues: list[Queue]) -> bool:
+    """Return whether limits allow one more VM of an offer beside those of queues."""
+    rented = [queue.offer for queue in queues]
+    cap = instance.limits.of(offer.market)
+    in_market = sum(other.market == offer.market for other in rented)
+    return rented.count(offer) < offer.limit and (cap is None or in_market < cap)
+
+
 def _random_queues(rng: random.Random, instance: Instance) -> list[Queue] | None:
     usable = [offer for offer in instance.offers if offer.limit]
     queues: list[Queue] = []
     for _ in range(rng.choice([1, 2, 2, 3, 4])):
         offer = rng.choice(usable)
-        rented = [queue.offer for queue in queues]
-        cap = instance.limits.of(offer.market)
-        in_market = sum(other.market == offer.market for other in rented)
-        if rented.count(offer) < offer.limit and (cap is None or in_market < cap):
+        if may_be_rented(instance, offer, queues):
             queues.append(Queue(offer, []))
     for task in range(instance.n_tasks):
         group = instance.task_group[task]

@@ -14,6 +14,7 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
+from spotbag.models.bags.configuration_bound import configuration_bound
 from spotbag.schedules.queues import Queue
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.tiny_instances import tiny_instance
@@ -80,6 +81,13 @@ def test_makespans_that_did_best_are_tried_again(seed: int) -> None:
         met.append(which)
     assert sorted(met[:MAKESPANS]) == sorted({*met[:MAKESPANS]})
     assert {*met[MAKESPANS:]} <= {*sorted(met[:MAKESPANS])[-3:]}
+
+
+def test_the_bound_says_that_no_makespan_is_good_enough() -> None:
+    instance = few_classes(3)
+    starts = core_pattern_starts(instance, at_most=1e-9)  # whatever is rented costs more
+    assert starts is not None
+    assert starts.bound == configuration_bound(instance).objective > 1e-9
 
 
 def test_the_search_of_few_classes_has_the_bound_of_its_starts() -> None:

@@ -161,13 +161,7 @@ def _running(path: str, problem: Instance, state: State) -> Schedule:
     begun = any(row.start_s < 0 for row in document.task_rows)
     if document.deadline_s == problem.deadline_s and len(document.task_rows) == problem.n_tasks and not begun:
         return schedule_of_document(document, problem, source)
-    entries = [row for _, row in placed]
-    return Schedule(
-        remaining,
-        np.array([offers[vm.type, vm.market] for vm in document.vms], dtype=np.int64),
-        np.array([number[row.vm] for row in entries], dtype=np.int64),
-        np.array([row.core for row in entries], dtype=np.int64),
-        np.array([row.start_s for row in entries], dtype=np.int64),
-        np.array([row.mode == "baseline" for row in entries], dtype=bool),
-        names,
-    )
+    vm_offer = np.array([offers[vm.type, vm.market] for vm in document.vms], dtype=np.int64)
+    entries = [(number[row.vm], row.core, row.start_s, row.mode == "baseline") for _, row in placed]
+    task_vm, core, start_s, baseline = np.array(entries, dtype=np.int64).T
+    return Schedule(remaining, vm_offer, task_vm, core, start_s, baseline.astype(bool), names)
