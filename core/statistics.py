@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,12 @@ class Estimate:
     def to_dict(self) -> dict[str, float | int | None]:
         """Return it as JSON values."""
         return {"n": self.n, "mean": self.mean, "low": self.low, "high": self.high}
+
+
+def fields_of(record: Any, *without: str) -> dict[str, Any]:
+    """Return the fields of a dataclass, but for some, by name; estimates as JSON values."""
+    values = {entry.name: getattr(record, entry.name) for entry in fields(record) if entry.name not in without}
+    return {name: value.to_dict() if isinstance(value, Estimate) else value for name, value in values.items()}
 
 
 def estimate(values: Sequence[float]) -> Estimate:

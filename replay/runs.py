@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 from ..core.errors import InputError, Issue
 from ..core.limits import LimitReached, Stop, stop_point
@@ -63,6 +64,11 @@ class Summary:
 def means_of(outcomes: Sequence[Out], metrics: Mapping[str, Callable[[Out], float]]) -> dict[str, Estimate]:
     """Estimate the mean of each metric over the outcomes of one policy."""
     return {name: estimate([float(metric(outcome)) for outcome in outcomes]) for name, metric in metrics.items()}
+
+
+def by_name(*names: str) -> dict[str, Callable[[Any], float]]:
+    """Return metrics that are fields of an outcome, by their names."""
+    return {name: attrgetter(name) for name in names}
 
 
 def check_runs(runs: int, workers: Workers, seed: int | None = None) -> None:

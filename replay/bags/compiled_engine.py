@@ -20,7 +20,7 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ..vms import VmBill
 from . import state_kernel as kernel
 from .engine_kernel import replay
-from .outcome import DayOutcome
+from .outcome import COUNTED, DayOutcome
 from .plan import ReplayPlan
 from .policies.burst_hads import BurstHads
 from .policies.hads import Hads
@@ -248,7 +248,6 @@ class CompiledReplays:
         now = dict(zip(kernel.REPLAY.names or (), context[0].item(), strict=True))
         bills = self._bills(self._arrays["vms"][: now["n_vms"]], billing)
         deadline_s = self.plan.instance.deadline_s
-        same = {name: now[name] for name in _SAME}
         return DayOutcome(
             policy=policy.name,
             cost_usd=math.fsum([bill.cost_usd for bill in bills]),
@@ -259,7 +258,8 @@ class CompiledReplays:
             hibernations_by_migration={kind: now["hibernations_" + kind] for kind in MIGRATION_KINDS},
             events=now["events_handled"],
             bills=bills,
-            **same,
+            cpu_time_saved_s=now["cpu_time_saved_s"],
+            **{name: now[name] for name in COUNTED},
         )
 
     def _bills(self, vms: Any, billing: Billing) -> tuple[VmBill, ...]:
@@ -293,13 +293,6 @@ class CompiledReplays:
             )
         return tuple(bills)
 
-
-_SAME = (
-    *("late_tasks", "hibernations", "resumes", "resumes_in_time", "on_demand_started", "busy_hibernations"),
-    *("steal_attempts", "steals", "tasks_stolen", "checkpoints", "recoveries", "cpu_time_saved_s"),
-    *("stops", "restarts", "reclaims"),
-)
-"""What a `DayOutcome` and the arrays call by the same name."""
 
 _BILLED = [
     *("offer", "ready_s", "terminated_s", "sessions", "first_ready_s", "first_end_s", "first_lost"),

@@ -91,6 +91,19 @@ class DayOutcome:
         return self.makespan_s is not None and self.makespan_s <= self.deadline_s
 
 
+COUNTED = (
+    *("late_tasks", "hibernations", "resumes", "resumes_in_time", "on_demand_started", "busy_hibernations"),
+    *("steal_attempts", "steals", "tasks_stolen", "checkpoints", "recoveries", "stops", "restarts", "reclaims"),
+)
+"""What a `DayOutcome` and the counts of both engines call by the same name."""
+
+_TOLD = (
+    *("hibernations", "resumes", "on_demand_started", "migrations", "steal_attempts", "steals", "tasks_stolen"),
+    *("checkpoints", "recoveries", "cpu_time_saved_s"),
+)
+"""What the end of a trace says of an outcome, beside tasks, cost and what there seldom is."""
+
+
 def outcome_of(state: ReplayState) -> DayOutcome:
     """Return what an ended replay came to."""
     bills = state.fleet.bills(state.billing, state.now_s)
@@ -100,27 +113,14 @@ def outcome_of(state: ReplayState) -> DayOutcome:
         cost_usd=math.fsum(bill.cost_usd for bill in bills),
         makespan_s=None if state.unfinished else state.last_finish_s,
         deadline_s=state.instance.deadline_s,
-        late_tasks=counts["late_tasks"],
         unfinished_tasks=state.unfinished,
-        hibernations=counts["hibernations"],
-        resumes=counts["resumes"],
-        resumes_in_time=counts["resumes_in_time"],
-        on_demand_started=counts["on_demand_started"],
         migrations={kind: counts["migrated_" + kind] for kind in MIGRATION_KINDS},
         hibernations_by_migration={kind: counts["hibernations_" + kind] for kind in MIGRATION_KINDS},
-        busy_hibernations=counts["busy_hibernations"],
-        steal_attempts=counts["steal_attempts"],
-        steals=counts["steals"],
-        tasks_stolen=counts["tasks_stolen"],
-        checkpoints=counts["checkpoints"],
-        recoveries=counts["recoveries"],
         cpu_time_saved_s=state.cpu_time_saved_s,
         events=counts["events"],
         bills=bills,
-        stops=counts["stops"],
-        restarts=counts["restarts"],
-        reclaims=counts["reclaims"],
         preemptions=counts["preemptions"],
+        **{name: counts[name] for name in COUNTED},
     )
 
 
@@ -161,16 +161,7 @@ def trace_of(
         "finished": state.instance.n_tasks - outcome.unfinished_tasks,
         "late_tasks": outcome.late_tasks,
         "unfinished": state.unfinished_ids(),
-        "hibernations": outcome.hibernations,
-        "resumes": outcome.resumes,
-        "on_demand_started": outcome.on_demand_started,
-        "migrations": outcome.migrations,
-        "steal_attempts": outcome.steal_attempts,
-        "steals": outcome.steals,
-        "tasks_stolen": outcome.tasks_stolen,
-        "checkpoints": outcome.checkpoints,
-        "recoveries": outcome.recoveries,
-        "cpu_time_saved_s": outcome.cpu_time_saved_s,
+        **{name: getattr(outcome, name) for name in _TOLD},
     }
     for name in ("stops", "restarts", "reclaims", "preemptions"):
         if getattr(outcome, name):

@@ -22,7 +22,7 @@ from ...schedules.schedule import Schedule
 from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..policies import Given, PolicyMaker
-from ..runs import Runs, check_runs, means_of, replay_batches
+from ..runs import Runs, by_name, check_runs, means_of, replay_batches
 from .engine import Replay
 from .outcome import DayOutcome, trace_of
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
@@ -380,23 +380,11 @@ def _batch(
 
 
 METRICS: dict[str, Callable[[DayOutcome], float]] = {
-    "late_tasks": lambda day: day.late_tasks,
-    "unfinished_tasks": lambda day: day.unfinished_tasks,
-    "hibernations": lambda day: day.hibernations,
-    "resumes": lambda day: day.resumes,
-    "stops": lambda day: day.stops,
-    "restarts": lambda day: day.restarts,
-    "reclaims": lambda day: day.reclaims,
-    "resumes_in_time": lambda day: day.resumes_in_time,
-    "on_demand_started": lambda day: day.on_demand_started,
+    **by_name("late_tasks", "unfinished_tasks", "hibernations", "resumes", "stops", "restarts", "reclaims"),
+    **by_name("resumes_in_time", "on_demand_started"),
     **{f"migrations_{kind}": lambda day, kind=kind: day.migrations[kind] for kind in MIGRATION_KINDS},  # type: ignore[misc]
-    "preemptions": lambda day: day.preemptions,
-    "steal_attempts": lambda day: day.steal_attempts,
-    "steals": lambda day: day.steals,
-    "tasks_stolen": lambda day: day.tasks_stolen,
-    "checkpoints": lambda day: day.checkpoints,
-    "recoveries": lambda day: day.recoveries,
-    "cpu_time_saved_s": lambda day: day.cpu_time_saved_s,
+    **by_name("preemptions", "steal_attempts", "steals", "tasks_stolen", "checkpoints", "recoveries"),
+    **by_name("cpu_time_saved_s"),
 }
 """What is averaged over all days, by name."""
 

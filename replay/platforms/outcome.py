@@ -138,6 +138,11 @@ class PlatformOutcome:
         return max(job.end_s for job in self.jobs)
 
 
+TOTALS = ("cost", "execution_time_s", "delay_s", "overspend", "late_jobs", "overspent_jobs")
+PLACED = ("good", "bad", "displaced", "stays", "unwanted")
+"""Sums over all jobs, and counts of placements: so they are called wherever a run is told of."""
+
+
 def platform_outcome(state: PlatformState) -> PlatformOutcome:
     """Return what an ended replay came to."""
     ids = [scheduler.id for scheduler in state.schedulers]
@@ -177,15 +182,11 @@ def platform_outcome(state: PlatformState) -> PlatformOutcome:
             )
             for machine in state.machines
         ),
-        good=counts["good"],
-        bad=counts["bad"],
-        displaced=counts["displaced"],
-        stays=counts["stays"],
-        unwanted=counts["unwanted"],
         placements=counts["placements"],
         messages=counts["messages"] + state.tree.messages,
         comparisons=counts["comparisons"] + state.tree.comparisons,
         events=counts["events"],
+        **{name: counts[name] for name in PLACED},
     )
 
 
@@ -214,18 +215,9 @@ def platform_trace(state: PlatformState, outcome: PlatformOutcome, job_set: JobS
         "record": "end",
         "t": state.now_s,
         "finished": state.finished,
-        "cost": outcome.cost,
-        "execution_time_s": outcome.execution_time_s,
-        "delay_s": outcome.delay_s,
-        "overspend": outcome.overspend,
-        "late_jobs": outcome.late_jobs,
-        "overspent_jobs": outcome.overspent_jobs,
+        **{name: getattr(outcome, name) for name in TOTALS},
         "machines": len(outcome.machines),
         "vm_hours": sum(machine.hours for machine in outcome.machines),
-        "good": outcome.good,
-        "bad": outcome.bad,
-        "displaced": outcome.displaced,
-        "stays": outcome.stays,
-        "unwanted": outcome.unwanted,
+        **{name: getattr(outcome, name) for name in PLACED},
     }
     return Trace(state.platform.to_document(), run, state.records, end)

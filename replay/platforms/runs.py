@@ -13,9 +13,9 @@ from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from ...traces.trace import Trace
 from ..policies import Given, PolicyMaker
-from ..runs import Runs, Summary, check_runs, means_of, outcomes_by_policy, replay_batches
+from ..runs import Runs, Summary, by_name, check_runs, means_of, outcomes_by_policy, replay_batches
 from .engine import PlatformReplay
-from .outcome import PlatformOutcome, platform_trace
+from .outcome import PLACED, TOTALS, PlatformOutcome, platform_trace
 from .policies import KIND
 from .policy import PlatformPolicy
 
@@ -169,22 +169,11 @@ def _run(platform: Platform, make: PolicyMaker[PlatformPolicy], seed: int) -> Pl
 
 
 METRICS: dict[str, Callable[[PlatformOutcome], float]] = {
-    "cost": lambda run: run.cost,
-    "execution_time_s": lambda run: run.execution_time_s,
-    "delay_s": lambda run: run.delay_s,
-    "overspend": lambda run: run.overspend,
-    "late_jobs": lambda run: run.late_jobs,
-    "overspent_jobs": lambda run: run.overspent_jobs,
-    "good": lambda run: run.good,
-    "bad": lambda run: run.bad,
-    "displaced": lambda run: run.displaced,
-    "stays": lambda run: run.stays,
-    "unwanted": lambda run: run.unwanted,
+    **by_name(*TOTALS, *PLACED),
     "machines": lambda run: len(run.machines),
     "vm_hours": lambda run: sum(machine.hours for machine in run.machines),
-    "placements": lambda run: run.placements,
-    "messages": lambda run: run.messages,
+    **by_name("placements", "messages"),
     "messages_per_placement": lambda run: run.messages / run.placements,
-    "comparisons": lambda run: run.comparisons,
+    **by_name("comparisons"),
 }
 """What is averaged over all runs, by name."""

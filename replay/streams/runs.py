@@ -14,7 +14,7 @@ from ...instances.streams.draws import SampledJobs, draw_jobs, draws
 from ...instances.streams.stream import Stream
 from ...traces.trace import Trace
 from ..policies import Given, PolicyMaker
-from ..runs import Runs, Summary, check_runs, means_of, outcomes_by_policy, replay_batches
+from ..runs import Runs, Summary, by_name, check_runs, means_of, outcomes_by_policy, replay_batches
 from .engine import StreamReplay
 from .outcome import StreamOutcome, stream_trace, violation_cost_usd
 from .policies import stream_kind
@@ -125,16 +125,9 @@ def _run(sampled: SampledJobs, make: PolicyMaker[StreamPolicy], seed: int) -> St
         return StreamReplay(sampled, make(seed)).run()
 
 
-METRICS: dict[str, Callable[[StreamOutcome], float]] = {
-    "cost_usd": lambda run: run.cost_usd,
-    "late_tasks": lambda run: run.late_tasks,
-    "unfinished_tasks": lambda run: run.unfinished_tasks,
-    "late_s": lambda run: run.late_s,
-    "idle_s": lambda run: run.idle_s,
-    "busy_s": lambda run: run.busy_s,
-    "suspensions": lambda run: run.suspensions,
-    "returns": lambda run: run.returns,
-}
+METRICS: dict[str, Callable[[StreamOutcome], float]] = by_name(
+    *("cost_usd", "late_tasks", "unfinished_tasks", "late_s", "idle_s", "busy_s", "suspensions", "returns")
+)
 """What is averaged over all runs, by name."""
 
 

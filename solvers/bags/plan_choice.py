@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.statistics import Estimate
+from ...core.statistics import Estimate, fields_of
 from ...schedules.schedule import Schedule
 from .result import Result
 
@@ -64,14 +64,7 @@ class PlanOnDays:
             "quiet_cost_usd": self.schedule.cost_usd,
             "makespan_s": self.schedule.makespan_s,
             "d_spot_s": self.schedule.instance.d_spot_s,
-            "days": self.days,
-            "late_days": self.late_days,
-            "cost_usd": self.cost_usd.to_dict(),
-            "loss_usd": self.loss_usd.to_dict(),
-            "p95_usd": self.p95_usd,
-            "worst_usd": self.worst_usd,
-            "more_than_chosen_usd": self.more_than_chosen_usd.to_dict(),
-            "days_of_choice": self.days_of_choice,
+            **fields_of(self, "name", "method", "schedule", "survives", "chosen"),
         }
 
 

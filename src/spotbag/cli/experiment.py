@@ -248,39 +248,22 @@ def compare_command(
 
 
 def _differences_object(found: Any) -> dict[str, Any]:
+    from ..core.statistics import fields_of
+
     return {
         "settings": found.settings,
         "only_before": found.only_before,
         "only_after": found.only_after,
         "methods": [
-            {
-                "method": entry.method,
-                "runs": entry.runs,
-                "ended_by_time": entry.ended_by_time,
-                "better": entry.better,
-                "same": entry.same,
-                "worse": entry.worse,
-                "objective_percent": entry.objective_percent.to_dict(),
-                "bound_percent": entry.bound_percent.to_dict(),
-                "time_percent": entry.time_percent.to_dict(),
+            fields_of(entry)
+            | {
                 "statuses": [
                     {"before": before, "after": after, "runs": runs} for (before, after), runs in entry.statuses
                 ],
             }
             for entry in found.methods
         ],
-        "policies": [
-            {
-                "replayed": entry.replayed,
-                "policy": entry.policy,
-                "days": entry.days,
-                "cost_usd": entry.cost_usd.to_dict(),
-                "cost_before_usd": entry.cost_before_usd.to_dict(),
-                "late_before": entry.late_before,
-                "late_after": entry.late_after,
-            }
-            for entry in found.policies
-        ],
+        "policies": [fields_of(entry) for entry in found.policies],
         "changes": [change._asdict() for change in found.changes],
     }
 

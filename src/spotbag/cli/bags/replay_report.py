@@ -259,17 +259,9 @@ def _day_object(days: Days, number: int) -> dict[str, Any]:
 
 
 def _summary_object(summary: PolicySummary) -> dict[str, Any]:
-    return {
-        "policy": summary.policy,
-        "days": summary.days,
-        "misses": summary.misses,
-        "unfinished": summary.unfinished,
-        "cost_usd": summary.cost_usd.to_dict(),
-        "makespan_s": summary.makespan_s.to_dict(),
-        "saving_percent": summary.saving_percent.to_dict(),
-        "regret_usd": summary.regret_usd.to_dict(),
-        **means_object(summary.means),
-    }
+    from ...core.statistics import fields_of
+
+    return fields_of(summary, "means") | means_object(summary.means)
 
 
 def _outcome_object(_: int, outcome: DayOutcome) -> Mapping[str, Any]:
