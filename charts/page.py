@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -193,20 +194,8 @@ def _limits(panel: Panel, number: Callable[[Look], int]) -> list[list[Any]]:
 
 def _look(look: Look) -> dict[str, Any]:
     """Return a look with the names that the script has for its parts."""
-    return {
-        "label": printable(look.label),
-        "colour": look.colour,
-        "edge": look.edge,
-        "edgeWidth": look.edge_width,
-        "hatch": look.hatch,
-        "text": look.text,
-        "sign": look.sign,
-        "size": look.size,
-        "line": look.line,
-        "width": look.width,
-        "layer": look.layer,
-        "opacity": look.opacity,
-    }
+    parts = {"edgeWidth" if name == "edge_width" else name: value for name, value in asdict(look).items()}
+    return parts | {"label": printable(look.label)}
 
 
 def _lines(lines: Sequence[str]) -> list[str]:

@@ -151,6 +151,16 @@ def check_format(document: Mapping[str, Any], expected: str, source: str) -> Non
     raise input_error(source, rule)
 
 
+def refuse_another_document(text: str, expected: str, source: str, but_with: str | None = None) -> None:
+    """Refuse a text that is one document of another format, and say what takes it; not one with some field."""
+    try:
+        document = parse_json(text, source)
+    except InputError:
+        return
+    if "format" in document and but_with not in document:
+        check_format(document, expected, source)
+
+
 def format_json(document: Mapping[str, Any]) -> str:
     """Write a document so that people can read it: lists of records one record to a line.
 

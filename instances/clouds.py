@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -147,12 +148,14 @@ def interruption_text(kind: InterruptionKind, notice_s: int) -> str:
     return f"{verb} after {notice_s:,} s of notice" if notice_s else f"{verb} without notice"
 
 
-_AWS_BILLING = Billing(minimum_s=60, first_hour_free=True)
-_AWS_SOURCE = (
-    "docs.aws.amazon.com/AWSEC2/latest/UserGuide: interruption-behavior, spot-instance-termination-notices, "
-    "billing-for-interrupted-spot-instances; aws.amazon.com/ec2/pricing (Linux, by the second, at least 60 s)"
-)
 _READ = "2026-11-23"
+_AWS = partial(
+    Cloud,
+    billing=Billing(minimum_s=60, first_hour_free=True),
+    source="docs.aws.amazon.com/AWSEC2/latest/UserGuide: interruption-behavior, spot-instance-termination-notices, "
+    "billing-for-interrupted-spot-instances; aws.amazon.com/ec2/pricing (Linux, by the second, at least 60 s)",
+    date=_READ,
+)
 
 CLOUDS: Mapping[str, Cloud] = MappingProxyType(
     {
@@ -165,31 +168,22 @@ CLOUDS: Mapping[str, Cloud] = MappingProxyType(
                 source="Teylo et al., HADS, Cluster Computing 2020; Burst-HADS, 2021",
                 date="2021",
             ),
-            Cloud(
+            _AWS(
                 name="aws-terminate",
                 summary="AWS as it is unless asked otherwise: VMs are terminated after two minutes",
                 interruption="terminate",
                 notice_s=120,
-                billing=_AWS_BILLING,
-                source=_AWS_SOURCE,
-                date=_READ,
             ),
-            Cloud(
+            _AWS(
                 name="aws-stop",
                 summary="AWS where VMs are to be stopped: after two minutes, and started again when there is capacity",
                 interruption="stop",
                 notice_s=120,
-                billing=_AWS_BILLING,
-                source=_AWS_SOURCE,
-                date=_READ,
             ),
-            Cloud(
+            _AWS(
                 name="aws-hibernate",
                 summary="AWS where VMs are to hibernate: that begins with the notice",
                 interruption="hibernate",
-                billing=_AWS_BILLING,
-                source=_AWS_SOURCE,
-                date=_READ,
             ),
             Cloud(
                 name="gcp",

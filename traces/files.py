@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ..core.errors import InputError, Issue, SpotbagError
-from ..core.json_documents import check_format, parse_json
+from ..core.json_documents import check_format, parse_json, refuse_another_document
 from ..core.records import Faults, Record, field_issues
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.instance import Instance
@@ -141,7 +141,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
             kind = _kind(record, before, number, source)
         except InputError:
             if not before:
-                _refuse_another_document(text, source)
+                refuse_another_document(text, TRACE_FORMAT, source)
             raise
         if kind == "header":
             instance = _instance(record, source)
@@ -229,16 +229,6 @@ def _kind(record: Mapping[str, Any], before: str, number: int, source: str) -> s
     if before not in _BEFORE[kind]:
         raise InputError(source, [Issue(where, f"a {kind!r} record cannot follow a {before!r} record")])
     return kind
-
-
-def _refuse_another_document(text: str, source: str) -> None:
-    """Refuse a text that is one document of another format, in one line or in many, and say what takes it."""
-    try:
-        document = parse_json(text, source)
-    except InputError:
-        return
-    if "format" in document:
-        check_format(document, TRACE_FORMAT, source)
 
 
 def _models(instance: Mapping[str, Any], run: Mapping[str, Any]) -> _Models:

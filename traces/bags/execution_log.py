@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ...core.errors import InputError, Issue
-from ...core.json_documents import check_format, parse_json
+from ...core.json_documents import parse_json, refuse_another_document
 from ...core.quantities import Name
 from ...core.records import Faults, Record, field_issues
 from ...core.text_files import read_text, source_name
@@ -148,21 +148,11 @@ def parse_log(text: str, source: str, cores: Mapping[str, int]) -> list[tuple[st
             break
     issues += broken[:-1]
     if not found:
-        _refuse_another_document(text, source)
+        refuse_another_document(text, LOG_FORMAT, source, but_with="event")
         issues = issues or [Issue("", f"is no log of a plan that was run ({LOG_FORMAT})")]
     if issues:
         raise InputError(source, issues)
     return found
-
-
-def _refuse_another_document(text: str, source: str) -> None:
-    """Refuse a text that is one document of another format, and say what takes it."""
-    try:
-        document = parse_json(text, source)
-    except InputError:
-        return
-    if "format" in document and "event" not in document:
-        check_format(document, LOG_FORMAT, source)
 
 
 def execution_of_lines(

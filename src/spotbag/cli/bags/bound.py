@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -107,10 +108,4 @@ def _as_object(problem: Instance, bounds: Sequence[LowerBound], reason: str, war
 
 def _bound_as_object(bound: LowerBound) -> dict[str, object]:
     """A bound as a JSON object; its value is null where it proves that no plan exists."""
-    return {
-        "name": bound.name,
-        "value": None if math.isinf(bound.value) else bound.value,
-        "unit": bound.unit,
-        "meaning": bound.meaning,
-        "runtime_s": bound.runtime_s,
-    }
+    return asdict(bound) | {"value": None if math.isinf(bound.value) else bound.value}
