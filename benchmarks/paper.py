@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..core.json_documents import check_format, parse_json
-from ..core.limits import Stop, stop_point
+from ..core.limits import LimitReached, Stop, stop_point
 from ..core.processes import interruptible
 from ..core.records import Record, validate_record
 from ..core.workers import Workers
@@ -170,10 +170,10 @@ def compare(
     LimitReached
         If it is asked to stop, also by Ctrl-C or SIGTERM: means of fewer runs would not be comparable.
     """
-    with interruptible(stop):
+    with interruptible(stop) as limit:
         runs = paper.replay(options, on_runs)
         stop_point()
-        return PublishedComparisonResult(
+        result = PublishedComparisonResult(
             paper=paper.name,
             about=options.about(),
             plans=tuple(paper.plans(runs)),
@@ -182,6 +182,9 @@ def compare(
             notes=tuple(paper.notes(runs)),
             findings=tuple(paper.findings(runs)),
         )
+    if limit.stopped():
+        raise LimitReached
+    return result
 
 
 _Document = TypeVar("_Document", bound=Record)

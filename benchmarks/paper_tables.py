@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
@@ -230,12 +231,9 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str
     Ctrl-C ends the program: a row that it has cut short is not shown.
     """
     print(f"\n{title}\n", flush=True)
-    with interruptible():
-        try:
-            for line in markdown_lines(
-                [Column(heading, place >= words) for place, heading in enumerate(headings)], rows
-            ):
-                stop_point()
-                print(line, flush=True)
-        except LimitReached:
-            raise SystemExit(130) from None
+    with interruptible() as limit, suppress(LimitReached):
+        for line in markdown_lines([Column(heading, place >= words) for place, heading in enumerate(headings)], rows):
+            stop_point()
+            print(line, flush=True)
+    if limit.stopped():
+        raise SystemExit(130)

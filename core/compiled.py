@@ -6,14 +6,22 @@ what only compiled loops call. The means by which Python calls a function take a
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
+
+from .limits import LimitReached, current_limit, overtime
+from .processes import COMPILING, run_in_thread
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -23,6 +31,10 @@ _cgutils: Any = cgutils
 _types: Any = types
 _carray: Any = cast(Any, numba).carray
 
+_FunctionCache: Any = FunctionCache
+_LEAVE_AFTER_S = 0.3
+"""Seconds in which a function that was compiled before is surely read."""
+
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 _PART = {"no_cpython_wrapper": True}
 
@@ -30,21 +42,74 @@ _PART = {"no_cpython_wrapper": True}
 def compiled(function: Function) -> Function:
     """Compile a function when it is first called; later processes find it in the cache.
 
-    Without any folder to write to, it is compiled anew in every process. The plain function stays reachable as
-    ``function.py_func``. While it runs, other threads can: `core.processes.run_compiled` ends it by one of them.
+    Where it cannot be kept (no folder to write to, a full disk), it is compiled anew in every process. The plain
+    function stays reachable as ``function.py_func``. While it runs, other threads can: `core.processes.run_compiled`
+    ends it by one of them. Whoever asks work to stop does not wait until it is compiled.
     """
-    try:
-        return cast(Function, numba.njit(cache=True, **_OPTIONS)(function))
-    except RuntimeError:  # no place for a cache
-        return cast(Function, numba.njit(**_OPTIONS)(function))
+    made: Any = numba.njit(**_OPTIONS)(function)
+    with suppress(RuntimeError):  # no place for a cache
+        made._cache = _Cache(function)
+    made._compile_for_args = partial(_compile, made._compile_for_args)
+    return cast(Function, made)
+
+
+class _Cache(_FunctionCache):
+    """Files of compiled functions; what cannot be read or written is as if it were not there."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Read what was compiled; None if there is nothing."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # files that were cut or damaged fail in any way
+            self._forget()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write what was compiled."""
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            self._forget()
+
+    def is_filled(self) -> bool:
+        """Whether anything that was compiled is there."""
+        try:
+            return bool(self._cache_file._load_index())  # numba has no other way to ask
+        except Exception:
+            return False
+
+    def _forget(self) -> None:
+        """Take away the index: it might name a file that was not written, or one of another version of the function."""
+        with suppress(OSError):
+            os.unlink(self._cache_file._index_path)
+
+
+def _compile(compile_for: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """Compile a function for its arguments: in a thread, which is left to itself when the work is asked to stop.
+
+    Raises
+    ------
+    LimitReached
+        If it is.
+    """
+    if not current_limit().stops:
+        return compile_for(*given, **named)
+    made: list[Any] = []
+    with overtime(math.inf):  # what is compiled is there the next time
+        ended = run_in_thread(
+            lambda: made.append(compile_for(*given, **named)),
+            lambda: None,
+            leave_after_s=_LEAVE_AFTER_S,
+            name=COMPILING,
+        )
+    if not ended:
+        raise LimitReached
+    return made[0]
 
 
 def is_ready(function: Any) -> bool:
     """Whether a compiled function can be called without compiling it: it is in this process, or in the cache."""
-    if function.signatures:
-        return True
-    file = getattr(getattr(function, "_cache", None), "_cache_file", None)
-    return file is not None and bool(file._load_index())  # numba has no other way to ask
+    return bool(function.signatures) or (isinstance(function._cache, _Cache) and function._cache.is_filled())
 
 
 def compiled_part(function: Function) -> Function:

@@ -127,6 +127,16 @@ def within(
 
 
 @contextmanager
+def ended_by(stops: tuple[Stop, ...]) -> Iterator[None]:
+    """Have nothing but some requests to stop end the work inside."""
+    token = _current.set(Limit(stops=stops))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
 def watched_time() -> Iterator[Clock]:
     """Have a clock hear whether time ends the work inside, or a part of it."""
     outer, clock = _current.get(), Clock()

@@ -18,13 +18,16 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from .errors import SpotbagError
-from .limits import LimitReached, Stop, current_limit, within
+from .limits import Limit, LimitReached, Stop, current_limit, ended_by, within
 from .plugins import PluginWarning
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from .quantities import IntArray
+
+COMPILING = "compiling"
+"""Name of threads that compile loops."""
 
 POLL_S = 0.05
 _ASK_AGAIN_S = 0.01
@@ -58,17 +61,62 @@ def interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def signals_received() -> int:
-    """How many signals this process has taken as requests to stop, by `interrupt` or in long work."""
-    return len(_received)
+class Signalled:
+    """A stop that signals set, from its making on; not an Event, whose lock a second signal might find taken."""
+
+    def __init__(self) -> None:
+        self._before = len(_received)
+
+    def is_set(self) -> bool:
+        """Whether there was a signal."""
+        return len(_received) > self._before
+
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal: the first is a request, which the work may take its time to answer."""
+        if self.is_set():
+            interrupt(number, frame)
+        _received.append(number)
 
 
 @contextmanager
-def interruptible(stop: Stop | None = None, on_life: Callable[[], None] | None = None) -> Iterator[None]:
-    """Have a caller's stop, Ctrl-C and SIGTERM end the work inside, all in the same way.
+def signals_to(
+    handler: Callable[[int, FrameType | None], None],
+    takes: Callable[[Any], bool],
+    afterwards: Callable[[int, FrameType | None], None] | None = None,
+) -> Iterator[bool]:
+    """Have a function handle signals inside; gives whether there are any for it.
 
-    A second signal does not wait for the work any longer, but raises KeyboardInterrupt. Signals are those of the main
-    thread, and left alone where a program handles them by itself.
+    Parameters
+    ----------
+    handler : callable
+        The function.
+    takes : callable
+        Whether it takes the place of a handler. Signals are those of the main thread.
+    afterwards : callable, optional
+        Handles them after that; the handler of before if absent.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+    taken = {number: other for number, other in before.items() if takes(other)}
+    try:
+        for number in taken:
+            signal.signal(number, handler)
+        yield bool(taken)
+    finally:
+        for number, other in taken.items():
+            signal.signal(number, afterwards or other)
+
+
+@contextmanager
+def interruptible(
+    stop: Stop | None = None, on_life: Callable[[], None] | None = None, *, told: bool = True
+) -> Iterator[Limit]:
+    """Have a caller's stop, Ctrl-C and SIGTERM end the work inside, all in the same way; gives the limit of the work.
+
+    Whether the work was asked to stop is to be read from this limit after the work, not inside: a signal that comes
+    after that is the caller's, so that none is lost. A second signal does not wait for the work any longer, but raises
+    KeyboardInterrupt. Signals are left alone where a program handles them by itself.
 
     Parameters
     ----------
@@ -76,38 +124,27 @@ def interruptible(stop: Stop | None = None, on_life: Callable[[], None] | None =
         What the caller sets to have the work ended.
     on_life : callable, optional
         See `spotbag.core.limits.Limit`.
+    told : bool
+        Whether the answer says that the work was asked to stop. Where it has no word for that, a signal is a
+        KeyboardInterrupt once the work has ended.
     """
-    signalled = _Signalled()
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {number: signal.getsignal(number) for number in SIGNALS}
-    taken = [number for number, handler in before.items() if handler in (signal.default_int_handler, interrupt)]
-    try:
-        for number in taken:
-            signal.signal(number, signalled.ask)
-        with within(stop=stop, on_life=on_life), within(stop=signalled if taken else None):
-            yield
-    finally:
-        for number in taken:
-            signal.signal(number, before[number])
+    signalled = Signalled()
+    usual = (signal.default_int_handler, interrupt)
+    with (
+        signals_to(signalled.ask, lambda handler: handler in usual) as taken,
+        within(stop=stop, on_life=on_life),
+        within(stop=signalled if taken else None) as limit,
+    ):
+        yield limit
+    if taken and signalled.is_set() and not told:
+        raise KeyboardInterrupt
 
 
-class _Signalled:
-    """A stop that a signal sets; not an Event, whose lock a second signal might find taken by the first."""
-
-    def __init__(self) -> None:
-        self._asked = False
-
-    def is_set(self) -> bool:
-        """Whether there was a signal."""
-        return self._asked
-
-    def ask(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal."""
-        if self._asked:
-            interrupt(number, frame)
-        self._asked = True
-        _received.append(number)
+@contextmanager
+def ended_at_once() -> Iterator[None]:
+    """Have a signal be a KeyboardInterrupt inside, though this is amid work that is `interruptible`."""
+    with signals_to(interrupt, lambda handler: getattr(handler, "__func__", None) is Signalled.ask):
+        yield
 
 
 Done = TypeVar("Done")
@@ -125,9 +162,9 @@ def wait_for_left_behind() -> None:
             thread.join(_ASK_AGAIN_S)
 
 
-def any_left_behind() -> bool:
-    """Whether some work that was asked to end still goes on."""
-    return any(thread.is_alive() for thread, _ in _left_behind)
+def left_behind() -> set[str]:
+    """Return the names of threads with work that was asked to end and still goes on."""
+    return {thread.name for thread, _ in _left_behind if thread.is_alive()}
 
 
 def run_in_thread(
@@ -136,6 +173,7 @@ def run_in_thread(
     watch: Callable[[], None] | None = None,
     *,
     leave_after_s: float | None = None,
+    name: str | None = None,
 ) -> bool:
     """Do some work in a thread, and ask it to end when the limit is over.
 
@@ -151,6 +189,8 @@ def run_in_thread(
     leave_after_s : float, optional
         Seconds after which work that was asked to end, and has not done so yet, is left to itself: solvers can take
         long until they notice. Nobody may touch then what it works on.
+    name : str, optional
+        Of the thread; see `left_behind`.
 
     Returns
     -------
@@ -169,7 +209,7 @@ def run_in_thread(
             ended.set()
 
     limit = current_limit()
-    thread = threading.Thread(target=guarded, daemon=True)
+    thread = threading.Thread(target=guarded, name=name, daemon=True)
     thread.start()
     # Not thread.join: interrupted, it can take a thread that is still running for one that has ended.
     over, asked_s = False, math.inf
@@ -221,7 +261,11 @@ def run_compiled(work: Callable[[], Done], halt: IntArray) -> Done:
     def end() -> None:
         halt[0] = 1
 
-    run_in_thread(lambda: results.append(work()), end)
+    def run() -> None:
+        with ended_by(limit.stops):  # to compile it may take longer than anybody wants to wait
+            results.append(work())
+
+    run_in_thread(run, end)
     if halt[0]:
         raise LimitReached
     return results[0]

@@ -29,7 +29,7 @@ class Runs(Generic[Out]):
     outcomes : tuple of tuple
         Of each policy, one outcome a run.
     interrupted : bool
-        Whether there are fewer runs than were asked for; there may be none.
+        Whether they were ended early: there may be fewer runs than were asked for, or none.
     """
 
     policies: tuple[str, ...]
@@ -140,7 +140,7 @@ def replay_batches(
         If other processes cannot import what is to be replayed.
     """
     done: list[Row] = []
-    with interruptible(stop):
+    with interruptible(stop) as limit:
         try:
             for rows in _in_batches(work, numbers, workers, per_batch):
                 done += rows
@@ -152,7 +152,7 @@ def replay_batches(
         except NotImportable as error:
             rule = "cannot be imported in other processes: have them in a module that can, or replay in this one"
             raise InputError("replay", [Issue("", f"{rule} (workers=1)", "policies")]) from error
-    return done, len(done) < len(numbers)
+    return done, limit.stopped()
 
 
 def _in_batches(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.errors import InputError, Issue
 from ...core.gaps import closes_gap
-from ...core.limits import LimitReached, Stop, checkpoint, share_of_time, stopped, within
+from ...core.limits import LimitReached, Stop, checkpoint, share_of_time, within
 from ...core.processes import interruptible
 from ...core.racing import race
 from ...core.statistics import estimate
@@ -143,22 +143,25 @@ def choose_plan(
     scenario.day(instance, seed, 0)
     found = _Days(make, scenario, seed, chosen_cloud(cloud, instance, scenario))
     n_days = 1 if scenario.fixed else days
-    with interruptible(stop), within(time_limit_s, begin=begin):
-        quiet = solve(instance, method, time_limit_s=share_of_time(_SHARE_OF_QUIET), seed=seed)
-        say(QUIET, 0)
-        if quiet.schedule is None:
-            return PlanChoice(quiet, make.name, scenario.name, seed, late_usd or 0.0, 0, 0, ())
-        if late_usd is None:
-            price = on_demand_price_usd(quiet.schedule, found.cloud, idle_limit_s=0)
-            late_usd = _PRICES_OF_A_LATE_DAY * (quiet.schedule.cost_usd if price is None else price)
-        with within(share_of_time(_SHARE_OF_CANDIDATES)):
-            plans = candidates(instance, quiet, seed=seed, on_made=lambda name: say(name, 0))
-        choice = _Choice(instance, found, plans, n_days, late_usd, workers, say)
-        with within(share_of_time(_SHARE_OF_RACE)):
-            choice.choose()
-        reported = choice.report()
-        interrupted = stopped()
-    result = _result(instance, quiet, choice.plans[choice.best], time.perf_counter() - begin, interrupted)
+    with interruptible(stop) as limit:
+        with within(time_limit_s, begin=begin):
+            quiet = solve(instance, method, time_limit_s=share_of_time(_SHARE_OF_QUIET), seed=seed)
+            say(QUIET, 0)
+            choice = None
+            if quiet.schedule is not None:
+                if late_usd is None:
+                    price = on_demand_price_usd(quiet.schedule, found.cloud, idle_limit_s=0)
+                    late_usd = _PRICES_OF_A_LATE_DAY * (quiet.schedule.cost_usd if price is None else price)
+                with within(share_of_time(_SHARE_OF_CANDIDATES)):
+                    plans = candidates(instance, quiet, seed=seed, on_made=lambda name: say(name, 0))
+                choice = _Choice(instance, found, plans, n_days, late_usd, workers, say)
+                with within(share_of_time(_SHARE_OF_RACE)):
+                    choice.choose()
+                reported = choice.report()
+        result = quiet if choice is None else _result(instance, quiet, choice.plans[choice.best])
+    result = replace(result, runtime_s=time.perf_counter() - begin, interrupted=limit.stopped())
+    if choice is None:
+        return PlanChoice(result, make.name, scenario.name, seed, late_usd or 0.0, 0, 0, ())
     if not any(choice.days):
         result = replace(result, warnings=(*result.warnings, _NO_TIME))
     return PlanChoice(
@@ -166,8 +169,8 @@ def choose_plan(
         policy=make.name,
         scenario=scenario.name,
         seed=seed,
-        late_usd=late_usd,
-        candidates=len(plans),
+        late_usd=choice.late_usd,
+        candidates=len(choice.plans),
         days_of_choice=max(map(len, choice.days), default=0),
         plans=tuple(reported),
     )
@@ -184,6 +187,8 @@ class _Choice:
         The one that is chosen.
     days : list of list of _Day
         Of each, its days of the choice.
+    late_usd : float
+        What a day counts more if it misses the deadline.
     """
 
     def __init__(
@@ -201,7 +206,7 @@ class _Choice:
         self.days: list[list[_Day]] = [[] for _ in plans]
         self._found = found
         self._n_days = n_days
-        self._late_usd = late_usd
+        self.late_usd = late_usd
         self._workers = workers
         self._say = say
         surviving = [number for number, plan in enumerate(plans) if plan.survives is not False]
@@ -225,7 +230,7 @@ class _Choice:
         self.best = allowed[int(np.argmin(means))] if longest else allowed[0]
 
     def _loss(self, day: _Day) -> float:
-        return day.cost_usd + self._late_usd * day.late
+        return day.cost_usd + self.late_usd * day.late
 
     def _replayed(self, plans: Sequence[int], numbers: range) -> list[list[_Day]]:
         """Replay days of some plans, all of the same."""
@@ -289,10 +294,10 @@ class _Choice:
         )
 
 
-def _result(instance: Instance, quiet: Result, plan: Candidate, runtime_s: float, interrupted: bool) -> Result:
+def _result(instance: Instance, quiet: Result, plan: Candidate) -> Result:
     """Return the chosen plan as the result of planning."""
     if plan.name == QUIET:
-        return replace(quiet, runtime_s=runtime_s, interrupted=interrupted)
+        return quiet
     schedule, bound = plan.schedule, quiet.bound
     stages: tuple[Stage, ...] = ()
     if instance.goal != "balanced":
@@ -306,7 +311,9 @@ def _result(instance: Instance, quiet: Result, plan: Candidate, runtime_s: float
     if level is not None:
         from ...heuristics.bags.rescue import survival_of  # here, since it loads a compiler, and not all ask for it
 
-        survival = survival_of(schedule, level)
+        survival = Survival(level=level, verdict="not-shown", reason="it was interrupted")
+        with suppress(LimitReached):
+            survival = survival_of(schedule, level)
         if survival.verdict != "survives":
             warnings = (f"no plan was found that survives {LOSSES[level]}: {survival.reason}",)
     return Result(
@@ -318,7 +325,5 @@ def _result(instance: Instance, quiet: Result, plan: Candidate, runtime_s: float
         bound=bound,
         stages=stages,
         survival=survival,
-        runtime_s=runtime_s,
         seed=quiet.seed,
-        interrupted=interrupted,
     )

@@ -226,14 +226,14 @@ def replay_days(
     compiled = _by_compiled_loops(ready, runs)
     known = replay_plan(schedule) if hindsight else None
     work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds, known, compiled)
-    with interruptible(stop):
+    with interruptible(stop) as limit:
         on_demand_usd = on_demand_price_usd(schedule, chosen)
         on_demand_last_task_usd = on_demand_price_usd(schedule, chosen, idle_limit_s=0)
-        done, interrupted = replay_batches(work, numbers, workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
+        done, _ = replay_batches(work, numbers, workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
         outcomes=tuple(tuple(outcomes[index] for outcomes, _, _ in done) for index in range(len(ready))),
-        interrupted=interrupted,
+        interrupted=limit.stopped(),
         cloud=chosen,
         bounds_usd=tuple(bound for _, bound, _ in done),
         hindsight_usd=tuple(found for _, _, found in done),

@@ -85,7 +85,7 @@ def bounds_of_runs(
     cases = _distinct(runs, seed, job_set is None)
     bounds: dict[_Key, RunBounds] = {}
     n_done = 0
-    with interruptible(stop), suppress(LimitReached):
+    with interruptible(stop, told=False), suppress(LimitReached):
         for found in each(partial(_bounds_of_run, platform, job_set), cases, workers):
             bounds |= found
             n_done += 1

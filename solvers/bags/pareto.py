@@ -194,23 +194,21 @@ def pareto_front(
     facts = FrontFacts(makespan_lower_bound_s(resolved), min(latest_s, resolved.deadline_s))
     walk = _Walk(facts, most_points, on_point)
     methods: list[str] = []
-    with interruptible(stop):
-        with within(limit_s, begin=begin), suppress(LimitReached):
-            for plan in initial:
-                walk.take(latest_s, start_of(resolved, plan), 0.0)
-            if facts.gaps() and method != "epsilon-constraint":
-                share = 1.0 if method == "class-programme" else _PROGRAMME_SHARE
-                try:
-                    with within(share * limit_s, begin=begin):
-                        _by_programme(resolved, walk, begin + share * limit_s)
-                    methods.append("class-programme")
-                except ModelRefusal:
-                    if method == "class-programme":
-                        raise
-            if method != "class-programme" and not walk.finished(begin + limit_s):
-                methods.append("epsilon-constraint")
-                walk.run(SolveOracle(resolved, seed, threads), begin + limit_s)
-        interrupted = stopped()
+    with interruptible(stop) as limit, within(limit_s, begin=begin), suppress(LimitReached):
+        for plan in initial:
+            walk.take(latest_s, start_of(resolved, plan), 0.0)
+        if facts.gaps() and method != "epsilon-constraint":
+            share = 1.0 if method == "class-programme" else _PROGRAMME_SHARE
+            try:
+                with within(share * limit_s, begin=begin):
+                    _by_programme(resolved, walk, begin + share * limit_s)
+                methods.append("class-programme")
+            except ModelRefusal:
+                if method == "class-programme":
+                    raise
+        if method != "class-programme" and not walk.finished(begin + limit_s):
+            methods.append("epsilon-constraint")
+            walk.run(SolveOracle(resolved, seed, threads), begin + limit_s)
     points = tuple(_front_point(facts, plan) for plan in walk.chosen())
     return ParetoFront(
         resolved,
@@ -221,7 +219,7 @@ def pareto_front(
         method=" + ".join(methods) or "bounds",
         message="" if points else _reason(resolved, facts, walk),
         warnings=tuple(text for text in [d_spot_warning(instance, resolved)] if text),
-        interrupted=interrupted,
+        interrupted=limit.stopped(),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.gaps import closes_gap
-from ...core.limits import LimitReached, Stop, stopped, watched_time, within
+from ...core.limits import Limit, LimitReached, Stop, stopped, watched_time, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
 from ...heuristics.bags.full_speed import full_speed_plan
@@ -131,17 +131,16 @@ def replan(
             raise InputError("start", [Issue("", rule, value=running.instance.name)])
         long = time_limit_s > LONG_S or remaining.objective.budget_usd is not None
         quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
-        with interruptible(stop):
+        with interruptible(stop) as limit:
             wanted: SurvivalLevel | None = None if level == "none" else level
             held = None if running is None else _held(remaining, running, state.time_s)
             quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance, held)
-            long = long and not stopped()
-        if not long:
-            return _with_new_names(quick, running)
+        if not long or limit.stopped():
+            return _told(quick, running, limit)
     finally:
         if collects:
             gc.enable()
-    with interruptible(stop):
+    with interruptible(stop) as limit:
         initial = quick.schedule
         given = remaining if instance.d_spot_s is not None else remaining.replace(d_spot_s=None)
         if initial is not None and initial.instance.d_spot_s != remaining.d_spot_s:
@@ -156,7 +155,7 @@ def replan(
             threads=threads,
         )
     # Something must be done, even if it does not survive.
-    return _with_new_names(quick if found.schedule is None and found.status == "no-plan" else found, running)
+    return _told(quick if found.schedule is None and found.status == "no-plan" else found, running, limit)
 
 
 def _refuse_wrong(
@@ -180,12 +179,12 @@ def _refuse_wrong(
         raise InputError("survive", [Issue("", rule, value=level)])
 
 
-def _with_new_names(result: Result, running: Schedule | None) -> Result:
-    """Give new VMs names that no VM of the plan that is being carried out has had: it may be gone."""
+def _told(result: Result, running: Schedule | None, limit: Limit) -> Result:
+    """Say whether the work was asked to stop, and name new VMs as no VM of the plan that is carried out was named."""
     plan = result.schedule
-    if plan is None or running is None:
-        return result
-    return replace(result, schedule=with_new_names(plan, running.vm_ids))
+    if plan is not None and running is not None:
+        plan = with_new_names(plan, running.vm_ids)
+    return replace(result, schedule=plan, interrupted=limit.stopped())
 
 
 class _Terms(NamedTuple):
@@ -343,7 +342,6 @@ def _quick(
         survivor = _survivor(remaining, bound, schedule, level, seed, until, given.d_spot_s is None)
         schedule = survivor or schedule
         survival = _certificate(schedule, level, survivor is not None, begin + time_limit_s)
-    interrupted = stopped()
     value = bound.objective
     if schedule is not None:
         violations = check(schedule.instance, schedule).violations
@@ -371,9 +369,8 @@ def _quick(
         stages=_stages(remaining, schedule, value),
         runtime_s=time.perf_counter() - begin,
         seed=seed,
-        interrupted=interrupted,
     )
-    if schedule is not None and search_end.moment is not None and not interrupted:
+    if schedule is not None and search_end.moment is not None and not stopped():
         if endings is None:  # the first takes longer than those that follow
             given.__dict__[_ENDINGS] = _Endings()
         else:

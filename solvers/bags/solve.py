@@ -113,7 +113,7 @@ def solve(
     progress = _Progress(on_progress)
     on_life = None if on_progress is None else progress.again
     attempts = Attempts(chosen, made_options, seed, threads, target_gap, progress, progress.again)
-    with interruptible(stop, on_life):
+    with interruptible(stop, on_life) as limit:
         with within(_time_for_plan_s(instance, time_limit_s), begin=begin):
             question = _question(instance, chosen.published)
             attempts = replace(attempts, asked=question.instance)
@@ -134,7 +134,7 @@ def solve(
         stages = _stages(first.instance, schedule, bound, second)
         warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings)
         trace = first.attempt.trace
-        return Result(
+        result = Result(
             status=_status(schedule, bound, stages),
             instance=first.instance,
             method=chosen.name,
@@ -148,8 +148,8 @@ def solve(
             seed=seed,
             stats={"iterations": trace[-1].iteration} if trace else {},
             trace=trace,
-            interrupted=stopped(),  # also while it was looked at what the plan survives
         )
+    return replace(result, interrupted=limit.stopped())
 
 
 def refuse_wrong(time_limit_s: float | None, seed: int, threads: int, target_gap: float = 0.0) -> None:

@@ -48,7 +48,7 @@ def warm_up(methods: Iterable[str] | None = None) -> None:
     InputError
         If there is no method of a name.
     """
-    with interruptible():
+    with interruptible(told=False):
         names = [*(METHODS if methods is None else methods)]
         for method in names:
             if find_method(method).plugin:
@@ -72,12 +72,16 @@ def warm_up_replan() -> None:
     for name in _STATES:
         instance = with_d_spot(library_instance(name))
         plan = solve(instance, "greedy", survive="none").schedule
+        if stopped():
+            return
         assert plan is not None, "the greedy plans them"
         state = State.planned(plan, instance.boot_overhead_s + 1)
         calls: list[tuple[Schedule | None, SurvivalOption]] = [(None, "none"), (plan, "none"), (plan, "one-type")]
         for start, survive in calls:
             for _ in range(_MOST_KERNELS):  # a call whose time is over once a kernel is compiled does not go on
                 result = replan(instance, state, time_limit_s=_LITTLE_S, start=start, survive=survive)
+                if result.interrupted:
+                    return
                 if result.runtime_s < 2 * _LITTLE_S:
                     break
     _loaded.add("replan")

@@ -121,7 +121,7 @@ def platform_bound(
         if cap is not None:
             caps[name] = cap
     _check(metric, caps, most_slots, time_limit_s)
-    with interruptible(stop), within(time_limit_s, begin=started):
+    with interruptible(stop, told=False), within(time_limit_s, begin=started):
         search = _Search(platform, platform_fluid(platform, most_slots), caps)
         value, how, reason = search.bound(metric)
     return PlatformBound(metric, value, caps, how, reason, time.perf_counter() - started)
@@ -167,7 +167,7 @@ def frontier(
         raise InputError("frontier", [Issue("", f"must differ from x ({x!r})", "y", y)])
     if points < 2:
         raise InputError("frontier", [Issue("", "must be 2 or more: the ends of the frontier", "points", points)])
-    with interruptible(stop):
+    with interruptible(stop, told=False):
         fluid = platform_fluid(platform, most_slots)
         first = _Search(platform, fluid, {}).bound(x)[0]
         most = _Search(platform, fluid, {}).bound(y)[0]

@@ -127,7 +127,7 @@ def least_makespan_within(
     most = sum(units_of(run_time, unit_s, boot_s) for run_time in run_times_s)
     problem = UnitsProblem(tuple(run_times_s[task] for task in order), unit_s, boot_s, min(budget_units, most))
     search = _Search(problem, began, time_limit_s)
-    with interruptible(stop), within(time_limit_s, begin=began):
+    with interruptible(stop, told=False), within(time_limit_s, begin=began):
         search.run()
     return LeastMakespan(
         status="optimal" if search.wall_s == search.bound_s else "feasible",

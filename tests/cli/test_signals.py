@@ -33,6 +33,8 @@ owner = importlib.import_module(module)
 for part in path:
     owner = getattr(owner, part)
 called, seen = getattr(owner, last), []
+from spotbag.core.processes import Signalled
+signalled = Signalled()
 
 def at(*given, **named):
     seen.append(name)
@@ -41,8 +43,7 @@ def at(*given, **named):
         until = time.monotonic() + 20
         while waits and time.monotonic() < until:
             time.sleep(0.01)
-        from spotbag.core.processes import signals_received
-        while not signals_received() and time.monotonic() < until:
+        while not signalled.is_set() and time.monotonic() < until:
             time.sleep(0.01)
     return called(*given, **named)
 

@@ -117,28 +117,25 @@ def run_experiment(
         known = [finished[key] for key in keys if key in finished]
         if on_start is not None:
             on_start(len(keys), len(known))
-        done, interrupted = 0, False
+        done = 0
         runner = _Runner(workers)
-        try:
-            with interruptible(stop):
-                _warm_up(asked, workers)
-                for works in (_runs_left(plans, finished), _days_left(days, finished, place)):
-                    for result in runner.run(works, place):
-                        if on_row is not None:
-                            on_row(result.row)
-                        if result.row.get("interrupted"):
-                            raise LimitReached
-                        if result.plan is not None:
-                            place.keep_plan(result.key, result.plan)
-                        place.add(result.row)
-                        finished[result.key] = ""
-                        done += 1
-                        if on_cell is not None:
-                            on_cell(result.name)
-        except LimitReached:
-            interrupted = True
+        with interruptible(stop) as limit, suppress(LimitReached):
+            _warm_up(asked, workers)
+            for works in (_runs_left(plans, finished), _days_left(days, finished, place)):
+                for result in runner.run(works, place):
+                    if on_row is not None:
+                        on_row(result.row)
+                    if result.row.get("interrupted"):
+                        raise LimitReached
+                    if result.plan is not None:
+                        place.keep_plan(result.key, result.plan)
+                    place.add(result.row)
+                    finished[result.key] = ""
+                    done += 1
+                    if on_cell is not None:
+                        on_cell(result.name)
     others = tuple(sorted({version for version in known if version not in ("", VERSION)}))
-    return Progress(len(keys), len(known), done, others, interrupted or len(known) + done < len(keys))
+    return Progress(len(keys), len(known), done, others, limit.stopped() or len(known) + done < len(keys))
 
 
 def _warm_up(asked: Specification, workers: Workers) -> None:

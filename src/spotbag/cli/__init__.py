@@ -7,9 +7,9 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 
 from .exit_codes import BAD_INPUT, INTERRUPTED
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("interrupted", file=sys.stderr)
         code = INTERRUPTED
     if arguments is None:
-        _leave_solvers(code)
+        _leave_behind(code)
     return code
 
 
@@ -65,7 +65,10 @@ def _run(given: list[str]) -> int:
         if _comes_of_interrupt(error):  # an import that it has cut short may fail in any way
             raise KeyboardInterrupt from None
         from ..core.errors import SpotbagError  # here, so that --help loads nothing
+        from ..core.limits import LimitReached
 
+        if isinstance(error, LimitReached):  # the command has no answer that could be cut short
+            raise KeyboardInterrupt from None
         if not isinstance(error, SpotbagError):
             raise
         _report(error, "--json" in given)
@@ -78,30 +81,33 @@ def _interrupts(for_good: bool) -> Iterator[Callable[[], bool]]:
     """Have Ctrl-C and SIGTERM do the same, as `spotbag.core.processes` has it; gives whether one of them came.
 
     A long function answers the first by ending early, and its command then says what there is so far. Anywhere else,
-    and the second time, it is a KeyboardInterrupt. Where the program ends with the command, one that comes after the
+    and the second time, it is a KeyboardInterrupt. Where something swallows that (an import, a destructor), long
+    functions are asked to stop when they begin. Where the program ends with the command, one that comes after the
     command ends the program at once.
     """
-    from ..core.processes import SIGNALS, interrupt, signals_received
+    from ..core.limits import within
+    from ..core.processes import Signalled, interrupt, signals_to
 
-    received = signals_received()
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {number: signal.getsignal(number) for number in SIGNALS}
-    taken = [number for number, handler in before.items() if handler in (signal.default_int_handler, signal.SIG_DFL)]
-    try:
-        for number in taken:
-            signal.signal(number, interrupt)
-        yield lambda: signals_received() > received
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL if for_good else before[number])
+    signalled = Signalled()
+    usual = (signal.default_int_handler, signal.SIG_DFL)
+    leave = _leave if for_good else None
+    with signals_to(interrupt, lambda handler: handler in usual, leave), within(stop=signalled):
+        yield signalled.is_set
 
 
-def _leave_solvers(code: int) -> None:
-    """End the program at once if a solver does so only later: Python would wait for it."""
-    from ..core.processes import any_left_behind
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Handle a signal that comes when the command has ended."""
+    os._exit(INTERRUPTED)
 
-    if any_left_behind():
+
+def _leave_behind(code: int) -> None:
+    """End the program at once if a solver, or what compiles, ends only later: Python would wait for it."""
+    from ..core.processes import COMPILING, left_behind
+
+    left = left_behind()
+    if COMPILING in left and sys.stderr is not None:
+        print("loops were being compiled, which takes a while once on a machine", file=sys.stderr)
+    if left:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:  # else it was closed
                 stream.flush()

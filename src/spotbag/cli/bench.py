@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from ..core.processes import interruptible
 from .arguments import JsonOption, check_output, duration_option, print_json, warn, wrote
 from .exit_codes import INTERRUPTED
+from .files_beside import beside_the_answer
 from .run_options import DaskOption, WorkersOption, workers_of
 
 if TYPE_CHECKING:
@@ -207,18 +209,20 @@ def _report(name: PaperName, runs: int, settings: dict[str, Any], workers: Worke
     check_output(out)
     if plots is not None:
         prepare_pictures(plots)
-    try:
-        result = replayed_paper(paper, options, "replaying")
-    except LimitReached:
-        warn(["interrupted: means of fewer runs would not be comparable"])
-        raise typer.Exit(INTERRUPTED) from None
-    if out is not None:
-        write_text(out, format_result(result, ending))
-        wrote(out)
-    if plots is not None:
-        for path in write_pictures(paper.pictures, result.rows, plots):
-            wrote(str(path))
-    if output.as_json:
-        print_json("published-comparison", result.to_dict())
-    else:
-        (print_result if output.full else print_screen)(paper, result)
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        try:
+            result = replayed_paper(paper, options, "replaying")
+        except LimitReached:
+            warn(["interrupted: means of fewer runs would not be comparable"])
+            raise typer.Exit(INTERRUPTED) from None
+        if out is not None:
+            write_text(out, format_result(result, ending))
+            wrote(out)
+        if plots is not None:
+            with beside_the_answer():
+                for path in write_pictures(paper.pictures, result.rows, plots):
+                    wrote(str(path))
+        if output.as_json:
+            print_json("published-comparison", result.to_dict())
+        else:
+            (print_result if output.full else print_screen)(paper, result)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.processes import interruptible
 from .arguments import JsonOption, print_json, warn, wrote
 from .completion import names_of
 from .exit_codes import INTERRUPTED
@@ -58,32 +59,33 @@ def run_command(
     warn(_oversubscribed(executor, asked.threads))
     for name in asked.papers:
         paper_of(asked, name, executor)  # what is wrong is said before anything is run
-    with counting("running", None, left=True) as count:
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        with counting("running", None, left=True) as count:
 
-        def start(cells: int, before: int) -> None:
-            count("", before, total=cells)
+            def start(cells: int, before: int) -> None:
+                count("", before, total=cells)
 
-        progress = run_experiment(
-            asked, out, files_from=files_from, workers=executor, on_start=start, on_cell=lambda name: count(name)
-        )
-    if progress.other_versions:
-        warn([f"{out} has rows of other versions: {', '.join(progress.other_versions)}; they are not run again"])
-    papers = [] if progress.interrupted else _papers(asked, out, executor)
-    interrupted = progress.interrupted or len(papers) < len(asked.papers)
-    if as_json:
-        print_json(
-            "experiment-run",
-            {
-                "folder": out,
-                "cells": progress.cells,
-                "before": progress.before,
-                "run": progress.done,
-                "papers": papers,
-                "interrupted": interrupted,
-            },
-        )
-    else:
-        _print_progress(progress, papers, out, interrupted)
+            progress = run_experiment(
+                asked, out, files_from=files_from, workers=executor, on_start=start, on_cell=lambda name: count(name)
+            )
+        if progress.other_versions:
+            warn([f"{out} has rows of other versions: {', '.join(progress.other_versions)}; they are not run again"])
+        papers = [] if progress.interrupted else _papers(asked, out, executor)
+        interrupted = progress.interrupted or len(papers) < len(asked.papers)
+        if as_json:
+            print_json(
+                "experiment-run",
+                {
+                    "folder": out,
+                    "cells": progress.cells,
+                    "before": progress.before,
+                    "run": progress.done,
+                    "papers": papers,
+                    "interrupted": interrupted,
+                },
+            )
+        else:
+            _print_progress(progress, papers, out, interrupted)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 

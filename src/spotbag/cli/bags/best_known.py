@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.processes import interruptible
 from ...core.tables import Column, Table
 from ..arguments import JsonOption, MethodOptions, Only, check_output, print_json, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -92,7 +93,6 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
     from ...benchmarks.bags.best_known import update_best_known
     from ...core.errors import InputError, Issue, SpotbagError
     from ...core.limits import stopped
-    from ...core.processes import interruptible
     from ...solvers.bags.methods import find_method
 
     method, time_limit = planning.one_method(), planning.time_limit
@@ -123,13 +123,13 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
             if not as_json:
                 print(_said(found), flush=True)
         interrupted = stopped()
-    if interrupted:
-        warn([f"interrupted: {len(updates)} of {len(names)} instances are done, and one of them may be cut short"])
-    if as_json:
-        print_json(
-            "best-known-update",
-            {"interrupted": interrupted, "updates": [_update_as_object(entry) for entry in updates]},
-        )
+        if interrupted:
+            warn([f"interrupted: {len(updates)} of {len(names)} instances are done, and one of them may be cut short"])
+        if as_json:
+            print_json(
+                "best-known-update",
+                {"interrupted": interrupted, "updates": [_update_as_object(entry) for entry in updates]},
+            )
     errors = [entry for entry in updates if entry.change == "error"]
     if errors:
         listed = os.linesep.join(f"  {entry.instance}: {entry.message}" for entry in errors)

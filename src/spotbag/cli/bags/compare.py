@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.processes import interruptible
 from ...core.tables import Column, Table
 from ..arguments import (
     InstanceOptions,
@@ -100,35 +101,38 @@ def compare_command(
     if spec is not None:
         _write_specification(asked, problems, spec)
     found: list[dict[str, Any]] = []
-    with counting("comparing", None) as count:
-        progress = run_experiment(
-            asked,
-            None,
-            given=_sources(problems),
-            workers=executor,
-            on_start=lambda cells, before: count("", before, total=cells),
-            on_cell=lambda name: count(name),
-            on_row=found.append,
-        )
-    places = {pair: place for place, pair in enumerate(itertools.product(problems, methods))}
-    rows = [row_of(values) for values in found]
-    rows.sort(key=lambda row: (places[row.instance, row.method], row.seed))
-    interrupted = progress.interrupted
-    if interrupted:
-        warn([f"interrupted: {len(rows)} of {progress.cells} runs are here, and one of them may have been cut short"])
-    references = make_references(rows, known)
-    warn(dict.fromkeys(f"{row.instance} by {row.method}: {text}" for row in rows for text in row.warnings))
-    warn(reference.contradiction for reference in references.values() if reference.contradiction)
-    summaries = summarise(rows, references)
-    totals = total_by_method(summaries)
-    if out is not None:
-        _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers if dask is None else dask)
-        wrote(out)
-    if as_json:
-        _print_objects(rows, references, summaries, totals, interrupted)
-    else:
-        print(_heading(len(problems), len(rows), time_limit, seeds))
-        _print_tables(problems, references, summaries, totals)
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        with counting("comparing", None) as count:
+            progress = run_experiment(
+                asked,
+                None,
+                given=_sources(problems),
+                workers=executor,
+                on_start=lambda cells, before: count("", before, total=cells),
+                on_cell=lambda name: count(name),
+                on_row=found.append,
+            )
+        places = {pair: place for place, pair in enumerate(itertools.product(problems, methods))}
+        rows = [row_of(values) for values in found]
+        rows.sort(key=lambda row: (places[row.instance, row.method], row.seed))
+        interrupted = progress.interrupted
+        if interrupted:
+            warn(
+                [f"interrupted: {len(rows)} of {progress.cells} runs are here, and one of them may have been cut short"]
+            )
+        references = make_references(rows, known)
+        warn(dict.fromkeys(f"{row.instance} by {row.method}: {text}" for row in rows for text in row.warnings))
+        warn(reference.contradiction for reference in references.values() if reference.contradiction)
+        summaries = summarise(rows, references)
+        totals = total_by_method(summaries)
+        if out is not None:
+            _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers if dask is None else dask)
+            wrote(out)
+        if as_json:
+            _print_objects(rows, references, summaries, totals, interrupted)
+        else:
+            print(_heading(len(problems), len(rows), time_limit, seeds))
+            _print_tables(problems, references, summaries, totals)
     if any(all(entry.plans == 0 for entry in summaries if entry.instance == label) for label in problems):
         raise typer.Exit(NO_FEASIBLE_PLAN)
 

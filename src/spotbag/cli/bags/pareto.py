@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from ...core.processes import interruptible
 from ...core.tables import Column, Table
 from ...core.wording import counted
 from ..arguments import (
@@ -79,17 +80,18 @@ def pareto_command(
             f"{option} changes nothing: a front is of all goals" for option, value in goals.items() if value is not None
         )
     problem = changes.load(instance)
-    front, others = _front(problem, points, planning, heuristics=plot is not None)
-    if front.interrupted:
-        warn(["interrupted: these are the points so far"])
-    warn(front.warnings)
-    certificates = _certificates(front, changes.survive)
-    files.write(front, others, certificates)
-    if as_json:
-        beside = [_row_of_plan(front, *entry) for entry in others.items()]
-        print_json("pareto", _as_object(front, certificates) | {"heuristics": beside})
-    else:
-        _print_front(front, others, certificates)
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        front, others = _front(problem, points, planning, heuristics=plot is not None)
+        if front.interrupted:
+            warn(["interrupted: these are the points so far"])
+        warn(front.warnings)
+        certificates = _certificates(front, changes.survive)
+        files.write(front, others, certificates)
+        if as_json:
+            beside = [_row_of_plan(front, *entry) for entry in others.items()]
+            print_json("pareto", _as_object(front, certificates) | {"heuristics": beside})
+        else:
+            _print_front(front, others, certificates)
     if not front.points:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
@@ -136,27 +138,25 @@ def _front(
     problem: Instance, points: int | None, planning: MethodOptions, heuristics: bool
 ) -> tuple[ParetoFront, dict[str, Schedule]]:
     """Find the front; with the plans of the heuristics, if they are wanted, within the same time."""
-    from ...core.processes import interruptible
     from ...solvers.bags.pareto import pareto_front
 
     limit = planning.time_limit
     assert limit is not None, "there is a limit if none is given"
     begin = time.perf_counter()
     others: dict[str, Schedule] = {}
-    with interruptible():
-        if heuristics:
-            with busy("planning by the heuristics"):
-                others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, planning.seed)
-        with points_found(f"front of {problem.name}", limit) as show:
-            front = pareto_front(
-                problem,
-                time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),
-                seed=planning.seed,
-                threads=planning.threads,
-                most_points=points,
-                on_point=show,
-                initial=others.values(),
-            )
+    if heuristics:
+        with busy("planning by the heuristics"):
+            others = _plans_of_heuristics(problem, _HEURISTICS_SHARE * limit, planning.seed)
+    with points_found(f"front of {problem.name}", limit) as show:
+        front = pareto_front(
+            problem,
+            time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),
+            seed=planning.seed,
+            threads=planning.threads,
+            most_points=points,
+            on_point=show,
+            initial=others.values(),
+        )
     return front, others
 
 
@@ -209,10 +209,15 @@ def _certificates(front: ParetoFront, level: str | None) -> list[Certificate]:
     """Say of each point what its plan survives, if that is asked for: no plan is chosen by it."""
     if level is None or level == "none":
         return []
+    from ...core.limits import LimitReached
     from ...heuristics.bags.rescue import certify
 
-    with busy("looking at what the plans survive"):
-        return [certify(point.schedule, cast("SurvivalLevel", level)) for point in front.points]
+    try:
+        with busy("looking at what the plans survive"):
+            return [certify(point.schedule, cast("SurvivalLevel", level)) for point in front.points]
+    except LimitReached:
+        warn(["interrupted: it was not looked at what the plans survive"])
+        return []
 
 
 def _as_object(front: ParetoFront, certificates: Sequence[Certificate]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...core.processes import interruptible
 from ..arguments import (
     STANDARD_OUTPUT,
     InstanceArgument,
@@ -72,39 +73,41 @@ def replan_command(
     so_far = State.read(state)
     limit_s = 0.05 if planning.time_limit is None else planning.time_limit
     running = None if start is None else _running(start, problem, so_far)
-    with busy(f"planning what is left of {problem.name}", limit_s):
-        warm_up_replan()
-        result = replan(
-            problem,
-            so_far,
-            time_limit_s=limit_s,
-            start=running,
-            method=method,
-            seed=planning.seed,
-            threads=planning.threads,
-        )
-    if "--method" in planning.given(_ABSENT) and result.method == "search" and limit_s <= LONG_S:
-        warn([f"--method changes nothing up to {LONG_S:g} s: the plan is the search's"])
-    if result.interrupted:
-        warn(["interrupted: this is the best plan so far"])
-    warn(result.warnings)
-    files.write(result)
-    if as_json:
-        from ...schedules.schedule_files import schedule_pieces
-
-        plan = result.schedule
-        print_json(
-            "replan",
-            {"time_s": so_far.time_s, "spent_usd": so_far.spent_usd} | result.to_dict(),
-            () if plan is None else schedule_pieces(plan, result.method, result.survival, indent="  "),
-        )
-    else:
-        with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
-            print(
-                f"{problem.name} at {so_far.time_s:,g} s: {len(so_far.done):,} of {problem.n_tasks:,} tasks done, "
-                f"{len(so_far.running_ids):,} running, $ {so_far.spent_usd:.6f} spent; times and costs count from now"
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        with busy(f"planning what is left of {problem.name}", limit_s):
+            warm_up_replan()
+            result = replan(
+                problem,
+                so_far,
+                time_limit_s=limit_s,
+                start=running,
+                method=method,
+                seed=planning.seed,
+                threads=planning.threads,
             )
-            print_result(result, problem)
+        if "--method" in planning.given(_ABSENT) and result.method == "search" and limit_s <= LONG_S:
+            warn([f"--method changes nothing up to {LONG_S:g} s: the plan is the search's"])
+        if result.interrupted:
+            warn(["interrupted: this is the best plan so far"])
+        warn(result.warnings)
+        files.write(result)
+        if as_json:
+            from ...schedules.schedule_files import schedule_pieces
+
+            plan = result.schedule
+            print_json(
+                "replan",
+                {"time_s": so_far.time_s, "spent_usd": so_far.spent_usd} | result.to_dict(),
+                () if plan is None else schedule_pieces(plan, result.method, result.survival, indent="  "),
+            )
+        else:
+            with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
+                print(
+                    f"{problem.name} at {so_far.time_s:,g} s: {len(so_far.done):,} of {problem.n_tasks:,} tasks done, "
+                    f"{len(so_far.running_ids):,} running, $ {so_far.spent_usd:.6f} spent; "
+                    "times and costs count from now"
+                )
+                print_result(result, problem)
     if result.schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...core.processes import interruptible
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
@@ -177,11 +178,12 @@ def replay_command(
         if day is not None:
             _print_day(traces, _of_day(schedule, replayed, wanted, day, references), as_json)
             return
-    days = _replay(schedule, replayed, wanted, references)
-    if as_json:
-        print_json("replay", days_object(schedule, maker, days, days_from.name, seed))
-    elif days.n_runs:
-        print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, references)
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        days = _replay(schedule, replayed, wanted, references)
+        if as_json:
+            print_json("replay", days_object(schedule, maker, days, days_from.name, seed))
+        elif days.n_runs:
+            print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, references)
 
 
 def _check_planning(plan: str | None, planning: MethodOptions) -> None:
@@ -413,6 +415,8 @@ def _of_day(
         bounds=bounds,
         hindsight=hindsight,
     )
+    if days.interrupted:
+        raise KeyboardInterrupt
     found = zip(REFERENCES, (*days.bounds_usd, *days.hindsight_usd), strict=True)
     return {name: cost for name, cost in found if name in references}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...core.processes import interruptible
 from ..arguments import (
     STANDARD_OUTPUT,
     InstanceArgument,
@@ -73,28 +74,29 @@ def solve_command(
     files.check(as_json, instance, planning.initial, days_to_come.scenario)
     days_to_come.demand_scenario(scenarios)
     problem = changes.load(instance)
-    choice = None if days_to_come.scenario is None else _choice(problem, days_to_come, scenarios, planning)
-    result = plan_by(problem, planning) if choice is None else choice.result
-    if result.interrupted:
-        warn(["interrupted: this is the best plan and bound so far"])
-    warn(result.warnings)
-    files.write(result, choice)
-    if as_json:
-        from ...schedules.schedule_files import schedule_pieces
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        choice = None if days_to_come.scenario is None else _choice(problem, days_to_come, scenarios, planning)
+        result = plan_by(problem, planning) if choice is None else choice.result
+        if result.interrupted:
+            warn(["interrupted: this is the best plan and bound so far"])
+        warn(result.warnings)
+        files.write(result, choice)
+        if as_json:
+            from ...schedules.schedule_files import schedule_pieces
 
-        schedule = result.schedule
-        print_json(
-            "solve",
-            result.to_dict() | ({} if choice is None else {"days_to_come": choice.to_dict()}),
-            () if schedule is None else schedule_pieces(schedule, result.method, result.survival, indent="  "),
-        )
-    else:
-        with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
-            print_result(result, problem)
-            if choice is not None:
-                from .days_to_come import print_choice
+            schedule = result.schedule
+            print_json(
+                "solve",
+                result.to_dict() | ({} if choice is None else {"days_to_come": choice.to_dict()}),
+                () if schedule is None else schedule_pieces(schedule, result.method, result.survival, indent="  "),
+            )
+        else:
+            with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
+                print_result(result, problem)
+                if choice is not None:
+                    from .days_to_come import print_choice
 
-                print_choice(choice)
+                    print_choice(choice)
     if result.schedule is None:
         raise typer.Exit(NO_FEASIBLE_PLAN)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...core.processes import interruptible
 from ..arguments import JsonOption, check_output, load_platform, names_in, print_json, print_story, some, warn, wrote
 from ..completion import names_of
 from ..exit_codes import BAD_INPUT
@@ -141,21 +142,22 @@ def platform_command(
     recorded = trace is not None or gantt is not None or story
     traces = _traces(loaded, names, job_set, seed) if recorded else []
     files, picture_refused = _write(traces, trace, gantt)
-    done = _replay(loaded, names, job_set, options)
-    bounds = _bounds(loaded, done, job_set, options) if bound and not done.interrupted else None
-    if bound and bounds is None:
-        done = replace(done, interrupted=True)
-    stories = _stories(traces) if story else None
-    if as_json:
-        report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
-        print_json(
-            "platform-runs", report if picture_refused is None else report | {"picture_refused": picture_refused}
-        )
-    else:
-        if stories is None and done.n_runs:
-            print_runs(loaded, job_set, done, seed, bounds)
-        elif stories is not None:
-            _print_stories(stories)
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        done = _replay(loaded, names, job_set, options)
+        bounds = _bounds(loaded, done, job_set, options) if bound and not done.interrupted else None
+        if bound and bounds is None:
+            done = replace(done, interrupted=True)
+        stories = _stories(traces) if story else None
+        if as_json:
+            report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
+            print_json(
+                "platform-runs", report if picture_refused is None else report | {"picture_refused": picture_refused}
+            )
+        else:
+            if stories is None and done.n_runs:
+                print_runs(loaded, job_set, done, seed, bounds)
+            elif stories is not None:
+                _print_stories(stories)
     for path in files:
         wrote(path)
     if picture_refused is not None:

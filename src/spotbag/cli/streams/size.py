@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ...core.processes import interruptible
 from ...core.quantities import plain
 from ...core.tables import Column, Table
 from ...core.wording import counted
@@ -50,7 +51,6 @@ def size_command(
     Exit code 0: every job can be done; 1: some job cannot, with the reason; 2: bad input; 130: interrupted.
     """
     from ...core.limits import stopped
-    from ...core.processes import interruptible
     from ...models.streams.sizing import problem_of_job
     from ...solvers.streams.sizing import size_job
 
@@ -63,38 +63,38 @@ def size_command(
             sizings.append(size_job(problem, cast("SizingMethod", method)))
             if stopped():
                 break
-    rows = list(zip(chosen, problems, sizings, strict=False))
-    interrupted = len(rows) < len(chosen)
-    if interrupted:
-        warn([f"interrupted: {len(rows)} of {len(chosen)} jobs are here"])
-    if as_json:
-        print_json(
-            "size",
-            {
-                "stream": loaded.name,
-                "method": method,
-                "block_s": loaded.block_s,
-                "creation_overhead_s": loaded.creation_overhead_s,
-                "jobs": [_as_object(one, problem, sizing) for one, problem, sizing in rows],
-                "vms": sum(sizing.n_vms for sizing in sizings),
-                "cost_usd": sum(sizing.cost_usd for sizing in sizings),
-                "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
-                "infeasible": [one.id for one, _, sizing in rows if sizing.status == "infeasible"],
-                "interrupted": interrupted,
-            },
-        )
-    else:
-        launch = f"{seconds(loaded.creation_overhead_s)} s to launch a VM"
-        print(f"{loaded.name}: blocks of {seconds(loaded.block_s)} s, {launch}")
-        print("each job on its own, all its VMs paid until its deadline (Thai et al., eq. 5)")
-        for one, problem, sizing in rows:
-            _print_job(one, problem, sizing)
-        if len(rows) > 1:
-            _print_totals(rows)
-        print("tasks fit: what one VM finishes by the deadline; end: when its tasks are done")
-        print("use of each: full blocks, part of the last one begun, blocks that stay idle")
-        if len(rows) > 1:
-            print("started only: the cost without the blocks that stay idle")
+        rows = list(zip(chosen, problems, sizings, strict=False))
+        interrupted = len(rows) < len(chosen)
+        if interrupted:
+            warn([f"interrupted: {len(rows)} of {len(chosen)} jobs are here"])
+        if as_json:
+            print_json(
+                "size",
+                {
+                    "stream": loaded.name,
+                    "method": method,
+                    "block_s": loaded.block_s,
+                    "creation_overhead_s": loaded.creation_overhead_s,
+                    "jobs": [_as_object(one, problem, sizing) for one, problem, sizing in rows],
+                    "vms": sum(sizing.n_vms for sizing in sizings),
+                    "cost_usd": sum(sizing.cost_usd for sizing in sizings),
+                    "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
+                    "infeasible": [one.id for one, _, sizing in rows if sizing.status == "infeasible"],
+                    "interrupted": interrupted,
+                },
+            )
+        else:
+            launch = f"{seconds(loaded.creation_overhead_s)} s to launch a VM"
+            print(f"{loaded.name}: blocks of {seconds(loaded.block_s)} s, {launch}")
+            print("each job on its own, all its VMs paid until its deadline (Thai et al., eq. 5)")
+            for one, problem, sizing in rows:
+                _print_job(one, problem, sizing)
+            if len(rows) > 1:
+                _print_totals(rows)
+            print("tasks fit: what one VM finishes by the deadline; end: when its tasks are done")
+            print("use of each: full blocks, part of the last one begun, blocks that stay idle")
+            if len(rows) > 1:
+                print("started only: the cost without the blocks that stay idle")
     if any(sizing.status == "infeasible" for sizing in sizings):
         raise typer.Exit(NO_FEASIBLE_PLAN)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...core.processes import interruptible
 from ..arguments import JsonOption, check_output, load_stream, names_in, parse_options, print_json, some, warn, wrote
 from ..completion import names_of
 from ..files_beside import beside_the_answer
@@ -133,11 +134,12 @@ def stream_command(
     loaded = _load(stream, run_times)
     sampling = _sampling(sampling_fraction, samples)
     a2ha = _a2ha_settings(option or [])
-    done = _replay(loaded, policy or _DEFAULT_POLICIES, options, sampling, a2ha)
-    if as_json:
-        print_json("stream-runs", runs_object(loaded, done, seed, sampling, a2ha))
-    elif done.n_runs:
-        print_runs(loaded, done, seed)
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        done = _replay(loaded, policy or _DEFAULT_POLICIES, options, sampling, a2ha)
+        if as_json:
+            print_json("stream-runs", runs_object(loaded, done, seed, sampling, a2ha))
+        elif done.n_runs:
+            print_runs(loaded, done, seed)
 
 
 def _replay(
