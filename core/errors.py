@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,23 @@ _SHOWN_OF_PATH = 200
 _SHOWN_OF_ISSUE = 2000
 
 
+def text_of(value: object, how: Callable[[Any], str] = str) -> str:
+    """Return what an object says of itself, whoever has made it and whatever it does then; a long text is cut."""
+    try:
+        text = how(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return f"(a {type(value).__name__} whose text cannot be had: {type(error).__name__})"
+    return cut_in_the_middle(text, _SHOWN_OF_ISSUE)
+
+
 class SpotbagError(Exception):
     """Root of all errors that spotbag raises on purpose; what they say can be printed anywhere."""
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        text = super().__str__() if self.args and isinstance(self.args[0], str) else text_of(self, Exception.__str__)
+        return printable(cut_in_the_middle(text, _SHOWN_ISSUES * _SHOWN_OF_ISSUE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,7 @@ def show_value(value: Any) -> str:
         return "(a number of more than 20 digits)"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
-    text = repr(value)
+    text = text_of(value, repr)
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 

@@ -11,11 +11,11 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import Issue, SpotbagError
+from .errors import Issue, SpotbagError, text_of
 from .limits import LimitReached
 from .wording import close_names, printable
 
@@ -152,7 +152,9 @@ class Registry:
             else:
                 holders[entry.name] = _distribution(entry)
                 try:
-                    accepted[entry.name] = accept(self._load(entry))
+                    plugin = self._load(entry)
+                    with blaming(plugin.called):
+                        accepted[entry.name] = accept(plugin)
                 except Unusable as reason:
                     _warn(f"{self._called(entry)} is left out: it {reason.rule}")
                 except SpotbagError as error:
@@ -170,10 +172,9 @@ class Registry:
         return f"the {self.word} {entry.name!r} of the distribution {_distribution(entry)}"
 
     def _load(self, entry: EntryPoint) -> Plugin:
-        try:
+        rule = f"cannot be loaded from {_distribution(entry)}"
+        with code_of_others(lambda error: Unusable(f"{rule}: {describe(error)}")):
             what = entry.load()
-        except (Exception, SystemExit) as error:  # whatever its modules raise
-            raise Unusable(f"cannot be loaded from {_distribution(entry)}: {describe(error)}") from error
         return Plugin(self, entry.name, what, self._called(entry), _distribution(entry))
 
 
@@ -194,27 +195,30 @@ def _load_attribute(reference: str) -> Any:
     if folder not in sys.path and "" not in sys.path:
         sys.path.append(folder)  # at the end: what is installed is not hidden by files that happen to lie there
     importlib.invalidate_caches()
-    try:
-        found: Any = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # whatever the module raises
+
+    def failure(error: BaseException) -> Unusable:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing is not None and f"{module_name}.".startswith(f"{missing}."):
             way_out = "leave out .py" if module_name.endswith(".py") else "it is looked for in the current folder, too"
-            raise Unusable(f"cannot be found: there is no module {missing} ({way_out})") from error
-        raise Unusable(f"cannot be loaded: {describe(error)}") from error
-    for attribute in attributes.split("."):
-        try:
-            found = getattr(found, attribute)
-        except AttributeError as error:
-            close = close_names(attribute, [name for name in dir(found) if not name.startswith("_")])
-            hint = f" ({close})" if close else ""
-            raise Unusable(f"cannot be found: {module_name} has no {attribute}{hint}") from error
+            return Unusable(f"cannot be found: there is no module {missing} ({way_out})")
+        return Unusable(f"cannot be loaded: {describe(error)}")
+
+    with code_of_others(failure):
+        found: Any = importlib.import_module(module_name)
+        for attribute in attributes.split("."):
+            try:
+                found = getattr(found, attribute)
+            except AttributeError as error:
+                close = close_names(attribute, [name for name in dir(found) if not name.startswith("_")])
+                hint = f" ({close})" if close else ""
+                raise Unusable(f"cannot be found: {module_name} has no {attribute}{hint}") from error
     return found
 
 
 def describe(error: BaseException) -> str:
     """Return the kind of an exception, what it says, and the line of the plug-in at which it came up."""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = text_of(error)
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     frames = [
         (frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -223,6 +227,42 @@ def describe(error: BaseException) -> str:
     ]
     lines = [(file, line) for file, line in frames if file == frames[0][0]]
     return f"{said} ({os.path.basename(lines[-1][0])}, line {lines[-1][1]})" if lines else said
+
+
+_aside = False
+
+
+@contextmanager
+def printing_aside() -> Iterator[None]:
+    """Have what plug-ins print go to standard error: standard output is for the answer of a command."""
+    global _aside
+    before, _aside = _aside, True
+    try:
+        yield
+    finally:
+        _aside = before
+
+
+@contextmanager
+def code_of_others(failure: Callable[[BaseException], BaseException]) -> Iterator[None]:
+    """Run code of others inside: the one place that all of it passes, whatever it raises or prints.
+
+    Parameters
+    ----------
+    failure : callable
+        What is raised in place of an exception that it has raised, exits included; the same one to let it pass.
+        Interrupts, limits that are over, and `Unusable` pass.
+    """
+    try:
+        with redirect_stdout(sys.stderr) if _aside else nullcontext():
+            yield
+    except (KeyboardInterrupt, GeneratorExit, LimitReached, Unusable):
+        raise
+    except BaseException as error:
+        raised = failure(error)
+        if raised is error:
+            raise
+        raise raised from error
 
 
 @contextmanager
@@ -234,11 +274,12 @@ def blaming(called: str) -> Iterator[None]:
     PluginError
         In place of any exception but those of this package.
     """
-    try:
+    if not called:
         yield
-    except (SpotbagError, LimitReached, Unusable):
-        raise
-    except Exception as error:
-        if not called:
-            raise
-        raise PluginError(f"{called} failed: {describe(error)}") from error
+        return
+
+    def failure(error: BaseException) -> BaseException:
+        return error if isinstance(error, SpotbagError) else PluginError(f"{called} failed: {describe(error)}")
+
+    with code_of_others(failure):
+        yield

@@ -427,10 +427,12 @@ def _signals_held() -> Iterator[None]:
 def _belong_to_parent(path: Sequence[str]) -> None:
     """Find modules where the parent does, leave warnings of plug-ins to it, and end if it is gone.
 
-    Ctrl-C, which reaches all processes of a terminal, is ignored: the parent ends its workers.
+    What plug-ins print goes to standard error: standard output may be the answer of a command. Ctrl-C, which reaches
+    all processes of a terminal, is ignored: the parent ends its workers.
     """
     sys.path[:] = path
     warnings.simplefilter("ignore", PluginWarning)
+    sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from ..core.errors import InputError, Issue
-from ..core.plugins import TAKEN, Plugin, Registry, Unusable, blaming
+from ..core.errors import InputError, Issue, text_of
+from ..core.plugins import TAKEN, Plugin, Registry, Unusable, blaming, code_of_others
 from ..core.workers import Workers, in_this_process
 from .policy_names import Rules, options_of, split_policy_name
 
@@ -73,9 +73,9 @@ class PolicyMaker(Generic[P]):
         """Make the policy of a run; what others have added has the name that it was asked for by."""
         with blaming(self.called):
             policy = _made(self.make, self.seed, number)
-        if policy.name != self.name:
-            with suppress(AttributeError):  # a name that cannot be set stays as it is
-                policy.name = self.name
+            if policy.name != self.name:
+                with suppress(AttributeError):  # a name that cannot be set stays as it is
+                    policy.name = self.name
         return policy
 
 
@@ -246,6 +246,10 @@ class PolicyKind(Generic[P]):
 
     def _given(self, policy: Any, number: int, *, built_in: bool = False, called: str = "") -> PolicyMaker[P]:
         """Return what makes a policy that is given as a class, an instance, or a function."""
+        with blaming("" if built_in else called or "the policy that is given"):
+            return self._looked_at(policy, number, built_in, called)
+
+    def _looked_at(self, policy: Any, number: int, built_in: bool, called: str) -> PolicyMaker[P]:
         base = self.base.__name__
         if isinstance(policy, self.base):
             make: Callable[..., P] = _Copies(policy)
@@ -255,13 +259,13 @@ class PolicyKind(Generic[P]):
             make = policy
         else:
             what = f"the name of a policy, a {base} (a class or an instance), or a function that makes one"
-            raise Unusable(f"must be {what}, not {policy!r}")
+            raise Unusable(f"must be {what}, not {text_of(policy, repr)}")
         by = _called(make)
         seed = _seed_of(make)
         with blaming("" if built_in else called or f"the policy {by}"):
             made = _made(make, seed, number)
         if not isinstance(made, self.base):
-            raise Unusable(f"what {by} makes must be a {base}, not {made!r}")
+            raise Unusable(f"what {by} makes must be a {base}, not {text_of(made, repr)}")
         if not isinstance(getattr(made, "name", None), str) or not made.name:
             raise Unusable(f"{by} must have a name: name = 'mine'")
         fault = self.fault(made)
@@ -291,11 +295,13 @@ class _Copies(Generic[P]):
     policy: P
 
     def __call__(self) -> P:
-        try:
+        way_out = "give the class, or a function that makes one"
+
+        def failure(error: BaseException) -> Unusable:  # whatever objects raise that cannot be copied
+            return Unusable(f"{_called(self)} cannot be copied for each replay ({text_of(error)}): {way_out}")
+
+        with code_of_others(failure):
             return copy.deepcopy(self.policy)
-        except Exception as error:  # whatever objects raise that cannot be copied
-            rule = f"cannot be copied for each replay ({error}): give the class, or a function that makes one"
-            raise Unusable(f"{_called(self)} {rule}") from error
 
 
 def _called(policy: object) -> str:
@@ -305,7 +311,7 @@ def _called(policy: object) -> str:
     name = getattr(policy, "__name__", None)
     if isinstance(name, str):
         return name
-    return repr(policy) if callable(policy) else type(policy).__name__
+    return text_of(policy, repr) if callable(policy) else type(policy).__name__
 
 
 def _seed_of(make: Callable[..., Any]) -> str:
@@ -359,8 +365,10 @@ def _demand_sendable(policy: object) -> None:
     """Refuse a policy, or what makes one, that cannot be sent to other processes."""
     from joblib.externals.loky.backend.reduction import dumps
 
-    try:
+    way_out = "leave that out, or replay in this one (workers=1)"
+
+    def failure(error: BaseException) -> Unusable:  # whatever objects raise that cannot be pickled
+        return Unusable(f"cannot be sent to other processes ({text_of(error)}): {way_out}")
+
+    with code_of_others(failure):
         dumps(policy)
-    except Exception as error:  # whatever objects raise that cannot be pickled
-        rule = f"cannot be sent to other processes ({error}): leave that out, or replay in this one (workers=1)"
-        raise Unusable(rule) from None

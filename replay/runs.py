@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from ..core.errors import InputError, Issue
 from ..core.limits import LimitReached, Stop, stop_point
-from ..core.processes import NotImportable, interruptible
+from ..core.processes import NotImportable, Signalled, interruptible
 from ..core.statistics import Estimate, estimate
 from ..core.workers import Workers, by_workers, check_workers, in_this_process
 
@@ -29,7 +29,7 @@ class Runs(Generic[Out]):
     outcomes : tuple of tuple
         Of each policy, one outcome a run.
     interrupted : bool
-        Whether they were ended early: there may be fewer runs than were asked for, or none.
+        Whether there are fewer runs than were asked for, or none; also if a signal came when all were done.
     """
 
     policies: tuple[str, ...]
@@ -140,7 +140,8 @@ def replay_batches(
         If other processes cannot import what is to be replayed.
     """
     done: list[Row] = []
-    with interruptible(stop) as limit:
+    signalled = Signalled()
+    with interruptible(stop):
         try:
             for rows in _in_batches(work, numbers, workers, per_batch):
                 done += rows
@@ -152,7 +153,7 @@ def replay_batches(
         except NotImportable as error:
             rule = "cannot be imported in other processes: have them in a module that can, or replay in this one"
             raise InputError("replay", [Issue("", f"{rule} (workers=1)", "policies")]) from error
-    return done, limit.stopped()
+    return done, len(done) < len(numbers) or signalled.is_set()
 
 
 def _in_batches(

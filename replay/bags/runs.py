@@ -11,7 +11,7 @@ from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import LimitReached, Stop
 from ...core.plugins import blaming
-from ...core.processes import interruptible
+from ...core.processes import Signalled, interruptible
 from ...core.statistics import Estimate, estimate
 from ...core.workers import Workers
 from ...instances.bags.scripted_days import Scenario, ScriptedScenario
@@ -226,14 +226,15 @@ def replay_days(
     compiled = _by_compiled_loops(ready, runs)
     known = replay_plan(schedule) if hindsight else None
     work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds, known, compiled)
-    with interruptible(stop) as limit:
+    signalled = Signalled()
+    with interruptible(stop):
         on_demand_usd = on_demand_price_usd(schedule, chosen)
         on_demand_last_task_usd = on_demand_price_usd(schedule, chosen, idle_limit_s=0)
-        done, _ = replay_batches(work, numbers, workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
+        done, interrupted = replay_batches(work, numbers, workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
         outcomes=tuple(tuple(outcomes[index] for outcomes, _, _ in done) for index in range(len(ready))),
-        interrupted=limit.stopped(),
+        interrupted=interrupted or signalled.is_set(),
         cloud=chosen,
         bounds_usd=tuple(bound for _, bound, _ in done),
         hindsight_usd=tuple(found for _, _, found in done),

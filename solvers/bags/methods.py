@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...core.errors import InputError, Issue, ModelRefusal
+from ...core.errors import InputError, Issue, ModelRefusal, text_of
 from ...core.plugins import TAKEN, Plugin, PluginError, Registry, Unusable, blaming, describe
 
 if TYPE_CHECKING:
@@ -105,13 +105,13 @@ class MethodEntry:
         try:
             with blaming(self.plugin):
                 outcome = self.load()[1](instance, options, run)
+                return self._verified(outcome) if self.plugin else outcome
         except InputError as error:  # of what it calls
             if not self.plugin:
                 raise
             raise PluginError(f"{self.plugin} failed: {error}") from error
-        return self._verified(instance, outcome) if self.plugin else outcome
 
-    def _verified(self, instance: Instance, outcome: object) -> Outcome:
+    def _verified(self, outcome: object) -> Outcome:
         """Refuse what a method that is not built in must not return; whether its plan is feasible is seen later."""
         from ...schedules.method import Outcome
         from ...schedules.schedule import Schedule
@@ -122,8 +122,9 @@ class MethodEntry:
         if plan is not None and not isinstance(plan, Schedule):
             raise PluginError(f"{self.plugin} must return an Outcome of a Schedule or None, not {_kind(plan)}")
         if outcome.bound is not None and (not isinstance(outcome.bound, Real) or math.isnan(outcome.bound)):
-            raise PluginError(f"{self.plugin} must return a number as its bound, not {outcome.bound!r}")
-        return outcome
+            raise PluginError(f"{self.plugin} must return a number as its bound, not {text_of(outcome.bound, repr)}")
+        explanation, warnings = text_of(outcome.explanation), tuple(map(text_of, outcome.warnings))
+        return dataclasses.replace(outcome, explanation=explanation, warnings=warnings)
 
 
 def _kind(value: object) -> str:
@@ -324,7 +325,8 @@ def find_method(method: GivenMethod) -> MethodEntry:
     value: object = Issue.NOTHING
     try:
         if not isinstance(method, str):
-            return _entry_of(method)
+            with blaming("the method that is given"):
+                return _entry_of(method)
         if method in METHODS:
             return METHODS[method]
         value = method
@@ -358,7 +360,8 @@ def listed_methods() -> list[MethodEntry]:
 def _entry_of_plugin(plugin: Plugin) -> MethodEntry:
     if plugin.name in METHODS:
         raise Unusable(TAKEN)
-    return _entry_of(plugin.what, plugin.called, plugin.name, plugin.distribution)
+    with blaming(plugin.called):
+        return _entry_of(plugin.what, plugin.called, plugin.name, plugin.distribution)
 
 
 def _entry_of(method: object, called: str = "", name: str = "", distribution: str = "") -> MethodEntry:
@@ -482,7 +485,7 @@ def _hints(method: MethodEntry) -> dict[str, Any]:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    return "" if field.default in (None, dataclasses.MISSING) else str(field.default)
+    return "" if field.default is None or field.default is dataclasses.MISSING else text_of(field.default)
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:

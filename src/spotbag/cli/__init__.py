@@ -23,9 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 # What loads stays until the end: searching it for garbage takes a fifth of a short command.
                 gc.set_threshold(100_000, 20, 20)
                 _prepare_streams()
+            from ..core.plugins import printing_aside
             from .output import plain_warnings, printable_output
 
-            with printable_output(), plain_warnings():
+            with printable_output(), plain_warnings(), printing_aside():
                 code = _run(given)
         if interrupted():
             code = INTERRUPTED
