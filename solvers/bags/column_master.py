@@ -167,9 +167,13 @@ class ColumnMaster:
             highest = self._infinity if column.end_s <= latest_s else 0.0
             self._solver.changeColBounds(self._n_fixed + position, 0.0, highest)
         first = len(self.classes) + len(self.finders) + len(self.markets)
-        for position, vms in enumerate(self._burstable_vms):
-            seconds = float(vms * min(latest_s, self._burstable_limit_s[position]))
+        for position, seconds in enumerate(self.burstable_seconds(latest_s)):
             self._solver.changeRowBounds(first + position, -self._infinity, seconds)
+
+    def burstable_seconds(self, latest_s: int) -> list[float]:
+        """Seconds that the VMs of each burstable offer have by a moment."""
+        limits = zip(self._burstable_vms, self._burstable_limit_s, strict=True)
+        return [float(vms * min(latest_s, limit_s)) for vms, limit_s in limits]
 
     def solve(self) -> tuple[float, FloatArray, FloatArray]:
         """Solve; return the cost, the duals of the classes, and the prices of having a column of each offer."""
@@ -205,10 +209,10 @@ class ColumnMaster:
             saving[k] = min(float(found.reduced.min(initial=0.0)), -float(fixed[k]))
             columns += found.columns
         cost = float(duals @ self.classes.size) + self._most_saved(saving)
-        for position, tasks in enumerate(self.relaxed):
-            price = self._relaxed_price[position]
+        for tasks, price, seconds in zip(
+            self.relaxed, self._relaxed_price, self.burstable_seconds(latest_s), strict=True
+        ):
             best = min((price - duals[task.group_class] / task.seconds for task in tasks), default=0.0)
-            seconds = self._burstable_vms[position] * min(latest_s, self._burstable_limit_s[position])
             cost += seconds * min(best, 0.0)
         cost = rounded_down(cost, abs(cost) + float(duals @ self.classes.size))
         return Priced(cost if complete else -np.inf, columns, saving)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
-from ...core.quantities import IntArray
+from ...core.quantities import FloatArray, IntArray
 from ...instances.instance import Instance
 from ...models.bags.vm_columns import ColumnFinder, VmColumn
 from ...models.integer_program import IntegerProgram
@@ -14,7 +15,30 @@ from ...schedules.evaluation import objective_weights
 from .column_master import ColumnMaster
 
 
-def column_program(master: ColumnMaster, first_s: int, listed: list[VmColumn]) -> tuple[IntegerProgram, IntArray]:
+@dataclass(frozen=True, slots=True)
+class ColumnProgram:
+    """The programme of some columns.
+
+    Attributes
+    ----------
+    program : IntegerProgram
+        The programme.
+    picked : array of int
+        Its column for each of those listed.
+    relaxed : list of (list of int, list of float)
+        By burstable offer: its columns of tasks there, and the VM seconds that each task takes.
+    """
+
+    program: IntegerProgram
+    picked: IntArray
+    relaxed: list[tuple[list[int], list[float]]] = field(default_factory=list)
+
+    def burstable_seconds(self, values: FloatArray) -> list[float]:
+        """VM seconds of the tasks on burstable VMs, by offer."""
+        return [float(np.dot(values[columns], seconds)) for columns, seconds in self.relaxed]
+
+
+def column_program(master: ColumnMaster, first_s: int, listed: list[VmColumn], burstable: bool = True) -> ColumnProgram:
     """Best plan of the listed columns: each class is run, limits are kept, the makespan is the last end.
 
     Parameters
@@ -25,17 +49,15 @@ def column_program(master: ColumnMaster, first_s: int, listed: list[VmColumn]) -
         Makespan, from ready, that is paid in any case.
     listed : list of VmColumn
         The columns.
-
-    Returns
-    -------
-    (IntegerProgram, array of int)
-        The programme, and its column for each of those listed.
+    burstable : bool
+        Whether tasks may run on burstable VMs, which are relaxed.
     """
     instance = master.instance
     time_weight = objective_weights(instance)[1]
     program = IntegerProgram(constant=time_weight * (first_s + instance.boot_overhead_s))
     picked = np.array([_add_column(program, master.finders[c.offer], c) for c in listed], dtype=np.int64)
-    _add_all_tasks_run(program, master, listed, picked)
+    made = ColumnProgram(program, picked)
+    _add_all_tasks_run(made, master, listed, burstable)
     ends = np.array([column.end_s for column in listed], dtype=np.int64)
     offer_of = np.array([column.offer for column in listed], dtype=np.int64)
     steps = _add_makespan(program, instance, first_s, ends)
@@ -49,7 +71,7 @@ def column_program(master: ColumnMaster, first_s: int, listed: list[VmColumn]) -
         together = [column for k in members for column in rented.get(k, [])]
         if together:
             program.add_row(together, [1] * len(together), upper=cap)
-    return program, picked
+    return made
 
 
 def _add_column(program: IntegerProgram, finder: ColumnFinder, column: VmColumn) -> int:
@@ -59,18 +81,21 @@ def _add_column(program: IntegerProgram, finder: ColumnFinder, column: VmColumn)
     return program.add_column(upper=finder.vms * finder.columns_of_vm)
 
 
-def _add_all_tasks_run(program: IntegerProgram, master: ColumnMaster, listed: list[VmColumn], picked: IntArray) -> None:
+def _add_all_tasks_run(made: ColumnProgram, master: ColumnMaster, listed: list[VmColumn], burstable: bool) -> None:
     """Each class is run as often as it has tasks, on columns or, as a relaxation, on burstable VMs."""
+    program, picked = made.program, made.picked
     counts = master.counts_matrix(listed)
-    relaxed: dict[int, list[int]] = {}
-    for tasks in master.relaxed:
+    of_class: dict[int, list[int]] = {}
+    for tasks in master.relaxed if burstable else ():
+        columns: list[int] = []
         for task in tasks:
             price = objective_weights(master.instance)[0] * task.offer.price_usd_per_s
-            column = program.add_column(price * task.seconds, upper=int(master.classes.size[task.group_class]))
-            relaxed.setdefault(task.group_class, []).append(column)
+            columns.append(program.add_column(price * task.seconds, upper=int(master.classes.size[task.group_class])))
+            of_class.setdefault(task.group_class, []).append(columns[-1])
+        made.relaxed.append((columns, [task.seconds for task in tasks]))
     for index, size in enumerate(master.classes.size.tolist()):
         rows = np.flatnonzero(counts[:, index])
-        extra = relaxed.get(index, [])
+        extra = of_class.get(index, [])
         times = [*counts[rows, index].tolist(), *([1] * len(extra))]
         program.add_row([*picked[rows].tolist(), *extra], times, lower=size)
 

@@ -29,7 +29,7 @@ from ...schedules.method import Outcome, Run
 from ..backend import SolverLimits
 from ..highs import solve_with_highs
 from .column_master import ColumnMaster
-from .column_program import column_program
+from .column_program import ColumnProgram, column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
 
 MOST_CLASSES = 250
@@ -60,6 +60,8 @@ class _Part:
     last_s: int = field(compare=False)
     cost: float | None = field(compare=False, default=None)
     duals: FloatArray | None = field(compare=False, default=None)
+    held: bool = field(compare=False, default=False)
+    """Whether tasks on burstable VMs, which are relaxed, hold its bound: parts of it have no better one."""
 
 
 def columns(instance: Instance, options: ColumnOptions, run: Run) -> Outcome:
@@ -110,7 +112,9 @@ class _ColumnSearch:
         self._pool_solved = 0
         self._window = window
         if not window.empty and math.isfinite(bound.objective):
-            self.open.append(_Part(bound.objective, window.earliest_s, window.latest_s))
+            # Where time does not count, what can be had by the last moment is all there is.
+            first_s = window.latest_s if self.time_weight == 0 else window.earliest_s
+            self.open.append(_Part(bound.objective, first_s, window.latest_s))
             self.master = ColumnMaster(instance, self.classes, bound)
 
     @property
@@ -148,7 +152,7 @@ class _ColumnSearch:
                 return
         if self._solved_by_listing(part):
             return
-        if part.first_s == part.last_s or part.cost is None or part.cost == -math.inf:
+        if part.held or part.first_s == part.last_s or part.cost is None or part.cost == -math.inf:
             self.stuck.append(part)
             return
         middle = (part.first_s + part.last_s) // 2
@@ -229,29 +233,40 @@ class _ColumnSearch:
         everything = _Part(0.0, self._window.earliest_s, self._window.latest_s)
         self._choose(everything, self.master.columns.copy())
 
-    def _choose(self, part: _Part, listed: list[VmColumn]) -> bool:
+    def _choose(self, part: _Part, listed: list[VmColumn], burstable: bool = True) -> bool:
         """Best plan of the listed columns with a makespan in a part; whether that was proved."""
         while True:
-            program, picked = column_program(self.master, part.first_s, listed)
+            made = column_program(self.master, part.first_s, listed, burstable)
             limits = SolverLimits.of_run(self.run)
             try:
                 with within(_share_s()):
-                    answer = solve_with_highs(program, limits, better_than=self.at_most * (1 - _BETTER))
+                    answer = solve_with_highs(made.program, limits, better_than=self.at_most * (1 - _BETTER))
             except LimitReached:  # that of this programme, or of the whole run
                 checkpoint()
                 return False
             longer = False
-            if answer.values is not None and program.value(answer.values) < self.at_most * (1 - _BETTER):
-                longer = self._take(listed, answer.values[picked])
+            if answer.values is not None and made.program.value(answer.values) < self.at_most * (1 - _BETTER):
+                longer = self._take(listed, answer.values[made.picked])
             if answer.status == "infeasible":
                 return True
             part.bound = max(part.bound, answer.bound)
             if part.bound >= self.at_most * (1 - _BETTER):
                 return True
             if not longer:
+                part.held = answer.status == "optimal" and self._is_held(part, listed, made, answer.values)
+                if part.held:  # no plan of it is better with any other VMs than with those that are not burstable
+                    self._choose(replace(part), listed, burstable=False)
                 return False
             checkpoint()
             listed = [column for column in listed if column.end_s <= part.last_s]  # again, with what is known now
+
+    def _is_held(self, part: _Part, listed: list[VmColumn], made: ColumnProgram, values: FloatArray | None) -> bool:
+        """Whether tasks on burstable VMs hold the bound of a part: those fit by the makespan that they belong to."""
+        if values is None:
+            return False
+        last_s = max([part.first_s, *(listed[k].end_s for k in np.flatnonzero(values[made.picked] > 0.5).tolist())])
+        used = made.burstable_seconds(values)
+        return any(used) and all(map(float.__le__, used, self.master.burstable_seconds(last_s)))
 
     def _take(self, listed: list[VmColumn], picked: IntArray) -> bool:
         """Keep the plan of the picked columns if it is better; say whether one takes longer than was known."""

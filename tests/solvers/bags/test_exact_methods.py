@@ -30,12 +30,14 @@ from spotbag.models.bags.task_classes import task_classes
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.schedules.method import Outcome, Run, TracePoint
 from spotbag.solvers.backend import SolverAnswer, SolverLimits
+from spotbag.solvers.bags.columns_method import _ColumnSearch
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
+from tests.helpers.tiny_core_instances import hand_instance
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 BACK_ENDS = [solve_with_highs, solve_with_cp_sat]
@@ -150,6 +152,42 @@ def test_a_part_of_the_window_does_not_inherit_the_bound_of_a_programme() -> Non
     result = solve(instance, "columns")
     assert result.bound is not None
     assert result.bound <= 1.1309523809524 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cost_weight", "vm_s", "makespan_s"),
+    # On VMs of two cores, tasks of 100 s to 104 s end at 303 s = 100 + 101 + 102 where the cost alone counts, else on
+    # three VMs at 100 s, 102 s and 104 s. Cut into pieces on burstable VMs at the same price, 510 s take 255 s of VMs.
+    [(1, 303, 303), (0.5, 306, 104)],
+)
+def test_columns_do_not_split_a_window_whose_bound_burstable_vms_hold(
+    cost_weight: float, vm_s: int, makespan_s: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It was split 1,440 times at a weight of 0.5, and more often where the cost alone counts.
+    offers = {"on-demand": {"price_usd_per_hour": 0.03, "limit": 3}}
+    burstable = {"baseline_fraction": 0.2, "credits_per_hour": 24, "initial_credits": 2, "max_credits": 200}
+    types = [
+        {"name": "b", "vcpus": 2, "memory_mb": 100, "offers": offers, "burstable": burstable},
+        {"name": "s", "vcpus": 2, "memory_mb": 100, "offers": {"spot": {"price_usd_per_hour": 0.03, "limit": 3}}},
+    ]
+    tasks = [{"id": f"t{k}", "memory_mb": 1, "base_runtime_s": 100 + k} for k in range(5)]
+    objective = {"cost_weight": cost_weight, "cost_scale_usd": 1, "makespan_scale_s": 3600}
+    instance = hand_instance(
+        [], deadline_s=3600, d_spot_s=3600, vm_types=types, tasks=tasks, objective=objective, survive="none"
+    )
+    parts, generate = [], _ColumnSearch._generate
+
+    def counted(search: _ColumnSearch, part: Any) -> None:
+        parts.append((part.first_s, part.last_s))
+        generate(search, part)
+
+    monkeypatch.setattr(_ColumnSearch, "_generate", counted)
+    plan = solve(instance, "columns")
+    assert len(parts) == 1
+    assert plan.objective is not None
+    time_weight = (1 - cost_weight) / 3600
+    assert plan.objective == pytest.approx(cost_weight * 0.03 / 3600 * vm_s + time_weight * makespan_s)
+    assert plan.bound == pytest.approx(cost_weight * 0.03 / 3600 * 255 + time_weight * 104)
 
 
 @ONE_PROCESS
