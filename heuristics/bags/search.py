@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint, current_limit, seconds_left, share_of_time, within
 from ...instances.instance import Instance
-from ...models.bags.cpu_credits import full_speed_possible
+from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import Outcome, Run
@@ -163,11 +163,12 @@ def search(
 
 def bursting_pays(instance: Instance) -> bool:
     """Whether tasks could gain by full speed on burstable VMs that may be rented."""
-    return any(
-        bool(full_speed_possible(instance, offer, instance.time_limit_s(offer.market) - instance.boot_overhead_s).any())
-        for offer in usable_offers(instance)
-        if offer.burstable
-    )
+    for offer in usable_offers(instance):
+        if offer.burstable:
+            horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+            if full_speed_possible(instance, offer, credit_rules(offer, horizon_s), horizon_s).any():
+                return True
+    return False
 
 
 def _search_core_loads(

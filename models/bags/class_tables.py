@@ -236,14 +236,17 @@ class ClassTables:
         """Tell how the VMs of each burstable offer work; at the baseline where no task gains by full speed."""
         refused: list[str] = []
         for offer in offers:
+            if not offer.burstable:
+                continue
             most = max(self._most_s(offer), 0)
             shortest = self.instance.duration_s[:, offer.index].min(axis=1)
-            role = credit_role(self.instance, offer, shortest <= most, most)
+            rules = credit_rules(offer, most)
+            role = credit_role(self.instance, offer, rules, shortest <= most, most)
             if role == "always enough":
                 self._full_speed[offer.index] = None
             elif role == "to be planned":
                 if credits_count_at_the_end(self.instance, offer, self.classes.group, most):
-                    self._full_speed[offer.index] = credit_rules(offer, most)
+                    self._full_speed[offer.index] = rules
                 else:
                     refused.append(offer.vm_type.name)
         if refused:

@@ -107,15 +107,12 @@ def solver_credit_rules(offer: RentalOffer, horizon_s: int, initial_credits: flo
     return credit_rules(offer, horizon_s, max(_LEAST_SCALE, min(fine_enough, largest)), initial_credits)
 
 
-def full_speed_possible(
-    instance: Instance, offer: RentalOffer, horizon_s: int, initial_credits: float | None = None
-) -> BoolArray:
+def full_speed_possible(instance: Instance, offer: RentalOffer, rules: CreditRules, horizon_s: int) -> BoolArray:
     """Groups of which a task could ever run at full speed on a burstable VM, and gain by it, shape (n_groups,).
 
     Alone on the VM, as late as it can start, with all credits earned until then. At a baseline as fast as full speed
-    nothing is gained.
+    nothing is gained. The rules are those of the model that asks: what they round it can use.
     """
-    rules = credit_rules(offer, horizon_s, initial_credits=initial_credits)
     result = np.zeros(len(instance.tasks), dtype=bool)
     for group in range(len(instance.tasks)):
         seconds = int(instance.duration_s[group, offer.index, FULL_SPEED])
@@ -128,32 +125,29 @@ def full_speed_possible(
 def credit_role(
     instance: Instance,
     offer: RentalOffer,
+    rules: CreditRules,
     usable: BoolArray,
     horizon_s: int,
-    initial_credits: float | None = None,
     busy_s: Sequence[int] = (),
 ) -> CreditRole:
-    """What credits mean on the VMs of an offer.
+    """What credits mean on the VMs of a burstable offer.
 
     "always enough": even if all cores work at full speed all the time, or every task runs there at full speed.
     "never enough": no task can run at full speed, or gain by it.
 
     Parameters
     ----------
+    rules : CreditRules
+        Of a VM of the offer, as the model that asks counts them.
     usable : array of bool, shape (n_groups,)
         Groups that may run there.
     horizon_s : int
         Seconds from ready until the VM must end.
-    initial_credits : float, optional
-        See `credit_rules`.
     busy_s : sequence of int
         For how long each task that runs there already goes on.
     """
-    if not offer.burstable:
-        return "no credits"
-    if not (full_speed_possible(instance, offer, horizon_s, initial_credits) & usable).any():
+    if not (full_speed_possible(instance, offer, rules, horizon_s) & usable).any():
         return "never enough"
-    rules = credit_rules(offer, horizon_s, initial_credits=initial_credits)
     cores = min(offer.vcpus, int(instance.open_size[usable].sum()) + len(busy_s))
     seconds = np.where(usable, instance.duration_s[:, offer.index, FULL_SPEED], 0)
     everything = (int((seconds * instance.open_size).sum()) + sum(busy_s)) * rules.full

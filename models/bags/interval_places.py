@@ -263,12 +263,15 @@ class Choices:
         in_time = seconds <= limit_s - first_core_s
         usable = in_time.any(axis=1) & allowed & (instance.open_size > 0)
         limit_s = max(limit_s, 0)
-        role = credit_role(instance, offer, usable, limit_s, credits, [entry.seconds for entry in busy])
+        role: CreditRole = "no credits"
         modes = in_time & usable[:, None]
-        if role == "never enough":
-            modes[:, FULL_SPEED] = False
-        elif role == "to be planned":
-            modes[:, FULL_SPEED] &= full_speed_possible(instance, offer, limit_s, credits)
+        if offer.burstable:
+            rules = solver_credit_rules(offer, limit_s, credits)
+            role = credit_role(instance, offer, rules, usable, limit_s, [entry.seconds for entry in busy])
+            if role == "never enough":
+                modes[:, FULL_SPEED] = False
+            elif role == "to be planned":
+                modes[:, FULL_SPEED] &= full_speed_possible(instance, offer, rules, limit_s)
         if role in ("no credits", "always enough"):
             modes[:, BASELINE] = False
         vms = len(machines) or min(offer.limit, int(instance.open_size[usable].sum()))

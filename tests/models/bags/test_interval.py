@@ -152,6 +152,18 @@ def test_initial_credits_are_spent_where_they_help_most() -> None:
     assert late.task_start_s.tolist() == [0, 3]
 
 
+def test_credits_of_a_machine_may_lack_what_their_sum_was_rounded_by() -> None:
+    # A task spends 6/60 = 0.1 credits in 6 s at full speed, and 6 * 24/3600 = 0.04 are earned meanwhile; the state has
+    # added its 0.06 up from parts of seconds. It was proved that no plan exists: at the baseline it takes 30 s.
+    burstable = {"baseline_fraction": 0.2, "credits_per_hour": 24, "initial_credits": 0}
+    tight = instance([6], vm_types=[vm_type(burstable=burstable)], deadline_s=6).to_document()
+    tight["machines"] = [{"id": "m", "type": "a", "market": "on-demand", "credits": math.nextafter(0.06, 0)}]
+    result = solve(Instance.from_document(tight, "tight"), "interval")
+    assert result.status == "optimal"
+    assert result.schedule is not None
+    assert result.schedule.makespan_s == 6
+
+
 def test_credits_that_never_come_leave_the_baseline_only() -> None:
     rules = burstable(credits_per_hour=0, baseline_fraction=0.5)
     model = IntervalModel(instance([5, 4], vm_types=[vm_type(burstable=rules)]))

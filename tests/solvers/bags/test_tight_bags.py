@@ -10,7 +10,7 @@ from tests.helpers.tight_answers import wrong_answers
 from tests.helpers.tiny_states import tight_bag
 
 
-@pytest.mark.parametrize("seed", [16, 25, 39, 79, 1375, 5005, pytest.param(103768, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [16, 25, 39, 79, 1375, 5005, 302441, pytest.param(103768, marks=pytest.mark.slow)])
 def test_no_answer_for_a_tight_bag_is_wrong(seed: int) -> None:
     assert list(wrong_answers(tight_bag(seed))) == []
 
