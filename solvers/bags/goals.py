@@ -93,7 +93,9 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
     if answer.bound > at_most(budget):
         if math.isinf(answer.bound):
             return answer
-        reason = f"no plan exists within the budget of $ {budget:g}: every plan costs at least $ {answer.bound:.6f}"
+        d_spot_s = instance.d_spot_s  # perhaps that of a paper: with a later one, there are cheaper plans
+        by = "" if d_spot_s in (None, instance.deadline_s) else f" with a D_spot of {d_spot_s:,} s"
+        reason = f"no plan{by} exists within the budget of $ {budget:g}: each costs at least $ {answer.bound:.6f}"
         return Attempt(None, math.inf, reason, answer.warnings, answer.trace)
     first_s = makespan_lower_bound_s(instance)
     if answer.schedule is None or answer.schedule.cost_usd > at_most(budget):

@@ -12,6 +12,7 @@ from spotbag.instances.library import library_instance
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_front
+from tests.helpers.tiny_core_instances import hand_instance
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 
@@ -48,6 +49,24 @@ def test_a_budget_is_kept_by_the_fastest_plan_that_it_pays(seed: int) -> None:
         result = solve(instance, goal="fastest", budget_usd=0.99 * front[-1][1])
         assert result.status == "infeasible"
         assert "within the budget" in result.message
+
+
+@pytest.mark.parametrize("method", ["greedy", "ils"])
+def test_a_budget_too_small_for_the_d_spot_of_a_paper_is_no_proof_for_others(method: str) -> None:
+    # 100 s cost $ 0.01 on spot. HADS keeps the time to do the task again, and spot VMs end by 50 s = 150 - 100: then it
+    # costs $ 0.1 on demand, or cut into halves 0.005 + 0.05. It was said that no plan exists within $ 0.05.
+    offers = {
+        market: {"price_usd_per_hour": price, "limit": 1} for market, price in (("spot", 0.36), ("on-demand", 3.6))
+    }
+    bag = hand_instance([100], deadline_s=150, d_spot_s=None, survive="none").replace(
+        vm_types=[{"name": "a", "vcpus": 1, "memory_mb": 100, "offers": offers}]
+    )
+    result = solve(bag, method, goal="fastest", budget_usd=0.05)
+    assert result.status == "no-plan"
+    assert result.message == (
+        "no plan with a D_spot of 50 s exists within the budget of $ 0.05: each costs at least $ 0.055000"
+    )
+    assert pair(solve(bag, goal="fastest", budget_usd=0.05)) == (100, pytest.approx(0.01))
 
 
 def test_a_bag_that_names_no_objective_is_to_be_cheap() -> None:
