@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol
+
+from .errors import InputError, Issue
 
 SIGN_OF_LIFE_S = 0.1
 """Seconds between two signs of life, if nothing else is reported meanwhile."""
@@ -24,6 +27,19 @@ class Stop(Protocol):
 
     def is_set(self) -> bool:
         """Whether the work is to end."""
+
+
+def refuse_no_time_limit(seconds: object) -> None:
+    """Refuse what is no time limit.
+
+    Raises
+    ------
+    InputError
+        If it is no positive number of seconds.
+    """
+    if not (isinstance(seconds, Real) and seconds > 0):
+        rule = "must be a positive number of seconds, such as 8 or 0.5"
+        raise InputError("time limit", [Issue("", rule, value=seconds)])
 
 
 class LimitReached(Exception):  # noqa: N818  (it is no error)

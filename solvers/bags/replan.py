@@ -16,7 +16,7 @@ import numpy as np
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.gaps import closes_gap
-from ...core.limits import Limit, LimitReached, Stop, stopped, watched_time, within
+from ...core.limits import Limit, LimitReached, Stop, refuse_no_time_limit, stopped, watched_time, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
 from ...heuristics.bags.full_speed import full_speed_plan
@@ -32,7 +32,7 @@ from ...schedules.survival_text import LOSSES
 from .goals import within_budget
 from .methods import find_method
 from .result import Result, Stage
-from .solve import MOST_THREADS, solve
+from .solve import refuse_wrong, solve
 
 LONG_S = 0.3
 """From this time on, the method that `solve` would use goes on from the quick plan."""
@@ -168,12 +168,8 @@ def _refuse_wrong(
         raise InputError("start", [Issue("", "must be a Schedule, a Result, or None", value=start)])
     if stop is not None and not callable(getattr(stop, "is_set", None)):
         raise InputError("stop", [Issue("", "must have a method is_set(), such as threading.Event", value=stop)])
-    if not (isinstance(time_limit_s, int | float) and time_limit_s > 0):
-        raise InputError("time limit", [Issue("", "must be a positive number of seconds", value=time_limit_s)])
-    if not (isinstance(seed, int) and 0 <= seed < 2**63):
-        raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
-    if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
-        raise InputError("threads", [Issue("", f"must be from 1 to {MOST_THREADS}", value=threads)])
+    refuse_no_time_limit(time_limit_s)
+    refuse_wrong(time_limit_s, seed, threads)
     if level not in SURVIVAL_OPTIONS:
         rule = f"is unknown (known: {', '.join(SURVIVAL_OPTIONS)})"
         raise InputError("survive", [Issue("", rule, value=level)])

@@ -7,13 +7,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral
 from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.gaps import at_most, closes_gap
-from ...core.limits import SIGN_OF_LIFE_S, LimitReached, Stop, overtime, share_of_time, stopped, within
+from ...core.limits import (
+    SIGN_OF_LIFE_S,
+    LimitReached,
+    Stop,
+    overtime,
+    refuse_no_time_limit,
+    share_of_time,
+    stopped,
+    within,
+)
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
@@ -28,7 +37,7 @@ from .goals import FIRST_SHARE, FirstStage, SecondStage, first_stage, is_proven,
 from .methods import GivenMethod, find_method, make_options
 from .result import Quantity, Result, Stage, Status
 
-MOST_THREADS = 1024
+_MOST_THREADS = 1024
 
 
 def solve(
@@ -152,18 +161,16 @@ def solve(
     return replace(result, interrupted=limit.stopped())
 
 
-def refuse_wrong(time_limit_s: float | None, seed: int, threads: int, target_gap: float = 0.0) -> None:
+def refuse_wrong(time_limit_s: object, seed: object, threads: object, target_gap: float = 0.0) -> None:
     """Refuse numbers that mean nothing."""
-    if time_limit_s is not None and not isinstance(time_limit_s, Real):
-        raise InputError("time limit", [Issue("", "must be a number of seconds, such as 8 or 0.5", value=time_limit_s)])
-    if time_limit_s is not None and not time_limit_s > 0:
-        raise InputError("time limit", [Issue("", "must be positive", value=time_limit_s)])
-    if not 0 <= seed < 2**63:
+    if time_limit_s is not None:
+        refuse_no_time_limit(time_limit_s)
+    if not (isinstance(seed, Integral) and 0 <= seed < 2**63):
         raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
     if not 0 <= target_gap < 1:
         raise InputError("target gap", [Issue("", "must be from 0 to less than 1", value=target_gap)])
-    if not 1 <= threads <= MOST_THREADS:
-        raise InputError("threads", [Issue("", f"must be from 1 to {MOST_THREADS}", value=threads)])
+    if not (isinstance(threads, Integral) and 1 <= threads <= _MOST_THREADS):
+        raise InputError("threads", [Issue("", f"must be from 1 to {_MOST_THREADS}", value=threads)])
 
 
 def start_of(instance: Instance, initial: Schedule) -> Schedule:

@@ -141,7 +141,7 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
         (["solve", "hads/J60", "-m", "greedy", "--out", "/"], "a plan's name must end in .json or .csv"),
         (["solve", "hads/J60", "-m", "ils", "--convergence", "c.gif"], "must end in .png, .svg, .pdf, .html"),
         (["solve", "hads/J60", "-m", "ils", "--convergence", "no/c.png"], "the folder does not exist"),
-        (["solve", "hads/J60", "-m", "search", "--time-limit", "0"], "must be positive"),
+        (["solve", "hads/J60", "-m", "search", "--time-limit", "0"], "must be a positive number"),
         (["solve", "hads/J60", "-m", "ils", "-o", "swap_rate=2"], "must be a number from 0 to 1"),
         (["check", "hads/J60", "none.json"], "no such file"),
         (["show", "none.json"], "no such file"),

@@ -57,7 +57,7 @@ def test_a_contradiction_leaves_the_entry_alone_and_is_exit_code_2(shell: Shell)
         (["--file", "none.json"], "no such file"),
         (["--update", "hads/J61", "--file", "x.json"], "did you mean hads/J60"),
         (["--update", "tiny/boot", "--file", "x.json", "--method", "magic"], "is unknown"),
-        (["--update", "tiny/boot", "--file", "x.json", "--time-limit", "0"], "must be positive"),
+        (["--update", "tiny/boot", "--file", "x.json", "--time-limit", "0"], "must be a positive number"),
         (["--update", "tiny/boot", "--file", "no/x.json"], "the folder does not exist"),
     ],
 )

@@ -123,7 +123,7 @@ def test_instances_of_the_same_name_are_distinguished_by_their_files(shell: Shel
     [
         (["none.json"], "none.json: no such file"),
         (["tiny/boot", "--method", "magic"], "is unknown"),
-        (["tiny/boot", "--time-limit", "0"], "must be positive"),
+        (["tiny/boot", "--time-limit", "0"], "must be a positive number"),
         (["tiny/boot", "--out", "rows.xlsx"], "must end in .csv or .json"),
         (["tiny/boot", "--out", "no/rows.csv"], "the folder does not exist"),
         (["tiny/boot", "--seeds", "0"], "--seeds"),

@@ -110,7 +110,7 @@ def test_no_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
         (["bag.json", "--out", "no/front.csv"], "the folder does not exist"),
         (["bag.json", "--plans", "bag.json"], "is a file; the plans need a folder"),
         (["bag.json", "--plans", "no/plans"], "the folder around it does not exist"),
-        (["bag.json", "--time-limit", "0"], "must be positive"),
+        (["bag.json", "--time-limit", "0"], "must be a positive number"),
         (["bag.json", "--markets", "spt"], "must be spot or on-demand"),
     ],
 )

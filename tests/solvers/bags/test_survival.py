@@ -186,7 +186,7 @@ def test_an_unknown_level_is_refused() -> None:
 
 def test_a_time_limit_that_is_no_number_is_refused() -> None:
     limit: Any = "8s"
-    with pytest.raises(InputError, match="time limit: '8s' must be a number of seconds"):
+    with pytest.raises(InputError, match="time limit: '8s' must be a positive number of seconds"):
         solve(bag(), "greedy", time_limit_s=limit)
 
 

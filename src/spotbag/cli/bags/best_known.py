@@ -91,16 +91,15 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from ... import __version__
     from ...benchmarks.bags.best_known import update_best_known
-    from ...core.errors import InputError, Issue, SpotbagError
-    from ...core.limits import stopped
+    from ...core.errors import SpotbagError
+    from ...core.limits import refuse_no_time_limit, stopped
     from ...solvers.bags.methods import find_method
 
     method, time_limit = planning.one_method(), planning.time_limit
     find_method(method)
     planning.warn_of_idle(method)
     assert time_limit is not None, "there is a limit if none is given"
-    if not time_limit > 0:
-        raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
+    refuse_no_time_limit(time_limit)
     check_output(file)
     updates: list[Update] = []
     left = iter(

@@ -143,10 +143,10 @@ def compare_command(
 def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
     from ...benchmarks.bags.comparison import ROW_FORMATS
-    from ...core.errors import InputError, Issue, SpotbagError
+    from ...core.errors import SpotbagError
+    from ...core.limits import refuse_no_time_limit
 
-    if not time_limit > 0:
-        raise InputError("time limit", [Issue("", "must be positive", value=time_limit)])
+    refuse_no_time_limit(time_limit)
     if spec is not None and not spec.endswith(".toml"):
         raise SpotbagError(f"{spec}: the name of a file of an experiment must end in .toml")
     check_output(spec, *instances, out)
