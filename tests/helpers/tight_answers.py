@@ -16,6 +16,8 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.lower_bounds import lower_bounds
+from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.schedule_files import schedule_of_document
 from spotbag.solvers.bags.pareto import ParetoFront, pareto_front
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.result import Result
@@ -29,6 +31,7 @@ Answer = TypeVar("Answer")
 METHODS = ("auto", "search", "interval", "core-counts")
 """All that plan from a state."""
 
+_AN_INSTANT_S = 1e-9
 _SAME = 1e-9
 """Relative difference of two objectives that are the same but for rounding."""
 
@@ -60,11 +63,22 @@ def wrong_answers(bag: TightBag, limit_s: float = 20.0) -> Iterator[str]:
         yield from _of_result(method, front, objective, answer)
     for name, points in (("pareto", None), ("pareto of 2 points", 2)):
         yield from _of_front(name, front, partial(pareto_front, left, time_limit_s=limit_s, most_points=points))
+    if best is not None:
+        yield from _of_held_plan(left, front, schedule_of_document(best, left), objective)
     # With more time and no plan, re-planning is what `auto` does.
     for seconds, plan in dict.fromkeys([(0.05, None), (0.05, bag.plan), (1.0, bag.plan)]):
         name = f"replan {seconds:g} s" + ("" if plan is None else " with a plan")
         again = partial(replan, bag.instance, bag.state, time_limit_s=seconds, survive="none", start=plan)
         yield from _of_result(name, front, objective, again, needs_plan=plan is not None)
+
+
+def _of_held_plan(left: Instance, front: Front, plan: Schedule, objective: float) -> Iterator[str]:
+    """A plan that is handed over, and holds, is the answer of the first instant."""
+    for method in METHODS:
+        again = partial(solve, left, method, time_limit_s=_AN_INSTANT_S, survive="none", initial=plan)
+        yield from _of_result(f"{method} with a plan", front, objective, again, needs_plan=True)
+    fronts = partial(pareto_front, left, time_limit_s=_AN_INSTANT_S, initial=[plan])
+    yield from _of_front("pareto with a plan", front, fronts, needs_point=True)
 
 
 def _of_rounding(bag: TightBag, left: Instance, front: Front) -> Iterator[str]:
@@ -132,11 +146,13 @@ def _of_result(
             yield f"{name}: second bound above the optimum"
 
 
-def _of_front(name: str, front: Front, answer: Callable[[], ParetoFront]) -> Iterator[str]:
+def _of_front(name: str, front: Front, answer: Callable[[], ParetoFront], needs_point: bool = False) -> Iterator[str]:
     found = _answered(answer)
     if not isinstance(found, ParetoFront):
         yield f"{name}: {found}"
         return
+    if needs_point and not found.points:
+        yield f"{name}: no point"
     if found.complete and len(found.points) != len(front):
         yield f"{name}: " + ("another number of points" if found.points else "false infeasible")
     for point in found.points:
