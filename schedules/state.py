@@ -497,14 +497,8 @@ def _credits_at(plan: Schedule, vm: int, time_s: float) -> float | None:
     for since_s, until_s in itertools.pairwise(moments):
         runs = (starts <= since_s) & (ends > since_s)
         at_baseline = int((runs & baseline).sum())
-        balance = _credits_after(rules, balance, until_s - since_s, int(runs.sum()) - at_baseline, at_baseline)
+        balance = rules.credits_after(balance, until_s - since_s, int(runs.sum()) - at_baseline, at_baseline)
     return balance
-
-
-def _credits_after(rules: Burstable, credits: float, seconds: float, at_full_speed: int, at_baseline: int) -> float:
-    """Credits of a VM after some time in which as many tasks run: at the baseline they spend no more than there are."""
-    spent = (at_full_speed + at_baseline * rules.baseline_fraction) / 60
-    return min(max(credits + (rules.credits_per_hour / SECONDS_PER_HOUR - spent) * seconds, 0.0), rules.credit_cap)
 
 
 class _Remaining:
@@ -723,7 +717,7 @@ class _Remaining:
         if status not in ("running", "draining"):
             return credits
         at_baseline = sum(run.mode == "baseline" for run in runs)
-        return _credits_after(rules, credits, self.now_s - self.state.time_s, len(runs) - at_baseline, at_baseline)
+        return rules.credits_after(credits, self.now_s - self.state.time_s, len(runs) - at_baseline, at_baseline)
 
     def _refuse(self, offer: IntArray, machine: IntArray, entries: Sequence[TaskOnVm], wrong: BoolArray) -> None:
         """Say which VM is the first that is not offered, or has a task that cannot run there."""

@@ -108,15 +108,25 @@ class _Machine:
 
     @classmethod
     def that_exists(cls, instance: Instance, number: int) -> _Machine:
-        """Take a machine; one that is closed, or burstable and busy, takes nothing more."""
+        """Take a machine; one that is closed takes nothing more, a burstable one after all that runs there."""
         offer, machine = instance.offers[instance.machine_offer[number]], instance.machines[number]
         fresh = cls.of(instance, offer)
-        busy = bool((instance.running.machine == number).any())
         fresh.timeline = timeline_of(instance, offer, number)
-        if offer.burstable:
-            fresh.timeline = VmTimeline(1, offer.memory_kb, int(instance.machine_ready_s[number]))
-            fresh.credits = fresh.credits if machine.credits is None else machine.credits
-        if not machine.open or (busy and offer.burstable):
+        rules = offer.vm_type.burstable
+        if rules is not None:
+            balance, since_s = fresh.credits, 0
+            if machine.credits is not None:
+                balance = min(machine.credits, rules.credit_cap)
+            mine = instance.running.machine == number
+            ends_s, at_baseline = np.maximum(instance.running_end_s[mine], 0), instance.running.baseline[mine]
+            for end_s in np.unique(ends_s).tolist():
+                runs = ends_s > since_s
+                slow = int((runs & at_baseline).sum())
+                balance = rules.credits_after(balance, end_s - since_s, int(runs.sum()) - slow, slow)
+                since_s = end_s
+            fresh.credits = balance
+            fresh.timeline = VmTimeline(1, offer.memory_kb, max(int(instance.machine_ready_s[number]), since_s))
+        if not machine.open:
             fresh.limit_s = -1
         return fresh
 
@@ -142,10 +152,10 @@ class _Machine:
         if needed > max(burstable.credit_cap, self.credits) or (needed > self.credits and earned == 0):
             return []
         wait = math.ceil((needed - self.credits) / earned) if needed > self.credits else 0
-        balance = min(burstable.credit_cap, self.credits + wait * earned) if wait else self.credits
+        balance = burstable.credits_after(self.credits, wait) if wait else self.credits
         if balance < needed:
             return []
-        left = min(balance + seconds * (earned - 1 / 60), burstable.credit_cap)
+        left = burstable.credits_after(balance, seconds, at_full_speed=1)
         return [_Place(start + wait, start + wait + seconds, False, max(left - _SPARE_CREDITS, 0.0))]
 
     def _at_baseline(self, start: int, seconds: int) -> list[_Place]:
@@ -153,8 +163,7 @@ class _Machine:
             return []
         burstable = self.offer.vm_type.burstable
         assert burstable is not None
-        change = seconds * (burstable.credits_per_hour / 3600 - burstable.baseline_fraction / 60)
-        left = min(max(self.credits + change, 0.0), burstable.credit_cap)
+        left = burstable.credits_after(self.credits, seconds, at_baseline=1)
         return [_Place(start, start + seconds, True, max(left - _SPARE_CREDITS, 0.0))]
 
     def take(self, instance: Instance, group: int, place: _Place) -> int:

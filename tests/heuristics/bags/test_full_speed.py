@@ -15,6 +15,7 @@ from spotbag.solvers.bags.solve import solve
 from tests.helpers.soaks import soak
 from tests.helpers.tiny_core_instances import hand_instance
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
+from tests.helpers.tiny_states import tiny_state
 
 
 def burstable_instance(runtimes: list[int], deadline_s: int, **credits: float) -> Instance:
@@ -35,6 +36,30 @@ def test_a_task_waits_for_the_credits_that_it_spends() -> None:
     assert full_speed_plan(instance.replace(deadline_s=80, d_spot_s=80)) is None
     # A VM that holds no more than a quarter of a credit never has enough, and 600 s at the baseline are too long.
     assert full_speed_plan(burstable_instance([60], 200, credits_per_hour=30, max_credits=0.25)) is None
+
+
+@pytest.mark.parametrize(("credits", "start_s"), [(0.25, 91), (9.0, 49)])
+def test_a_machine_takes_tasks_after_those_that_run_there_with_the_credits_they_leave(
+    credits: float, start_s: int
+) -> None:
+    """A VM took no task while it was busy; and credits above the cap of 0.6 were not lost."""
+    document = burstable_instance([60, 30], 200, credits_per_hour=30, max_credits=0.6).to_document()
+    running = [{"task": "t1", "core": 0, "start_s": 0, "mode": "burst"}]
+    document["machines"] = [{"id": "m", "type": "a", "market": "spot", "credits": credits, "running": running}]
+    instance = Instance.from_document(document, "busy")
+    plan = full_speed_plan(instance)
+    assert plan is not None
+    # 30 s at full speed leave 0.25 less, and then 1 less 0.5 is needed: of 0.25 nothing is left, 60 s earn 0.5; of 0.6
+    # 0.35 are left, and 18 s earn 0.15; a second is for the tolerance.
+    assert plan.task_start_s.tolist() == [start_s, 0]
+    assert check(instance, plan).feasible
+
+
+@pytest.mark.parametrize("seed", [26, 412, 555, *range(20)])
+def test_plans_from_states_keep_the_rules(seed: int) -> None:
+    instance = tiny_state("burstable", seed)
+    plan = full_speed_plan(with_d_spot(instance))
+    assert plan is None or check(plan.instance, plan).feasible or instance.running_end_s.max() > instance.deadline_s
 
 
 def test_search_plans_bags_that_fit_burstable_vms_at_full_speed_only() -> None:
