@@ -13,14 +13,19 @@ DELIMITERS = ",", ";", "\t"
 _IN_QUOTES = re.compile(r'"[^"]*(?:"|$)')
 _OPENED = re.compile(r' *"')
 _UNTIL_CLOSED = re.compile(r'[^"]*(?:""[^"]*)*')
-_BLANKS = " \t\xa0"
+_BLANKS = (
+    "\t \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""What is taken off around cells: no control characters but tabs."""
 _MOST_COLUMNS = 16_384
 """As many as a sheet of a spreadsheet has."""
 _MOST_ISSUES = 1_000
 
 
 class TextTable:
-    """The rows of a table, read as they are asked for; lines end with LF, CR LF or CR, and empty rows do not count.
+    """The rows of a table, read as they are asked for.
+
+    Lines end with LF, CR LF or CR, a quoted cell may go on in the next line, and empty rows do not count.
 
     Parameters
     ----------
@@ -28,9 +33,6 @@ class TextTable:
         The table.
     source : str
         Its name in messages.
-    line_breaks : bool
-        Whether a quoted cell may go on in the next line. Where no cell of a format does, one that does has lost its
-        closing quotation mark, and would swallow the rows up to the next one.
 
     Attributes
     ----------
@@ -49,10 +51,9 @@ class TextTable:
         If there is no row, a quotation mark is not closed, or something else follows it.
     """
 
-    def __init__(self, text: str, source: str, *, line_breaks: bool = False) -> None:
+    def __init__(self, text: str, source: str) -> None:
         self.source = source
         self.issues: list[Issue] = []
-        self._line_breaks = line_breaks
         head = next((line for line in io.StringIO(text, newline=None) if line.strip()), "")
         outside = _IN_QUOTES.sub("", head)
         self.delimiter = max(DELIMITERS, key=outside.count)
@@ -107,7 +108,7 @@ class TextTable:
                 if any(row):
                     yield begun, row
         if opened:
-            raise self._not_closed(opened)
+            raise self._error(opened, "has a quotation mark that is opened and not closed")
 
     def _take_cells(self, line: str, number: int, opened: int, cells: list[str], part: list[str]) -> int:
         """Append the cells of a line; return where a quotation mark was opened that is open at its end, or 0."""
@@ -122,8 +123,6 @@ class TextTable:
                 part.append(inside[0])
                 place = inside.end() + 1
                 if place > len(line):
-                    if not self._line_breaks:
-                        raise self._not_closed(opened)
                     part.append("\n")
                     return opened
                 cells.append("".join(part).replace('""', '"'))
@@ -139,10 +138,6 @@ class TextTable:
             if rest < 0:
                 return 0
             place = rest + 1
-
-    def _not_closed(self, line: int) -> InputError:
-        within = "" if self._line_breaks else " in its line"
-        return self._error(line, f"has a quotation mark that is opened and not closed{within}")
 
 
 def columns_text(headings: Sequence[str]) -> str:

@@ -149,7 +149,7 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     """
     form = form or CsvFormat()
     source = source_name(path)
-    table = TextTable(read_text(path), source, line_breaks=True)
+    table = TextTable(read_text(path), source)
     catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
     columns, unknown, warnings = _columns(table, form, sorted(catalogue, key=len, reverse=True))
     asked = _with_types(asked, columns, source)
@@ -554,11 +554,11 @@ class _Reader:
         times: dict[str, float] = {}
         for column in self._by_type:
             assert column.vm_type is not None
-            other = architecture is not None and self._architectures[column.vm_type] != architecture
-            if other or not cells[column.index]:
+            if not cells[column.index]:
                 continue
             seconds = self._seconds(line, column, cells[column.index])
-            if seconds is not None:
+            other = architecture is not None and self._architectures[column.vm_type] != architecture
+            if seconds is not None and not other:
                 times[column.vm_type] = seconds
         if not times:
             names = columns_text([column.heading for column in self._by_type])

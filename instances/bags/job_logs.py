@@ -207,7 +207,9 @@ class _Log:
         wanted = self.wanted
         statuses, user, bag, swf = frozenset(wanted.statuses), self._user, wanted.bag, self.kind == "swf"
         for number, line in enumerate(lines, 1):
-            if number % _LINES_PER_CHECK == 0:
+            if number == 1:
+                line = line.removeprefix("\ufeff")
+            elif number % _LINES_PER_CHECK == 0:
                 checkpoint()
             cells = line.split() if swf else _cells_of_grid(line)
             if not cells or not cells[0] or cells[0][0] in _COMMENTS:

@@ -35,9 +35,9 @@ _REGION = r"[a-z]{2,5}(?:-[a-z]+)+-[0-9]+"
 _TYPE_OF_AWS = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 _REGION_OF_AWS = re.compile(_REGION)
 _ZONE_NAME = re.compile(rf"({_REGION})[a-z]")
+_LOCAL_ZONE = re.compile(rf"{_REGION}-.+|[a-z]+[0-9]+-.+-az[0-9]+")
+"""Names and ids of local zones and wavelength zones: us-east-1-atl-1a, use1-atl2-az1."""
 _ZONE_ID = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
-_LOCAL_ZONE = re.compile(r"-[a-z]{3}[0-9]*-")
-"""In the name or the id of a local zone or a wavelength zone: us-east-1-atl-1a, use1-atl2-az1."""
 _ARCHITECTURES: dict[str, Architecture] = {"x86_64": "x86_64", "i386": "x86_64", "arm64": "arm64"}
 """By the names of AWS. Of several, i386 is not the only one: such types run x86_64, too."""
 _MAC = "x86_64_mac", "arm64_mac"
@@ -204,7 +204,7 @@ def spot_prices_of_aws(
             )
         if entry.product and entry.product != product:
             dropped[f"of {entry.product}"] += 1
-        elif _LOCAL_ZONE.search(entry.zone):
+        elif _LOCAL_ZONE.fullmatch(entry.zone):
             dropped["of local zones"] += 1
         elif not _ZONE_NAME.fullmatch(entry.zone):
             rule = (
@@ -311,6 +311,9 @@ class _Skypilot:
         """Take a row."""
         if len(self.issues) >= _MOST_ISSUES:
             return
+        if row["AcceleratorName"]:
+            self._dropped["with accelerators"] += 1
+            return
         for key, form, example in (
             ("InstanceType", _TYPE_OF_AWS, "a VM type of Amazon EC2, such as c6i.large"),
             ("Region", _REGION_OF_AWS, "a region of AWS, such as us-east-1"),
@@ -336,13 +339,12 @@ class _Skypilot:
         self._says_the_same(line, row, {"Arch": facts.get("architecture")}, name)
         self._rows.facts[name] = facts
         self._without_price += not prices
+        self._says_the_same(line, row, {"Price": prices.get("Price")}, name, region)
         if "Price" in prices:
-            self._says_the_same(line, row, {"Price": prices["Price"]}, name, region)
             quote = Quote(price_usd_per_hour=prices["Price"], date=self._date, source=self._said)
             self._rows.quotes[name, region, "on-demand"] = quote
-        if zone:
-            self._says_the_same(line, row, {"AvailabilityZone": line}, name, region, zone)
         if "SpotPrice" in prices:
+            self._says_the_same(line, row, {"SpotPrice": prices["SpotPrice"]}, name, region, zone)
             self._zones[name, region][zone] = prices["SpotPrice"]
 
     def _left_out(self, row: Mapping[str, str]) -> str | None:
@@ -350,9 +352,7 @@ class _Skypilot:
         name = row["InstanceType"]
         if self._region is not None and row["Region"] != self._region:
             return "of other regions"
-        if row["AcceleratorName"]:
-            return "with accelerators"
-        if _LOCAL_ZONE.search(row["AvailabilityZone"]):
+        if _LOCAL_ZONE.fullmatch(row["AvailabilityZone"]):
             return "of local zones"
         if row["Arch"] in _MAC:
             return "of macOS"

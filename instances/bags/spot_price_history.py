@@ -33,6 +33,7 @@ _HEADINGS: Mapping[str, tuple[str, ...]] = {
 _NEEDED = "name", "price", "time"
 _OF_AWS = ("zone", "name", "product", "price", "time"), ("zone", "zone_id", "name", "product", "price", "time")
 """Columns of a table without headings: those of ``--output text``, before 2025 and since."""
+_ZONE_ID = re.compile(r"[a-z]+[0-9]+-(?:.+-)?az[0-9]+")
 _MARK = "SPOTPRICEHISTORY"
 
 
@@ -119,7 +120,7 @@ def spot_prices_of_table(text: str, source: str) -> list[SpotPrice]:
 
 def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
     """Which column has what, and whether the first row says so."""
-    plain = [re.sub(r"[^a-z]", "", cell.lower()) for cell in table.first]
+    plain = [re.sub(r"[\s_.-]", "", cell.lower()) for cell in table.first]
     roles: dict[str, int] = {}
     for role, names in _HEADINGS.items():
         places = [place for place, name in enumerate(plain) if name in names]
@@ -131,7 +132,7 @@ def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
             roles[role] = places[0]
     named = all(role in roles for role in _NEEDED)
     if not named:
-        roles = _roles_of_aws(table.first)
+        roles = _roles_of_aws(table.first) if table.delimiter == "\t" else {}
     if not roles:
         raise input_error(
             table.source,
@@ -147,8 +148,11 @@ def _roles_of_aws(first: Sequence[str]) -> dict[str, int]:
     """Which column has what in a table without headings; nothing if it is not that of AWS."""
     marked = int(first[0] == _MARK)
     for columns in _OF_AWS:
-        if len(first) == marked + len(columns) and number_of(first[marked + columns.index("price")]) is not None:
-            return {role: marked + place for place, role in enumerate(columns)}
+        roles = {role: marked + place for place, role in enumerate(columns)}
+        if len(first) != marked + len(columns) or number_of(first[roles["price"]]) is None:
+            continue
+        if "zone_id" not in roles or _ZONE_ID.fullmatch(first[roles["zone_id"]]):
+            return roles
     return {}
 
 

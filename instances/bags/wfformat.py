@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
+from ...core.quantities import is_name
 from ...core.records import LimitedRecord, duplicates_anywhere, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.wording import listed
@@ -31,14 +32,14 @@ class _Command(_Theirs):
 
     def text(self) -> str:
         """The command as a line."""
-        return " ".join([self.program or "", *self.arguments]).strip()
+        return " ".join([self.program, *self.arguments] if self.program else self.arguments)
 
 
 class _File(_Theirs):
     """A file of a task of version 1.4."""
 
     name: str
-    link: str = ""
+    link: Literal["input", "output"]
 
 
 class _Task(_Theirs):
@@ -60,12 +61,12 @@ class _Task(_Theirs):
     @property
     def key(self) -> str:
         """What other tasks call it."""
-        return self.id or self.name or ""
+        return self.name or "" if self.id is None else self.id
 
     def files_of(self, link: Literal["input", "output"]) -> list[str]:
         """Return the names of the files that it reads or writes, in either version."""
         named = self.read_files if link == "input" else self.written_files
-        return [*named, *(file.name for file in self.files if file.link.lower() == link)]
+        return [*named, *(file.name for file in self.files if file.link == link)]
 
 
 class _Tasks(_Theirs):
@@ -124,7 +125,7 @@ def _two_parts(document: _Document, source: str) -> tuple[list[_Task], list[_Tas
     if document.version == "1.4":
         if workflow.tasks is None or workflow.specification is not None or workflow.execution is not None:
             raise input_error(source, "is no workflow of version 1.4, which has workflow.tasks and nothing beside it")
-        specified = executed = workflow.tasks
+        specified = executed = _with_ids(workflow.tasks)
     else:
         if workflow.specification is not None and workflow.execution is None:
             raise input_error(source, "has no execution: without workflow.execution, no run time of a task is known")
@@ -140,6 +141,13 @@ def _two_parts(document: _Document, source: str) -> tuple[list[_Task], list[_Tas
     return specified, executed
 
 
+def _with_ids(tasks: list[_Task]) -> list[_Task]:
+    """Tasks of version 1.4, which must have names, and are called by them if one has no id."""
+    if any(task.id is None for task in tasks):
+        return [task.model_copy(update={"id": task.name}) for task in tasks]
+    return tasks
+
+
 def _issues_of_parts(specified: Sequence[_Task], executed: Sequence[_Task], version: str) -> Iterator[Issue]:
     """Say what is wrong with dependencies, and between the two parts."""
     for number, task in enumerate(specified, 1):
@@ -151,6 +159,8 @@ def _issues_of_parts(specified: Sequence[_Task], executed: Sequence[_Task], vers
         if missing:
             rule = "is missing: whether a task depends on others must be said"
             yield Issue(f"task {number}", rule, " and ".join(missing), item=task.key)
+        if version == "1.4" and not is_name(task.name or ""):
+            yield Issue(f"task {number}", "must be a name of up to 200 characters", "name", task.name, task.key)
     if specified is executed:
         return
     yield from duplicates_anywhere("id", ((f"specified task {n}", task.key) for n, task in enumerate(specified, 1)))

@@ -170,7 +170,7 @@ def test_the_commands_of_the_documentation_run(shell: Shell) -> None:
     ]
     names = ("AvailabilityZone", "InstanceType", "ProductDescription", "SpotPrice", "Timestamp")
     price = dict(zip(names, ("us-east-1a", "m6i.large", "Linux/UNIX", "0.03", "2026-11-05T00:00:00Z"), strict=True))
-    task = {"id": "a", "runtimeInSeconds": 10, "memoryInBytes": 1024**2, "parents": []}
+    task = {"id": "a", "runtimeInSeconds": 10, "memoryInBytes": 1024**2, "name": "a", "parents": []}
     files = {
         "tasks.csv": blocks("csv", "## Tasks in a CSV", "## A catalogue")[0],
         "log.swf": job,

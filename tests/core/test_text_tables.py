@@ -13,7 +13,7 @@ from spotbag.core.text_tables import TextTable
 
 
 def test_rows_are_numbered_by_the_lines_in_which_they_begin() -> None:
-    table = TextTable('a;"b;c"\n\n"1\n,""2""" ; 3\r\n;\n4\n5;6\r7;8', "t", line_breaks=True)
+    table = TextTable('a;"b;c"\n\n"1\n,""2""" ; 3\r\n;\n4\n5;6\r7;8', "t")
     assert (table.delimiter, table.first_line, table.first) == (";", 1, ["a", "b;c"])
     assert list(table) == [(3, ['1\n,"2"', "3"]), (7, ["5", "6"]), (8, ["7", "8"])]
     assert [str(issue) for issue in table.issues] == ["line 6: has 1 cell, the first line 2"]
@@ -21,18 +21,17 @@ def test_rows_are_numbered_by_the_lines_in_which_they_begin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line_breaks", "said"),
+    ("text", "said"),
     [
-        ('a,b\n1,"2\n3,4"\n', False, "line 2: has a quotation mark that is opened and not closed in its line"),
-        ('a,b\n"1",2\n"x\ny","2\n3,4\n', True, "line 4: has a quotation mark that is opened and not closed"),
-        ('a,b\n"1"2,3\n', True, "line 2: has a closing quotation mark with '2' behind it"),
-        (",,\n\n", True, "has no rows"),
-        ("a," * 16_384, True, "has 16,385 columns; a table has at most 16,384"),
+        ('a,b\n"1",2\n"x\ny","2\n3,4\n', "line 4: has a quotation mark that is opened and not closed"),
+        ('a,b\n"1"2,3\n', "line 2: has a closing quotation mark with '2' behind it"),
+        (",,\n\n", "has no rows"),
+        ("a," * 16_384, "has 16,385 columns; a table has at most 16,384"),
     ],
 )
-def test_tables_that_cannot_be_read(text: str, line_breaks: bool, said: str) -> None:
+def test_tables_that_cannot_be_read(text: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
-        list(TextTable(text, "t", line_breaks=line_breaks))
+        list(TextTable(text, "t"))
     assert str(caught.value) == f"t: {said}"
 
 
@@ -52,6 +51,6 @@ def test_what_pythons_reader_takes_is_read_alike() -> None:
             ]
         except csv.Error:
             continue  # blanks behind a closing quotation mark are taken here
-        table = TextTable(text, "t", line_breaks=True)
+        table = TextTable(text, "t")
         found = [cells for _, cells in table]
         assert found == [row for row in rows[1:] if any(row) and len(row) == 2], repr(text)

@@ -75,6 +75,9 @@ def test_a_table_of_aws_without_headings_has_ids_of_zones_since_2025(tmp_path: P
     (tmp_path / "p.tsv").write_text("\n".join(rows))
     [price] = read_spot_prices(tmp_path / "p.tsv")
     assert (price.zone, price.name, price.product, price.price) == ("us-east-1a", "c3.large", "Linux/UNIX", 0.03)
+    (tmp_path / "p.tsv").write_text(rows[0].replace("\t", ","))
+    with pytest.raises(InputError, match="is no JSON, and no history of spot prices"):
+        read_spot_prices(tmp_path / "p.tsv")
     (tmp_path / "p.csv").write_text("InstanceType,AvailabilityZoneId,SpotPrice,Timestamp\na,use1-az4,1,2026-07-09\n")
     assert read_spot_prices(tmp_path / "p.csv")[0].zone == "use1-az4"
 

@@ -231,7 +231,10 @@ def test_tables_that_are_not_skypilots(tmp_path: Path) -> None:
         ("c6i.large,,,2.0,4.0,,0.085,1e309,us-east-1,use1-az1,x86_64", "SpotPrice '1e309' must be a number"),
         ("c6i.large,,,2.0,4.0,,0.085,0.0,us-east-1,use1-az1,x86_64", "SpotPrice '0.0' must be greater than or equal"),
         ("c6i.large,,,2.0,-4.0,,0.085,0.03,us-east-1,use1-az1,x86_64", "MemoryGiB '-4.0' must be greater than"),
-        ('c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,use1-az1,"x86_64', "has a quotation mark that is opened and not"),
+        (
+            'c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,use1-az1,"x86_64',
+            "has a quotation mark that is opened and not closed",
+        ),
         ("c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,use1-az1", "has 10 cells, the first line 11"),
         ("c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,use1-az1,sparc", "Arch 'sparc' must be x86_64, i386, arm64 or"),
         ("c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,,x86_64", "AvailabilityZone '' must be an availability zone"),
@@ -246,8 +249,8 @@ def test_tables_that_are_not_skypilots(tmp_path: Path) -> None:
             "Price '0.068' is '0.067' for m3.medium in us-east-1 in",
         ),
         (
-            "m3.medium,,,1.0,3.75,,0.067,1,us-east-1,use1-az1,i386",
-            "AvailabilityZone 'use1-az1' is 'use1-az1' for m3.medium",
+            "c6i.large,,,2.0,4.0,,0.0912,0.05,eu-west-1,euw1-az1,x86_64",
+            "SpotPrice '0.05' is '0.044900' for c6i.large in eu-west-1 in euw1-az1 in line 2",
         ),
     ],
 )

@@ -16,7 +16,7 @@ from spotbag.instances.bags.wfformat import instance_of_wfformat
 ASKED = Asked(7200, VmChoice(types=["c6i.large"]))
 
 
-def task(name: str, **fields: Any) -> dict[str, Any]:
+def task(name: str, /, **fields: Any) -> dict[str, Any]:
     """What a task took."""
     return {"id": name, "runtimeInSeconds": 60.5, "coreCount": 1, "memoryInBytes": 3 * 1024**2} | fields
 
@@ -54,7 +54,7 @@ def test_tasks_that_depend_on_each_other_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         read(tmp_path, in_two_parts(task("a"), task("b"), task("c"), b=["a"], c=["a"]))
     with pytest.raises(InputError, match="has 1 dependencies"):
-        read(tmp_path, {"tasks": [task("a", parents=[], children=["b"]), task("b", parents=["a"])]})
+        read(tmp_path, {"tasks": [task("a", name="a", parents=[], children=["b"]), task("b", name="b", parents=["a"])]})
 
 
 def test_tasks_that_read_what_others_write_depend_on_them(tmp_path: Path) -> None:
@@ -69,7 +69,10 @@ def test_tasks_that_read_what_others_write_depend_on_them(tmp_path: Path) -> Non
         read(tmp_path, flow)
     files = [[{"name": "f", "link": link, "sizeInBytes": 1}] for link in ("output", "input")]
     with pytest.raises(InputError, match=message):
-        read(tmp_path, {"tasks": [task(name, parents=[], files=of) for name, of in zip("ab", files, strict=True)]})
+        read(
+            tmp_path,
+            {"tasks": [task(name, name=name, parents=[], files=of) for name, of in zip("ab", files, strict=True)]},
+        )
 
 
 def test_both_parts_have_the_same_tasks_and_all_their_links(tmp_path: Path) -> None:
@@ -114,6 +117,16 @@ def test_numbers_that_no_task_can_have_are_refused(tmp_path: Path, field: str, v
             read(tmp_path, in_two_parts(task("a", **{field: value})), split_cores=split_cores)
 
 
+def test_tasks_of_version_1_4_have_names_and_are_called_by_them_if_one_has_no_id(tmp_path: Path) -> None:
+    tasks = [task("1", name="a", parents=[]), task("2", name="b", parents=[])]
+    assert [entry.id for entry in read(tmp_path, {"tasks": tasks}).instance.tasks] == ["1", "2"]
+    del tasks[1]["id"]
+    assert [entry.id for entry in read(tmp_path, {"tasks": tasks}).instance.tasks] == ["a", "b"]
+    del tasks[0]["name"]
+    with pytest.raises(InputError, match="task 1: name null must be a name"):
+        read(tmp_path, {"tasks": tasks})
+
+
 def test_a_memory_of_0_was_not_measured(tmp_path: Path) -> None:
     flow = in_two_parts(task("a", memoryInBytes=0))
     assert read(tmp_path, flow, Asked(7200, ASKED.vms, memory_mb=7)).instance.tasks[0].memory_mb == 7
@@ -143,7 +156,7 @@ def test_tasks_of_several_cores(tmp_path: Path) -> None:
             in_two_parts(task("a", runtimeInSeconds=9999)),
             "a takes 9,999 s on the fastest VM type that it fits; the least deadline that could do is 9,999 s",
         ),
-        ({"tasks": [task("a", parents=[])] * 2}, "id 'a' is a duplicate of task 1"),
+        ({"tasks": [task("a", name="a", parents=[])] * 2}, "id 'a' is a duplicate of task 1"),
     ],
 )
 def test_workflows_that_cannot_be_used(tmp_path: Path, workflow: dict[str, Any], message: str) -> None:
