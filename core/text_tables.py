@@ -38,6 +38,8 @@ class TextTable:
     ----------
     delimiter : str
         What divides the cells: what the first line has most of, outside quotation marks.
+    quoted : bool
+        Whether there are quotation marks in it.
     first : list of str
         Cells of the first row.
     first_line : int
@@ -57,7 +59,8 @@ class TextTable:
         head = next((line for line in io.StringIO(text, newline=None) if line.strip()), "")
         outside = _IN_QUOTES.sub("", head)
         self.delimiter = max(DELIMITERS, key=outside.count)
-        self._rows = self._all_rows(io.StringIO(text, newline=None))
+        self.quoted = '"' in text
+        self._rows = self._all_rows(io.StringIO(text, newline=""))
         found = next(self._rows, None)
         if found is None:
             raise input_error(source, "has no rows")
@@ -96,13 +99,15 @@ class TextTable:
         part: list[str] = []  # of a cell that goes on in the next line
         begun = opened = 0
         for number, ended in enumerate(lines, 1):
-            line = ended.removesuffix("\n")
+            line = ended.rstrip("\r\n")
             if not opened:
                 cells, begun = [], number
             if not opened and '"' not in line:
                 cells = line.split(self.delimiter)
             else:
                 opened = self._take_cells(line, number, opened, cells, part)
+                if opened:
+                    part.append(ended[len(line) :])
             if not opened:
                 row = [cell.strip(_BLANKS) for cell in cells]
                 if any(row):
@@ -123,7 +128,6 @@ class TextTable:
                 part.append(inside[0])
                 place = inside.end() + 1
                 if place > len(line):
-                    part.append("\n")
                     return opened
                 cells.append("".join(part).replace('""', '"'))
                 part.clear()

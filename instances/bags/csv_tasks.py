@@ -535,7 +535,7 @@ class _Reader:
             self._fault(line, column.heading, cell, "must be greater than 0")
         return {"memory_mb": value}
 
-    def _seconds(self, line: int, column: _Column, cell: str) -> float | None:
+    def _seconds(self, line: int, column: _Column, cell: str, needed: bool = True) -> float | None:
         factor = column.factor or self._time_unit
         value = seconds_of(self._number(line, column, cell), factor)
         if not cell:
@@ -545,7 +545,7 @@ class _Reader:
             example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
             rule = _rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example)
             self._fault(line, column.heading, cell, rule)
-        elif value <= 0:
+        elif value <= 0 and needed:
             self._fault(line, column.heading, cell, "must be greater than 0")
         return value
 
@@ -556,9 +556,9 @@ class _Reader:
             assert column.vm_type is not None
             if not cells[column.index]:
                 continue
-            seconds = self._seconds(line, column, cells[column.index])
-            other = architecture is not None and self._architectures[column.vm_type] != architecture
-            if seconds is not None and not other:
+            here = architecture is None or self._architectures[column.vm_type] == architecture
+            seconds = self._seconds(line, column, cells[column.index], needed=here)
+            if seconds is not None and here:
                 times[column.vm_type] = seconds
         if not times:
             names = columns_text([column.heading for column in self._by_type])
@@ -577,7 +577,7 @@ def seconds_of(cell: str, factor: float | None = None) -> float | None:
         hours, minutes, seconds = clock[1] or 0, clock[2], clock[3]
         return float(hours) * 3600 + float(minutes) * 60 + float(seconds)
     amount = _quantity(cell, TIME_UNITS_S, None)
-    if amount is not None or not cell:
+    if amount is not None or not cell or cell != cell.strip():  # or a number with odd blanks would be one of seconds
         return amount
     try:
         return duration_s(cell)

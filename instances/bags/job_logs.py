@@ -208,7 +208,7 @@ class _Log:
         statuses, user, bag, swf = frozenset(wanted.statuses), self._user, wanted.bag, self.kind == "swf"
         for number, line in enumerate(lines, 1):
             if number == 1:
-                line = line.removeprefix("\ufeff")
+                line = line.lstrip("\ufeff")
             elif number % _LINES_PER_CHECK == 0:
                 checkpoint()
             cells = line.split() if swf else _cells_of_grid(line)

@@ -171,7 +171,7 @@ def find_scenario(
 
         _refuse(options, set(), source, "a scenario of a file")
         return scenario_of_document(document, source)
-    if ours or ("format" in document and "data" not in document):
+    if ours or ("format" in document and not document.keys() & {"data", "SpotPriceHistory"}):
         from .timeline import timeline_of_document
 
         timeline = timeline_of_document(document, source)

@@ -132,7 +132,7 @@ def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
             roles[role] = places[0]
     named = all(role in roles for role in _NEEDED)
     if not named:
-        roles = _roles_of_aws(table.first) if table.delimiter == "\t" else {}
+        roles = _roles_of_aws(table.first) if table.delimiter == "\t" and not table.quoted else {}
     if not roles:
         raise input_error(
             table.source,

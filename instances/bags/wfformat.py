@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import is_name
+from ...core.quantities import Name
 from ...core.records import LimitedRecord, duplicates_anywhere, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.wording import listed
@@ -42,41 +42,72 @@ class _File(_Theirs):
     link: Literal["input", "output"]
 
 
-class _Task(_Theirs):
-    """A task of version 1.4, or its part in the specification or the execution of version 1.5."""
+class _Specified(_Theirs):
+    """A task of the specification of version 1.5."""
 
-    name: str | None = None
-    id: str | None = None
+    id: str
     parents: list[str] | None = None
     children: list[str] | None = None
-    files: list[_File] = Field(default_factory=list)
     read_files: Annotated[list[str], Field(alias="inputFiles", default_factory=list)]
     written_files: Annotated[list[str], Field(alias="outputFiles", default_factory=list)]
+
+
+class _Executed(_Theirs):
+    """A task of the execution of version 1.5."""
+
+    id: str
     runtime_s: Annotated[float | None, Field(alias="runtimeInSeconds")] = None
-    cores: float | None = None
     core_count: Annotated[float | None, Field(alias="coreCount")] = None
     memory_bytes: Annotated[float | None, Field(alias="memoryInBytes")] = None
     command: _Command | None = None
 
-    @property
-    def key(self) -> str:
-        """What other tasks call it."""
-        return self.name or "" if self.id is None else self.id
 
-    def files_of(self, link: Literal["input", "output"]) -> list[str]:
-        """Return the names of the files that it reads or writes, in either version."""
-        named = self.read_files if link == "input" else self.written_files
-        return [*named, *(file.name for file in self.files if file.link == link)]
+class _Task(_Theirs):
+    """A task of version 1.4, which says both; tasks are called by their names if one has no id."""
+
+    name: Name
+    id: str | None = None
+    parents: list[str] | None = None
+    children: list[str] | None = None
+    files: list[_File] = Field(default_factory=list)
+    runtime_s: Annotated[float | None, Field(alias="runtimeInSeconds")] = None
+    core_count: Annotated[float | None, Field(alias="cores")] = None
+    memory_bytes: Annotated[float | None, Field(alias="memoryInBytes")] = None
+    command: _Command | None = None
+
+    def parts(self, by_name: bool) -> tuple[_Specified, _Executed]:
+        """Return what version 1.5 says of it in two places."""
+        name = self.name if by_name or self.id is None else self.id
+        files = {link: [file.name for file in self.files if file.link == link] for link in ("input", "output")}
+        specified = _Specified(
+            id=name,
+            parents=self.parents,
+            children=self.children or [],
+            inputFiles=files["input"],
+            outputFiles=files["output"],
+        )
+        executed = _Executed(
+            id=name,
+            runtimeInSeconds=self.runtime_s,
+            coreCount=self.core_count,
+            memoryInBytes=self.memory_bytes,
+            command=self.command,
+        )
+        return specified, executed
 
 
-class _Tasks(_Theirs):
-    tasks: list[_Task] = Field(default_factory=list)
+class _Specification(_Theirs):
+    tasks: list[_Specified] = Field(default_factory=list)
+
+
+class _Execution(_Theirs):
+    tasks: list[_Executed] = Field(default_factory=list)
 
 
 class _Workflow(_Theirs):
     tasks: list[_Task] | None = None
-    specification: _Tasks | None = None
-    execution: _Tasks | None = None
+    specification: _Specification | None = None
+    execution: _Execution | None = None
 
 
 class _Document(_Theirs):
@@ -107,7 +138,7 @@ def instance_of_wfformat(path: str | os.PathLike[str], asked: Asked, *, split_co
     source = source_name(path)
     document = validate_record(_Document, parse_json(read_text(path), source, most_keys=MAX_TASKS), source)
     specified, executed = _two_parts(document, source)
-    issues = [*_issues_of_parts(specified, executed, document.version)]
+    issues = [*_issues_of_parts(specified, executed)]
     if issues:
         raise InputError(source, grouped(issues))
     _refuse_dependencies(specified, source)
@@ -119,13 +150,19 @@ def instance_of_wfformat(path: str | os.PathLike[str], asked: Asked, *, split_co
     return make_instance(tasks, asked, source, made_from, lambda index: ("task", str(index + 1)), warnings)
 
 
-def _two_parts(document: _Document, source: str) -> tuple[list[_Task], list[_Task]]:
-    """Tasks as they are specified, and as they were executed: the same ones in version 1.4."""
+def _two_parts(document: _Document, source: str) -> tuple[list[_Specified], list[_Executed]]:
+    """Tasks as they are specified, and as they were executed."""
     workflow = document.workflow
+    specified: list[_Specified] = []
+    executed: list[_Executed] = []
     if document.version == "1.4":
         if workflow.tasks is None or workflow.specification is not None or workflow.execution is not None:
             raise input_error(source, "is no workflow of version 1.4, which has workflow.tasks and nothing beside it")
-        specified = executed = _with_ids(workflow.tasks)
+        by_name = any(task.id is None for task in workflow.tasks)
+        for task in workflow.tasks:
+            one, other = task.parts(by_name)
+            specified.append(one)
+            executed.append(other)
     else:
         if workflow.specification is not None and workflow.execution is None:
             raise input_error(source, "has no execution: without workflow.execution, no run time of a task is known")
@@ -141,45 +178,27 @@ def _two_parts(document: _Document, source: str) -> tuple[list[_Task], list[_Tas
     return specified, executed
 
 
-def _with_ids(tasks: list[_Task]) -> list[_Task]:
-    """Tasks of version 1.4, which must have names, and are called by them if one has no id."""
-    if any(task.id is None for task in tasks):
-        return [task.model_copy(update={"id": task.name}) for task in tasks]
-    return tasks
-
-
-def _issues_of_parts(specified: Sequence[_Task], executed: Sequence[_Task], version: str) -> Iterator[Issue]:
+def _issues_of_parts(specified: Sequence[_Specified], executed: Sequence[_Executed]) -> Iterator[Issue]:
     """Say what is wrong with dependencies, and between the two parts."""
     for number, task in enumerate(specified, 1):
-        missing = [
-            name
-            for name, links, needed in (("parents", task.parents, True), ("children", task.children, version != "1.4"))
-            if links is None and needed
-        ]
+        missing = [name for name, links in (("parents", task.parents), ("children", task.children)) if links is None]
         if missing:
             rule = "is missing: whether a task depends on others must be said"
-            yield Issue(f"task {number}", rule, " and ".join(missing), item=task.key)
-        if version == "1.4" and not is_name(task.name or ""):
-            yield Issue(f"task {number}", "must be a name of up to 200 characters", "name", task.name, task.key)
-    if specified is executed:
-        return
-    yield from duplicates_anywhere("id", ((f"specified task {n}", task.key) for n, task in enumerate(specified, 1)))
-    ran, meant = {task.key for task in executed}, {task.key for task in specified}
+            yield Issue(f"task {number}", rule, " and ".join(missing), item=task.id)
+    yield from duplicates_anywhere("id", ((f"task {number}", task.id) for number, task in enumerate(specified, 1)))
+    ran, meant = {task.id for task in executed}, {task.id for task in specified}
     for names, other, of in ((meant - ran, "execution", "specification"), (ran - meant, "specification", "execution")):
         if names:
             rule = f"lacks {listed(sorted(names), 'task')} of the {of}"
             yield Issue(f"workflow.{other}", rule)
 
 
-def _refuse_dependencies(tasks: list[_Task], source: str) -> None:
-    edges = {(parent, task.key) for task in tasks for parent in task.parents or ()}
-    edges |= {(task.key, child) for task in tasks for child in task.children or ()}
-    writers = {file: task.key for task in tasks for file in task.files_of("output")}
+def _refuse_dependencies(tasks: list[_Specified], source: str) -> None:
+    edges = {(parent, task.id) for task in tasks for parent in task.parents or ()}
+    edges |= {(task.id, child) for task in tasks for child in task.children or ()}
+    writers = {file: task.id for task in tasks for file in task.written_files}
     edges |= {
-        (writers[file], task.key)
-        for task in tasks
-        for file in task.files_of("input")
-        if writers.get(file, task.key) != task.key
+        (writers[file], task.id) for task in tasks for file in task.read_files if writers.get(file, task.id) != task.id
     }
     if edges:
         parent, child = min(edges)
@@ -191,20 +210,17 @@ def _refuse_dependencies(tasks: list[_Task], source: str) -> None:
 
 
 def _tasks(
-    executed: list[_Task], memory_mb: float | None, split_cores: bool
+    executed: list[_Executed], memory_mb: float | None, split_cores: bool
 ) -> tuple[list[dict[str, Any]], list[Issue], int]:
     made, issues, split = [], [], 0
     for number, task in enumerate(executed, 1):
-        where, name = f"task {number}", task.key
-        given = {value for value in (task.core_count, task.cores) if value is not None}
-        cores = max(given, default=1)
+        where, name = f"task {number}", task.id
+        cores = 1 if task.core_count is None else task.core_count
         memory = task.memory_bytes / _BYTES_PER_MB if task.memory_bytes else memory_mb  # 0 is what was not measured
         if task.runtime_s is None or task.runtime_s <= 0:
             issues.append(Issue(where, "must be greater than 0", "runtimeInSeconds", task.runtime_s, name))
         if task.memory_bytes is not None and task.memory_bytes < 0:
             issues.append(Issue(where, "must not be negative", "memoryInBytes", task.memory_bytes, name))
-        if len(given) > 1:
-            issues.append(Issue(where, f"is not what cores says, {task.cores:g}", "coreCount", task.core_count, name))
         if not (cores == int(cores) and 1 <= cores <= MAX_TASKS):
             rule = f"must be a whole number of cores from 1 to {MAX_TASKS:,}"
             issues.append(Issue(where, rule, "coreCount", cores, name))

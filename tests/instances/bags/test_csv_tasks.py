@@ -258,6 +258,20 @@ def test_a_clock_has_sixty_minutes_and_seconds(tmp_path: Path, cell: str) -> Non
         read(tmp_path, f"memory_mb,runtime\n1,{cell}\n")
 
 
+def test_an_odd_blank_does_not_make_hours_seconds(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 2: runtime_h '0.25.x0b' must be a number"):
+        read(tmp_path, "memory_mb,runtime_h\n1,0.25\x0b\n")
+
+
+def test_run_times_on_types_of_other_architectures_are_looked_at_and_not_taken(tmp_path: Path) -> None:
+    text = "memory_mb,arch,c6i.large_s,c7g.large_s\n1,arm64,{},50\n"
+    asked = replace(TWO_TYPES, vms=VmChoice())
+    for cell in ("", "-1", "60"):
+        assert rows(read(tmp_path, text.format(cell), asked))[0]["runtime_s"] == {"c7g.large": 50}
+    with pytest.raises(InputError, match=r"line 2: c6i.large_s 'None' must be a number"):
+        read(tmp_path, text.format("None"), asked)
+
+
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 def test_all_ends_of_lines_are_read_alike(tmp_path: Path, ends: str) -> None:
     lines = ["id;memory_mb;runtime_s", "a;1,5;2", "b;2,5;3", ""]

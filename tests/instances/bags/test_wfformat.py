@@ -83,7 +83,7 @@ def test_both_parts_have_the_same_tasks_and_all_their_links(tmp_path: Path) -> N
     with pytest.raises(InputError, match=r"flow.json: workflow.specification: lacks c of the execution"):
         read(tmp_path, flow | {"execution": {"tasks": [*ran, task("c")]}})
     specified = flow["specification"]["tasks"]
-    with pytest.raises(InputError, match=r"specified task 3: id 'a' is a duplicate of specified task 1"):
+    with pytest.raises(InputError, match=r"task 3: id 'a' is a duplicate of task 1"):
         read(tmp_path, flow | {"specification": {"tasks": [*specified, specified[0]]}})
     del specified[1]["children"]
     with pytest.raises(InputError, match="task 2 'b': children is missing: whether a task depends on others must be"):
@@ -106,7 +106,6 @@ def test_a_version_that_is_not_known_is_refused(tmp_path: Path, version: str) ->
         ("coreCount", 0, "coreCount 0 must be a whole number"),
         ("coreCount", 1.5, "coreCount 1.5 must be a whole number"),
         ("coreCount", 10**9, "coreCount 1000000000 must be a whole number"),
-        ("cores", 2, "coreCount 1 is not what cores says, 2"),
         ("memoryInBytes", -1, "memoryInBytes -1 must not be negative"),
         ("runtimeInSeconds", 0, "runtimeInSeconds 0 must be greater than 0"),
     ],
@@ -123,7 +122,7 @@ def test_tasks_of_version_1_4_have_names_and_are_called_by_them_if_one_has_no_id
     del tasks[1]["id"]
     assert [entry.id for entry in read(tmp_path, {"tasks": tasks}).instance.tasks] == ["a", "b"]
     del tasks[0]["name"]
-    with pytest.raises(InputError, match="task 1: name null must be a name"):
+    with pytest.raises(InputError, match=r"workflow.tasks\[0\].name is missing"):
         read(tmp_path, {"tasks": tasks})
 
 
