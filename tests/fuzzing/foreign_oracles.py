@@ -541,7 +541,7 @@ class _Fields:
 
     def __call__(self, line: str, doubts: set[str]) -> list[str]:
         """Return the fields of a line."""
-        if re.search(r"[^\S \t]", line):
+        if re.search(r"[^\S \t]|^\s|\t$", line):
             doubts.add("unusual blanks")
         if self.kind == "swf" or not line.strip():
             return _by_blanks(line)
@@ -582,7 +582,7 @@ def _job(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> tup
     if asked.bag is not None:
         wanted.append(lambda: _is_id(fields[19], str(asked.bag)))
     if asked.from_s is not None or asked.to_s is not None:
-        wanted.append(lambda: _is_between(_known(fields, 1, doubts), asked, doubts))
+        wanted.append(lambda: _is_between(_known(fields, 1, doubts), asked))
     dues = []
     for of_one in wanted:  # a job that is left out for one reason may be wrong in another
         try:
@@ -595,9 +595,9 @@ def _job(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> tup
     return _taken(fields, kind, asked, doubts)
 
 
-def _is_between(submitted: Decimal, asked: LogAsked, doubts: set[str]) -> bool:
+def _is_between(submitted: Decimal, asked: LogAsked) -> bool:
     if submitted < 0:
-        doubts.add("a job without a time of submission")
+        raise UndecidedError("a job without a time of submission, by which it is asked for")
     return (asked.from_s or 0) <= submitted < (math.inf if asked.to_s is None else asked.to_s)
 
 
@@ -797,6 +797,8 @@ def _specified(specification: Any, doubts: set[str]) -> list[str]:
             raise RefusalDueError("tasks that depend on each other")
         if not isinstance(task.get("name"), str) or not task["name"]:
             doubts.add("a task without a name")
+        if task.keys() & {"runtimeInSeconds", "memoryInBytes", "coreCount", "command"}:
+            doubts.add("members of another place")
         for key, files in (("inputFiles", read), ("outputFiles", written)):
             _nullable(task, key, doubts)
             for file in _member(task, key, list, needed=False) or []:
@@ -1074,7 +1076,9 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         entries = [[row[-4], row[1], *row[-3:]] for row in rows]
     elif text.startswith("SPOTPRICEHISTORY"):
         raise UndecidedError("what --output text prints, divided in another way")
-    elif re.match(r"\s*([^\t\n]+\t){4,5}\d{4}-\d\d-\d\dT", text):
+    elif re.match(r'\s*([^,\r\n]+,\s*){4,5}"?\d{4}-|\s*([^;\r\n]+;){4,5}"?\d{4}-', text):
+        raise UndecidedError("what --output text prints, divided in another way")
+    elif re.match(r"\s*([^\t\r\n]+\t){4,5}\d{4}-\d\d-\d\dT", text):
         rows = [[cell.strip() for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
         if any(len(row) not in (5, 6) or "SPOTPRICEHISTORY" in row[-4:] for row in rows):
             raise RefusalDueError("a line that has not five or six cells, or others than one thinks")
