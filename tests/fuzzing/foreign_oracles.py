@@ -607,6 +607,17 @@ def _taken(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> t
         if runtime not in (0, -1):
             raise RefusalDueError(f"run time {runtime}")
         return None
+    cores = _integer(_known(fields, 7, doubts), "cores")
+    if cores < 1:
+        _unknown(cores, "cores", doubts)
+        cores = _integer(_known(fields, 4, doubts), "cores")
+    if cores < 1:
+        _unknown(cores, "cores", doubts)
+        cores = 1
+    if cores > 1 and asked.cores == "skip":
+        if fields[16] != "-1" if kind == "swf" else fields[18] not in ("UNITARY", "BoT"):
+            doubts.add("a job that is left out, and may depend on another one")
+        return None
     if kind == "swf":
         if _integer(_known(fields, 16, doubts), "job before") > 0:
             raise RefusalDueError("depends on another job")
@@ -616,15 +627,6 @@ def _taken(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> t
         doubts.add("a job of unknown structure")
     elif fields[18] not in ("UNITARY", "BoT"):
         doubts.add("a structure in other capitals")
-    cores = _integer(_known(fields, 7, doubts), "cores")
-    if cores < 1:
-        _unknown(cores, "cores", doubts)
-        cores = _integer(_known(fields, 4, doubts), "cores")
-    if cores < 1:
-        _unknown(cores, "cores", doubts)
-        cores = 1
-    if cores > 1 and asked.cores == "skip":
-        return None
     if cores > 1 and asked.cores == "refuse":
         raise RefusalDueError("several cores")
     if cores > _MOST_TASKS:
@@ -1074,9 +1076,9 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         ):
             doubts.add("a line with another first word, or blanks around cells")
         entries = [[row[-4], row[1], *row[-3:]] for row in rows]
-    elif text.startswith("SPOTPRICEHISTORY"):
-        raise UndecidedError("what --output text prints, divided in another way")
-    elif re.match(r'\s*([^,\r\n]+,\s*){4,5}"?\d{4}-|\s*([^;\r\n]+;){4,5}"?\d{4}-', text):
+    elif text.startswith("SPOTPRICEHISTORY") or re.match(
+        r'\s*([^,\r\n]+,\s*){4,5}"?\d{4}-|\s*([^;\r\n]+;){4,5}"?\d{4}-', text
+    ):
         raise UndecidedError("what --output text prints, divided in another way")
     elif re.match(r"\s*([^\t\r\n]+\t){4,5}\d{4}-\d\d-\d\dT", text):
         rows = [[cell.strip() for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
