@@ -192,6 +192,8 @@ def _tables(
         except RefusalDueError as due:
             whys.append(str(due))
             continue
+        if rows and len(rows[0]) > 16_384:
+            own.add("more columns than a table may have")
         while rows and not any(cell.strip() for cell in rows[0]):
             own.add("empty lines before the headings")
             del rows[0]

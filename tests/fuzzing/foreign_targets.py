@@ -91,6 +91,9 @@ def read_csv(case: Case) -> None:
     divider = rng.choice((",", ",", ";", "\t"))
     number = 3000 if case.heavy else rng.randrange(1, 5)
     rows = _csv_rows(rng, number)
+    if case.heavy and rng.random() < 0.5:
+        more = rng.choice((16_000, 100_000))
+        rows = [row + ["note" if not number else ""] * more for number, row in enumerate(rows[:3])]
     data = Sheet(rng, rows, divider).damaged()
     path = case.write("tasks.csv", data)
     _judge(case, lambda: oracles.bag_of_csv(data, _TYPES), lambda: _bag(instance_of_csv(path, _asked())))
