@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from functools import cache
 from typing import Any, NamedTuple
 
 DEFAULT_MEMORY_MB = 100.0
@@ -137,41 +138,41 @@ def _lines(text: str, doubts: set[str]) -> list[str]:
 def _cells(text: str, divider: str, doubts: set[str]) -> list[list[str]]:
     """Divide a text into rows of cells as RFC 4180 does, letter by letter; empty lines are no rows."""
     rows: list[list[str]] = [[]]
-    cell, state, place = "", "start", 0
+    cell: list[str] = []
+    state, place = "start", 0
     while place < len(text):
         letter = text[place]
         place += 1
         if state == "quoted":
             if letter != '"':
-                cell += letter
+                cell.append(letter)
             elif text[place : place + 1] == '"':
-                cell += '"'
+                cell.append('"')
                 place += 1
             else:
                 state = "closed"
-        elif letter == divider:
-            rows[-1].append(cell)
-            cell, state = "", "start"
-        elif letter in "\r\n":
-            place += letter == "\r" and text[place : place + 1] == "\n"
-            rows[-1].append(cell)
-            rows.append([])
-            cell, state = "", "start"
+        elif letter == divider or letter in "\r\n":
+            rows[-1].append("".join(cell))
+            cell, state = [], "start"
+            if letter != divider:
+                place += letter == "\r" and text[place : place + 1] == "\n"
+                rows.append([])
         elif state == "closed" and letter in " \t":
             doubts.add("blanks after a closing quotation mark")
         elif state == "closed":
             raise RefusalDueError("letters after a closing quotation mark")
         elif letter == '"' and state == "start":
             state = "quoted"
-        elif letter == '"' and not cell.strip():
+        elif letter == '"' and not "".join(cell).strip():
             raise UndecidedError("blanks before an opening quotation mark")
         else:
             if letter == '"':
                 doubts.add("a quotation mark within a cell without any")
-            cell, state = cell + letter, "bare"
+            cell.append(letter)
+            state = "bare"
     if state == "quoted":
         raise RefusalDueError("a quotation mark is opened and never closed")
-    rows[-1].append(cell)
+    rows[-1].append("".join(cell))
     return [row for row in rows if row != [""]]
 
 
@@ -294,7 +295,8 @@ def _flat(heading: str) -> str:
 _USUAL_HEADING = re.compile(r"[\w .-]+(\[[\w.-]+\])?", re.ASCII)
 
 
-def _column(heading: str, types: Sequence[str]) -> _Column | None:
+@cache
+def _column(heading: str, types: tuple[str, ...]) -> _Column | None:
     """Say what a column holds."""
     flat = _flat(heading)
     for role, names in _ROLES.items():
@@ -314,7 +316,7 @@ def _column(heading: str, types: Sequence[str]) -> _Column | None:
     return None
 
 
-def bag_of_csv(data: bytes, types: Sequence[str]) -> Verdict:
+def bag_of_csv(data: bytes, types: tuple[str, ...]) -> Verdict:
     """Return what a CSV file of tasks says, for VM types that are named."""
 
     def read(doubts: set[str]) -> list[Any]:
@@ -332,7 +334,7 @@ def bag_of_csv(data: bytes, types: Sequence[str]) -> Verdict:
     return verdict_of(read)
 
 
-def _tasks_of_rows(rows: list[list[str]], divider: str, types: Sequence[str], doubts: set[str]) -> list[Task]:
+def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], doubts: set[str]) -> list[Task]:
     columns = [_column(heading, types) for heading in rows[0]]
     for heading, column in zip(rows[0], columns, strict=True):
         if column is not None and (
@@ -392,7 +394,7 @@ class _Commas:
 
 
 def _task_of_cells(
-    cells: dict[_Column, str], number: int, types: Sequence[str], comma: _Commas, doubts: set[str]
+    cells: dict[_Column, str], number: int, types: tuple[str, ...], comma: _Commas, doubts: set[str]
 ) -> Task:
     found: dict[str, Any] = {"id": f"t{number}", "memory": DEFAULT_MEMORY_MB, "count": 1, "command": None}
     runtime_s = {}

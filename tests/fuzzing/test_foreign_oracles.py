@@ -10,7 +10,10 @@ from tests.fuzzing import foreign_oracles as oracles
 from tests.fuzzing.foreign_oracles import LogAsked, Row, Task, Verdict, same
 
 TYPES = ("c6i.large", "c7g.large")
-SKYPILOT = "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,AvailabilityZone,Arch\n"
+SKYPILOT = (
+    "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,"
+    "Price,SpotPrice,Region,AvailabilityZone,Arch\n"
+)
 JOB = "1 0 0 60 1 -1 2048 1 200 -1 1 7 1 1 1 1 -1 -1"
 
 
