@@ -438,7 +438,7 @@ def _task_of_cells(
 
 
 def _memory_mb(text: str, unit: str, doubts: set[str]) -> Decimal:
-    found = re.fullmatch(r"(.*?)[ \t]*([kmgt]i?b?|)", text, re.IGNORECASE | re.DOTALL)
+    found = re.fullmatch(r"(.*?)\s*([kmgt]i?b?|)", text, re.IGNORECASE | re.DOTALL)
     assert found
     own = found[2].lower()
     if own:
@@ -459,12 +459,9 @@ def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
     if found := re.fullmatch(r"(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):
         doubts.add("a time of day in unusual letters")
         return Decimal(found[1]) * 60 + Decimal(found[2])
-    parts = re.findall(
-        r"([^a-zA-Z]+?)[ \t]*(seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])[ \t]*", text, re.IGNORECASE
-    )
-    joined = re.fullmatch(
-        r"(?:([^a-zA-Z]+?)[ \t]*(seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])[ \t]*)+", text, re.IGNORECASE
-    )
+    part = r"([^a-zA-Z]+?)\s*(seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
+    parts = re.findall(part, text, re.IGNORECASE)
+    joined = re.fullmatch(f"(?:{part})+", text, re.IGNORECASE)
     if joined and parts:
         if any(own not in ("s", "min", "m", "h", "d") for _, own in parts) or re.search(r"\s", text):
             doubts.add("a unit of time in unusual letters")
@@ -1171,7 +1168,9 @@ def _price(entry: list[str | None], doubts: set[str]) -> Price:
     if zone == "" or product == "":
         raise UndecidedError("a price of no zone or no product, where others have one")
     usd = _within(float(_number(price, doubts)), 1e-9, 1e6, "price")
-    found = _TIME.fullmatch(time)
+    found = _TIME.fullmatch(time.strip())
+    if time != time.strip():
+        doubts.add("a time with blanks around it")
     if not found:
         raise RefusalDueError(f"{time!r:.50} is no time")
     year, month, day, between, hour, minute, second, part, zone_of_time = found.groups()
