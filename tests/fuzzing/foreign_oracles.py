@@ -1063,7 +1063,11 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         if re.search(r'"NextToken"', text):
             doubts.add("more pages follow")
     elif re.search("^[^\t\n]*SPOTPRICEHISTORY[^\t\n]*\t", text, re.MULTILINE):
-        rows = [[cell.strip(' "') for cell in line.split("\t")] for line in _lines(text, doubts) if line.strip()]
+        rows = [
+            [cell.strip().strip('"').strip() for cell in line.split("\t")]
+            for line in _lines(text, doubts)
+            if line.strip()
+        ]
         if not text.startswith("SPOTPRICEHISTORY"):
             doubts.add("empty lines, or other words, before the first price")
         if '"' in text:
