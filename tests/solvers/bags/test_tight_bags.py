@@ -10,13 +10,9 @@ from tests.helpers.tight_answers import wrong_answers
 from tests.helpers.tiny_states import tight_bag
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("seed", [16, 25, 39, 79, 1375, 5005, 302441, pytest.param(103768, marks=pytest.mark.slow)])
-=======
 @pytest.mark.parametrize(
     "seed", [16, 25, 39, 79, 1375, 5005, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (103768, 302441))]
 )
->>>>>>> 2f9278ac (Tests: a plan that is handed over is what every method answers within an instant, of each tight bag)
 def test_no_answer_for_a_tight_bag_is_wrong(seed: int) -> None:
     assert list(wrong_answers(tight_bag(seed))) == []
 
