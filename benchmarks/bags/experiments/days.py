@@ -6,6 +6,7 @@ import functools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from ....core.limits import LimitReached
@@ -112,12 +113,12 @@ class DaysBlock:
 
 
 def blocks_of(cells: Iterable[DaysCell]) -> Iterator[DaysBlock]:
-    """Put together cells of the same days; those of a plan follow one another, as they do among the cells."""
-    blocks: dict[tuple[Any, ...], list[DaysCell]] = {}
-    for cell in cells:
-        days = cell.scenario, cell.cloud, cell.seed, cell.first_day, cell.n_days
-        blocks.setdefault((id(cell.plan), *days), []).append(cell)
-    return (DaysBlock(tuple(block)) for block in blocks.values())
+    """Put together cells of the same days, which follow one another."""
+
+    def days(cell: DaysCell) -> tuple[Any, ...]:
+        return cell.plan, cell.scenario, cell.cloud, cell.seed, cell.first_day, cell.n_days
+
+    return (DaysBlock(tuple(block)) for _, block in groupby(cells, days))
 
 
 def _finished(cell: DaysCell, values: dict[str, Any], seconds: float) -> Finished:

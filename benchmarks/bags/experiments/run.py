@@ -18,7 +18,7 @@ from ....core.workers import Workers, by_workers, in_this_process
 from ....solvers.bags.warm_up import warm_up
 from .cells import Finished, PlanCell, Source
 from .rows import CLAIRVOYANT, VERSION, Folder, Memory
-from .specification import Specification
+from .specification import Counted, Specification
 
 if TYPE_CHECKING:
     from .days import DaysBlock, DaysCell
@@ -103,20 +103,20 @@ def run_experiment(
         If the folder holds another experiment, or cannot be written.
     """
     plans, days = asked.cells(Path() if files_from is None else files_from, given)
-    keys = [*(cell.key for cell in plans), *(cell.key for cell in days)]
+    cells = len(plans) + len(days)
     with Memory() if folder is None else Folder(folder) as place:
         finished = place.finished()
         spec = asked.model_dump(exclude_none=True)
         before = place.asked()
-        if before != spec and not finished.keys() <= set(keys):
+        known = {key: finished[key] for key in _keys(plans, days) if key in finished} if finished else {}
+        if before != spec and len(known) < len(finished):
             raise SpotbagError(
                 f"{folder}: holds rows of another experiment; give another folder, or ask for what is there and more"
             )
         if before != spec:
-            place.ask(spec, len(keys))
-        known = [finished[key] for key in keys if key in finished]
+            place.ask(spec, cells)
         if on_start is not None:
-            on_start(len(keys), len(known))
+            on_start(cells, len(known))
         done = 0
         runner = _Runner(workers)
         with interruptible(stop) as limit, suppress(LimitReached):
@@ -134,8 +134,14 @@ def run_experiment(
                     done += 1
                     if on_cell is not None:
                         on_cell(result.name)
-    others = tuple(sorted({version for version in known if version not in ("", VERSION)}))
-    return Progress(len(keys), len(known), done, others, limit.stopped() or len(known) + done < len(keys))
+    others = tuple(sorted({*known.values()} - {"", VERSION}))
+    return Progress(cells, len(known), done, others, limit.stopped() or len(known) + done < cells)
+
+
+def _keys(plans: Iterable[PlanCell], days: Iterable[DaysCell]) -> Iterator[str]:
+    """Yield the keys of all cells."""
+    yield from (cell.key for cell in plans)
+    yield from (cell.key for cell in days)
 
 
 def _warm_up(asked: Specification, workers: Workers) -> None:
@@ -144,27 +150,33 @@ def _warm_up(asked: Specification, workers: Workers) -> None:
         warm_up(asked.methods)
 
 
-def _runs_left(cells: Sequence[PlanCell], finished: Mapping[str, str]) -> Iterator[_Work]:
+def _runs_left(cells: Iterable[PlanCell], finished: Mapping[str, str]) -> Iterator[_Work]:
     """Yield the runs of methods that have no row."""
     return (cell for cell in cells if cell.key not in finished)
 
 
-def _days_left(cells: Sequence[DaysCell], finished: Mapping[str, str], place: Folder | Memory) -> Iterator[_Work]:
+def _days_left(cells: Counted[DaysCell], finished: Mapping[str, str], place: Folder | Memory) -> Iterator[_Work]:
     """Yield the replays that have no row, when all plans are there: in blocks of the same days."""
-    left = [cell for cell in cells if cell.key not in finished]
-    if left:
+    if cells:
         from .days import blocks_of  # here, since runs of methods need no replays
 
-        _compile(left, place)
-        yield from blocks_of(left)
+        _compile((cell for cell in cells if cell.key not in finished), place)
+        yield from blocks_of(cell for cell in cells if cell.key not in finished)
 
 
-def _compile(cells: Sequence[DaysCell], place: Folder | Memory) -> None:
+def _compile(cells: Iterable[DaysCell], place: Folder | Memory) -> None:
     """Compile the loops of replays before there are many of them: each cell alone would do without."""
-    days = [cell for cell in cells if cell.policy != CLAIRVOYANT]
-    if sum(cell.n_days for cell in days) < _COMPILES_FROM:
+    by_policy: dict[str, DaysCell] = {}
+    n_days = 0
+    for cell in cells:
+        if n_days >= _COMPILES_FROM and cell.policy in by_policy:  # which has come round: so have the others
+            break
+        if cell.policy != CLAIRVOYANT:
+            n_days += cell.n_days
+            by_policy[cell.policy] = cell
+    if n_days < _COMPILES_FROM:
         return
-    for cell in {cell.policy: cell for cell in days}.values():
+    for cell in by_policy.values():
         plan = place.plan(cell.plan.key)
         if plan is not None:
             with suppress(SpotbagError):  # what is wrong with it is a row

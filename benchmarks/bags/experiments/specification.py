@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-import itertools
 import json
+import math
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import Field
 
@@ -33,6 +35,24 @@ ENDING = ".toml"
 PaperName: TypeAlias = Literal["hads", "burst-hads", "thai", "a2ha", "caron"]
 PAPERS: tuple[str, ...] = get_args(PaperName)
 _MOST_CELLS = 10_000_000
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted(Generic[T]):
+    """Things that are made when they are gone through, as often as that is done, and counted without being made."""
+
+    count: int
+    made: Callable[[], Iterable[T]]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self.count
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.made())
 
 
 class Family(Record):
@@ -67,15 +87,23 @@ class Family(Record):
     goal: str | list[str] | None = None
     cost_weight: float | list[float] | None = None
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Counted[Source]:
         """Return its instances, which are not made yet."""
         given = {key: value for key, value in self.model_dump(exclude={"name"}).items() if value is not None}
-        lists = {key: value for key, value in given.items() if isinstance(value, list)}
+        lists = {
+            key: list({str(value): value for value in values}.values())
+            for key, values in given.items()
+            if isinstance(values, list)
+        }
         fixed = {key: value for key, value in given.items() if key not in lists}
-        for values in itertools.product(*lists.values()):
-            chosen = dict(zip(lists, values, strict=True))
-            label = ",".join([self.name, *(f"{key}={value}" for key, value in chosen.items())])
-            yield Source(label, parameters=fixed | chosen)
+
+        def made() -> Iterator[Source]:
+            for values in product(*lists.values()):
+                chosen = dict(zip(lists, values, strict=True))
+                label = ",".join([self.name, *(f"{key}={value}" for key, value in chosen.items())])
+                yield Source(label, parameters=fixed | chosen)
+
+        return Counted(math.prod(map(len, lists.values())), made)
 
 
 class Days(Record):
@@ -102,6 +130,16 @@ class Days(Record):
     seed: int = Field(default=0, ge=0, lt=2**63)
     first_day: int = Field(default=0, ge=0, lt=2**53)
     days_a_cell: int = Field(default=500, ge=1, le=10_000)
+
+    def axes(self) -> tuple[Collection[str], Collection[str], range, Collection[str]]:
+        """Scenarios, clouds, first days and policies of the cells of a plan: all combinations."""
+        firsts = range(self.first_day, self.first_day + self.days, self.days_a_cell)
+        return dict.fromkeys(self.scenarios), dict.fromkeys(self.clouds or [""]), firsts, dict.fromkeys(self.policies)
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are of each plan."""
+        return math.prod(map(len, self.axes()))
 
 
 class PaperSettings(Record):
@@ -176,7 +214,7 @@ class Specification(Record):
     paper_runs: int = Field(default=200, ge=2)
     paper_options: dict[PaperName, PaperSettings] = Field(default_factory=dict)
 
-    def plan_cells(self, folder: Path, given: Mapping[str, Source] | None = None) -> list[PlanCell]:
+    def plan_cells(self, folder: Path, given: Mapping[str, Source] | None = None) -> Counted[PlanCell]:
         """Return the runs of methods: one seed of those that use no random numbers.
 
         Parameters
@@ -189,74 +227,87 @@ class Specification(Record):
         Raises
         ------
         InputError
-            If an instance cannot be found, or two are called the same.
+            If an instance cannot be found, or two are called the same; if there are far too many cells.
         """
         numbers = {method: self.seeds if find_method(method).seeded else 1 for method in self.methods}
-        return [
-            PlanCell(
-                source,
-                method,
-                self.first_seed + seed,
-                self.time_limits_s.get(method, self.time_limit_s),
-                self.target_gap,
-                self.threads,
-                tuple(sorted(self.options.get(method, {}).items())),
-                self.days is not None,
-            )
-            for source in self._sources(folder, given or {})
-            for method in self.methods
-            for seed in range(numbers[method])
-        ]
+        runs = sum(numbers[method] for method in self.methods)
+        each = 0 if self.days is None else self.days.n_cells
+        sources = self._sources(folder, given or {}, runs * (1 + each))
+        options = {method: tuple(sorted(self.options.get(method, {}).items())) for method in self.methods}
 
-    def days_cells(self, plans: Sequence[PlanCell]) -> list[DaysCell]:
-        """Return the replays of plans."""
+        def made() -> Iterator[PlanCell]:
+            for source in sources:
+                for method in self.methods:
+                    limit_s = self.time_limits_s.get(method, self.time_limit_s)
+                    settings = limit_s, self.target_gap, self.threads, options[method], self.days is not None
+                    for seed in range(numbers[method]):
+                        yield PlanCell(source, method, self.first_seed + seed, *settings)
+
+        return Counted(len(sources) * runs, made)
+
+    def days_cells(self, plans: Counted[PlanCell]) -> Counted[DaysCell]:
+        """Return the replays of plans; those of the same days follow one another."""
         asked = self.days
         if asked is None:
-            return []
+            return Counted(0, tuple)
         from .days import DaysCell  # here, since runs of methods need no replays
 
-        last = asked.first_day + asked.days
-        return [
-            DaysCell(plan, scenario, cloud, policy, asked.seed, first, min(asked.days_a_cell, last - first))
-            for plan in plans
-            for scenario in dict.fromkeys(asked.scenarios)
-            for cloud in dict.fromkeys(asked.clouds or [""])
-            for policy in dict.fromkeys(asked.policies)
-            for first in range(asked.first_day, last, asked.days_a_cell)
-        ]
+        def made() -> Iterator[DaysCell]:
+            scenarios, clouds, firsts, policies = asked.axes()
+            for plan, scenario, cloud in ((plan, *days) for plan in plans for days in product(scenarios, clouds)):
+                for first in firsts:
+                    n_days = min(asked.days_a_cell, asked.first_day + asked.days - first)
+                    for policy in policies:
+                        yield DaysCell(plan, scenario, cloud, policy, asked.seed, first, n_days)
 
-    def cells(self, folder: Path, given: Mapping[str, Source] | None = None) -> tuple[list[PlanCell], list[DaysCell]]:
+        return Counted(len(plans) * asked.n_cells, made)
+
+    def cells(
+        self, folder: Path, given: Mapping[str, Source] | None = None
+    ) -> tuple[Counted[PlanCell], Counted[DaysCell]]:
         """Return all cells: runs of methods, and replays of their plans; see `plan_cells`.
 
         Raises
         ------
         InputError
-            As `plan_cells`; also if there are far too many, or none.
+            As `plan_cells`; also if there are none.
         """
         plans = self.plan_cells(folder, given)
-        each = 0
-        if self.days is not None:
-            days = self.days
-            each = len(days.scenarios) * max(len(days.clouds), 1) * len(days.policies)
-            each *= -(-days.days // days.days_a_cell)
-        if len(plans) * (1 + each) > _MOST_CELLS:
-            raise input_error(
-                "experiment", f"has {len(plans) * (1 + each):,} cells; at most {_MOST_CELLS:,} can be run"
-            )
         if not plans and not self.papers:
             raise input_error("experiment", "has no instances, no families and no papers: there is nothing to run")
         return plans, self.days_cells(plans)
 
-    def _sources(self, folder: Path, given: Mapping[str, Source]) -> list[Source]:
-        """Return all instances, of which none is made yet."""
-        named = ([given[text]] if text in given else _named(text, folder) for text in self.instances)
-        found = list(itertools.chain.from_iterable(named))
-        found += [source for family in self.families for source in family.sources()]
-        labels: dict[str, Source] = {}
-        for source in found:
-            if labels.setdefault(source.label, source).identity != source.identity:
-                raise input_error("experiment", f"calls two instances {source.label!r}; give one another name")
-        return list(labels.values())
+    def _sources(self, folder: Path, given: Mapping[str, Source], cells_of_each: int) -> Counted[Source]:
+        """Return all instances, of which none is made yet; they are counted before anything else is done with them."""
+        named: dict[str, Source] = {}
+        for text in dict.fromkeys(self.instances):
+            _add(named, [given[text]] if text in given else _named(text, folder))
+        families = [family.sources() for family in self.families]
+        count = len(named) + sum(map(len, families))
+        if count * max(cells_of_each, 1) > _MOST_CELLS:
+            raise input_error(
+                "experiment", f"has {count * max(cells_of_each, 1):,} cells; at most {_MOST_CELLS:,} can be run"
+            )
+        if not _may_clash(list(named), [family.name for family in self.families]):
+            return Counted(count, lambda: chain(named.values(), *families))
+        for sources in families:
+            _add(named, sources)
+        return Counted(len(named), named.values)
+
+
+def _add(labels: dict[str, Source], sources: Iterable[Source]) -> None:
+    """Add instances by what they are called, each once; refuse another one that is called the same."""
+    for source in sources:
+        if labels.setdefault(source.label, source).identity != source.identity:
+            raise input_error("experiment", f"calls two instances {source.label!r}; give one another name")
+
+
+def _may_clash(labels: Sequence[str], families: Sequence[str]) -> bool:
+    """Whether instances may be called the same; those of a family are called by its name, and more after a comma."""
+    known = set(families)
+    longer = [text.split(",") for text in (*labels, *(name.rpartition(",")[0] for name in families))]
+    begins = (",".join(parts[:end]) for parts in longer for end in range(1, len(parts) + 1))
+    return len(known) < len(families) or any(begin in known for begin in begins)
 
 
 def _named(text: str, folder: Path) -> list[Source]:
@@ -345,9 +396,9 @@ def _check(asked: Specification, source: str) -> None:
         from ....replay.bags.policies import KIND  # here, since runs of methods need no replays
 
         KIND.full_names(asked.days.policies, [CLAIRVOYANT])
-        for scenario in asked.days.scenarios:
+        for scenario in dict.fromkeys(asked.days.scenarios):
             find_scenario(scenario)
-        for cloud in asked.days.clouds:
+        for cloud in dict.fromkeys(asked.days.clouds):
             find_cloud(cloud)
 
 

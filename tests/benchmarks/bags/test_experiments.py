@@ -442,3 +442,56 @@ def test_rows_of_a_cluster_that_loses_a_worker_are_those_of_one_process(
         run_experiment(asked, tmp_path, workers=client, on_cell=count)
     assert done.is_set()
     demand_equal(results(tmp_path), whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        # lpt uses no random numbers: one run; the others have one for each seed.
+        ('instances = ["tiny/boot"]\nmethods = ["lpt", "search", "ils"]\nseeds = 100000', 200_001),
+        ('methods = ["lpt"]\n[[families]]\nname = "a"\nn_tasks = [N]\nseed = [N]', 1000 * 1000),
+        (
+            'instances = ["tiny/boot"]\nmethods = ["lpt"]\n'
+            '[days]\nscenarios = ["hads/sc1", "hads/sc2"]\npolicies = ["hads"]\ndays = 1000000\ndays_a_cell = 1',
+            1 + 2_000_000,
+        ),
+    ],
+)
+def test_cells_are_counted_and_the_first_is_there_without_the_others(text: str, cells: int, tmp_path: Path) -> None:
+    numbers = ", ".join(map(str, range(5, 1005)))
+    asked = parse_specification(text.replace("N", numbers), "many")
+    made: list[object] = []
+    init = PlanCell.__init__
+
+    def counted(*given: Any, **named: Any) -> None:
+        made.append(given[0])
+        init(*given, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlanCell, "__init__", counted)
+        plans, days = asked.cells(tmp_path)
+        assert len(plans) + len(days) == cells
+        next(iter(plans))
+        assert next(iter(days), None) is None or len(made) == 2
+    assert len(made) <= 2
+
+
+@pytest.mark.parametrize("families", [1, 2])
+def test_lists_that_explode_are_counted_before_anything_is_made(families: int, tmp_path: Path) -> None:
+    numbers = ", ".join(map(str, range(1, 1001)))
+    keys = ("n_tasks", "seed", "classes", "limit", "max_on_demand", "deadline_s")
+    family = '[[families]]\nname = "a"\n' + "\n".join(f"{key} = [{numbers}]" for key in keys)
+    asked = parse_specification('methods = ["lpt"]\n' + f"{family}\n" * families, "lists")
+    with pytest.raises(InputError, match=f"has {families * 1000**6:,} cells; at most 10,000,000 can be run"):
+        asked.cells(tmp_path)
+
+
+def test_families_of_a_name_share_instances_and_refuse_others(tmp_path: Path) -> None:
+    text = '[[families]]\nname = "a"\nn_tasks = [5, 6, 6]\n[[families]]\nname = "a"\nn_tasks = [6, 7]\n{}'
+    asked = parse_specification('methods = ["lpt"]\n' + text.format(""), "shared")
+    plans, _ = asked.cells(tmp_path)
+    assert [cell.source.label for cell in plans] == ["a,n_tasks=5", "a,n_tasks=6", "a,n_tasks=7"]
+    assert len(plans) == 3
+    clash = parse_specification('methods = ["lpt"]\n' + text.format("classes = 2"), "clash")
+    with pytest.raises(InputError, match="calls two instances 'a,n_tasks=6'"):
+        clash.cells(tmp_path)
