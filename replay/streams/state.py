@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -219,6 +220,17 @@ class StreamState(EventQueue[ExactSeconds]):
         """Have the policy called at a time, now if it has passed, with a number of its choice."""
         exact_s = time_s if isinstance(time_s, int | Fraction) else exact_seconds(time_s)
         self._push(max(exact_s, self.now_s), WAKE, 0, datum)
+
+    def wake_each(self, period_s: int, datum: int, idle_until_s: float = 0) -> None:
+        """Have the policy called at the next multiple of a period, with a number of its choice.
+
+        Multiples are passed over that come before a time until which the policy does nothing unless something happens,
+        and before anything happens: however long tasks run, no period is counted one by one.
+        """
+        next_event_s = self._events[0][0] if self._events else math.inf
+        first_s = min(next_event_s, idle_until_s)
+        if first_s < math.inf:
+            self.wake_at(max(self.now_s // period_s + 1, int(-(-first_s // period_s))) * period_s, datum)
 
     def _terminate(self, vm: StreamVm) -> None:
         vm.state = TERMINATED

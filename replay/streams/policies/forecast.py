@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -125,6 +126,21 @@ class Forecast:
         if queue.least_spare[begun] >= delay:
             return None
         return next(task for task, spare in zip(vm.queue, queue.spare[begun:], strict=True) if spare < delay)
+
+    def unchanged_until_s(self) -> float:
+        """Return the first second at which the first late task of a VM may be another, if nothing happens before."""
+        watched = (vm for vm in self._replay.alive.values() if vm.queue and vm.index not in self.held_until_s)
+        latest = min(map(self._latest_start, watched), default=math.inf)
+        return latest if latest == math.inf else latest // self.units_per_s + 1
+
+    def _latest_start(self, vm: StreamVm) -> Units:
+        """Latest start of a queue at which its first late task is what it is now: the others get late after it."""
+        queue, begun = self._queue(vm)
+        least, delay = queue.least_spare[begun], self.next_start(vm) - queue.totals[begun]
+        if least < delay:
+            in_time = itertools.takewhile(lambda spare: spare >= delay, queue.spare[begun:])
+            least = min(in_time, default=math.inf)
+        return least + queue.totals[begun]
 
     def free(self, vm: StreamVm) -> int:
         """When a VM is expected to have finished all it has."""

@@ -53,18 +53,18 @@ class Known(StreamPolicy):
         schedule_job(replay, self.forecast, job, tasks, self.new_blocks)
         self.watch(replay)
 
-    def watch(self, replay: StreamState) -> None:
+    def watch(self, replay: StreamState, idle_until_s: float = 0) -> None:
         """Perform Algorithm 3 from time to time while there are tasks that wait."""
         if not self._watching and any(vm.queue for vm in replay.alive.values()):
             self._watching = True
-            replay.wake_at((replay.now_s // REASSIGNMENT_PERIOD_S + 1) * REASSIGNMENT_PERIOD_S, PERIOD)
+            replay.wake_each(REASSIGNMENT_PERIOD_S, PERIOD, idle_until_s)
 
     def woken(self, replay: StreamState, datum: int) -> None:
-        """Perform Algorithm 3."""
+        """Perform Algorithm 3; where it moves nothing, neither does it before anything happens or gets late."""
         if datum == PERIOD:
             self._watching = False
-            reassign(replay, self.forecast)
-            self.watch(replay)
+            moved = reassign(replay, self.forecast)
+            self.watch(replay, 0 if moved else self.forecast.unchanged_until_s())
 
     def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
         """Release the VM: another block would be paid for nothing."""

@@ -98,6 +98,40 @@ def demand_no_late_task(seed: int) -> None:
     StreamReplay(sampled, Distrustful(Sampling(0.2, 2))).run()
 
 
+def in_every_period(policy: type[Known]) -> StreamPolicy:
+    """Make a policy that performs Algorithm 3 in every period in which tasks wait."""
+
+    class InEveryPeriod(policy):  # type: ignore[misc, valid-type]
+        def watch(self, replay: StreamState, idle_until_s: float = 0) -> None:
+            super().watch(replay)
+
+    made: StreamPolicy = InEveryPeriod()
+    return made
+
+
+def demand_same_without_idle_periods(seed: int, policy: type[Known]) -> None:
+    sampled = draw_jobs(random_stream(np.random.default_rng(seed)), seed)
+    told = []
+    for one in (policy(), in_every_period(policy)):
+        replay = StreamReplay(sampled, one, record=True)
+        replay.run()
+        told.append([record for record in replay.records or () if record["event"] != "wake"])
+    assert told[0] == told[1]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([Known, Unknown, UnknownLearning]))
+def test_in_periods_that_are_passed_over_nothing_would_be_moved(seed: int, policy: type[Known]) -> None:
+    demand_same_without_idle_periods(seed, policy)
+
+
+@soak(100, 1000)
+def test_soak_of_periods_that_are_passed_over(how_many: int) -> None:
+    for seed in range(3 * 10**6, 3 * 10**6 + how_many):
+        for policy in (Known, Unknown, UnknownLearning):
+            demand_same_without_idle_periods(seed, policy)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(sorted(POLICIES)))
 def test_random_streams(seed: int, policy: str) -> None:

@@ -182,6 +182,34 @@ def test_a_vm_that_can_wait_just_as_long_as_a_late_task_runs_takes_it() -> None:
     assert (replay.outcome().late_tasks, replay.outcome().late_s) == (1, 10)
 
 
+def test_tasks_of_years_on_vms_paid_by_the_second_take_a_few_events() -> None:
+    # All three on one VM, one after the other, in time: 3 x 10^8 blocks of a second at a dollar. The first is late at
+    # no time, so nothing is to be moved before the VM is free: 1 arrival, 1 VM that is ready, 3 ends, and a look at
+    # what waits after the arrival and after each end that leaves something waiting.
+    jobs = stream([("j", "a", 0, 10**9, 3)], {"a": {"small": 10**8}}, block_s=1, creation_overhead_s=0)
+    outcome = StreamReplay(sampled(jobs), Known()).run()
+    assert (outcome.cost_usd, outcome.makespan_s, outcome.late_tasks) == (3e8, 3 * 10**8, 0)
+    assert outcome.blocks == {"small": 3 * 10**8}
+    assert outcome.events <= 8
+
+
+def test_a_task_that_gets_late_while_nothing_happens_is_moved_in_the_next_period() -> None:
+    # j#1 was to run to 110 and runs on; j#2 behind it has until 300, and is late if it starts after 200: at 210, the
+    # next multiple of 15 s, it moves to big-1, which has been idle since 30, and ends at 230. Nothing happens between.
+    jobs = stream(
+        [("j", "a", 0, 300, 2), ("k", "b", 0, 300, 1)],
+        {"a": {"small": 100, "big": 20}, "b": {"big": 20}},
+        {"small": 1.0, "big": 9.0},
+        block_s=1000,
+    )
+    actual_s = {"j": {"small": [5000, 100], "big": [20, 20]}}
+    _, lines = described(sampled(jobs, actual_s), Known())
+    assert starts(lines) == [(10, "small-1", "j#1"), (10, "big-1", "k#1"), (210, "big-1", "j#2")]
+    assert of_kind(lines, "return") == [(210, "return", "small-1", "j#2")]
+    # Wakes at 15, after the arrivals; at 30, with an end; at 210, and after the move. Then nothing waits.
+    assert [line[0] for line in of_kind(lines, "wake")] == [15, 30, 210, 225]
+
+
 def test_where_nobody_can_take_it_a_task_stays_and_is_late() -> None:
     jobs = stream([("j", "a", 0, 90, 4)], {"a": {"small": 20}})
     replay, lines = described(sampled(jobs, {"j": {"small": [45, 20, 20, 10]}}), Known())
