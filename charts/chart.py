@@ -23,6 +23,9 @@ ROW_IN = 0.24
 _MOST_TIMES_LONGER = 1.8
 """A limit that lies farther behind the end is only named at the edge: most of the picture would be empty."""
 
+MOST_ENDS = 1_000
+"""More ends of what a VM is paid by leave no space between their marks."""
+
 _LEAST_ROW_IN = 0.02
 _ROWS_IN = 18.0
 _INSET = 0.08
@@ -292,6 +295,11 @@ def last_shown_s(end_s: float, limits_s: Iterable[float]) -> float:
     """Return what the axis of time must reach: the end of all bars and the limits, but for those far behind it."""
     end_s = max(end_s, 1)  # also where nothing happens
     return max([end_s, *(limit_s for limit_s in limits_s if limit_s <= _MOST_TIMES_LONGER * end_s)])
+
+
+def told_apart(ends: range) -> range:
+    """Return those of the ends of paid blocks or hours of a VM that are marked: the last, where all are too many."""
+    return ends if len(ends) <= MOST_ENDS else ends[-1:]
 
 
 def stretch(start_s: float, end_s: float) -> Profile:

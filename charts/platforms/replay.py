@@ -26,6 +26,7 @@ from ..chart import (
     job_look,
     late_look,
     stretch,
+    told_apart,
 )
 from .bar_labels import job_colours, short_labels
 
@@ -173,7 +174,8 @@ def _grounds(history: PlatformHistory, end_s: float) -> Iterator[Bar]:
 def _hour_ends(history: PlatformHistory) -> Iterator[Mark]:
     for lane, entry in enumerate(history.resources, 1):
         for vm in entry.machines:
-            yield from (Mark(lane, time_s, vm.row + 0.55, vm.row + 1, HOUR_END) for time_s in vm.hour_ends_s)
+            ends_s = told_apart(vm.hour_ends_s)
+            yield from (Mark(lane, time_s, vm.row + 0.55, vm.row + 1, HOUR_END) for time_s in ends_s)
 
 
 # ----------------------------------------------------------------------- jobs

@@ -27,6 +27,7 @@ from ..chart import (
     late_look,
     row_height_in,
     stretch,
+    told_apart,
 )
 
 LAUNCHING = Look("VM launching", BOOT_COLOUR, layer=0.5)
@@ -129,14 +130,14 @@ def _title(trace: Trace) -> str:
 
 
 def _block_ends_s(launch_s: float, ready_s: float, end_s: float, billing: Mapping[str, Any]) -> list[float]:
-    """Ends of the blocks of a VM that are paid; none if it is billed by the second."""
+    """Ends of the paid blocks of a VM that are marked; none if it is billed by the second."""
     block_s = billing.get("block_s")
     if block_s is None:
         return []
     first_s = launch_s if billing.get("from_request") else ready_s
     billed_s = round(end_s - first_s, 6)  # times are whole microseconds
     blocks = max(-(-billed_s // block_s), 1)
-    return [first_s + block * block_s for block in range(1, int(blocks) + 1)]
+    return [first_s + block * block_s for block in told_apart(range(1, int(blocks) + 1))]
 
 
 # ----------------------------------------------------------------------- jobs

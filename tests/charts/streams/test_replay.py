@@ -110,6 +110,16 @@ def test_billing_by_the_second_or_from_ready_on() -> None:
     assert block_ends_of(panel_of(trace), "v1") == [115, 215, 315]
 
 
+def test_of_more_blocks_than_can_be_told_apart_the_end_of_the_last_is_marked() -> None:
+    # v1 lives from 0 to 520 s. Blocks of half a second are 1,040, which is too many; of 0.52 s, 1,000, which is not.
+    trace = sampled()
+    for block_s, shown in ((0.5, [520.0]), (1e-5, [520.0])):
+        trace.run["billing"]["block_s"] = block_s
+        assert block_ends_of(panel_of(trace), "v1") == pytest.approx(shown)
+    trace.run["billing"]["block_s"] = 0.52
+    assert len(block_ends_of(panel_of(trace), "v1")) == 1000
+
+
 def test_as_many_ticks_as_blocks_are_billed() -> None:
     stream = library_stream("thai/table2")
     for policy in ("known", "unknown", "xlarge.2"):
