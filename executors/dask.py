@@ -241,7 +241,7 @@ class _Supervisor:
             with cluster_is_there(self.client):
                 yield
         except ClusterGoneError as error:
-            if error.__cause__ is self.raised:
+            if self.raised is not None and error.__cause__ is self.raised:
                 raise self.raised from None
             self.gone = str(error)
 
@@ -611,7 +611,7 @@ class _Supervisor:
                 instance = instance.replace(deadline_s=latest_s * 2**times, d_spot_s=None).with_goal("fastest")
             if state.time_s + 1 > instance.deadline_s:  # it has passed
                 continue
-            plan = self.replan(instance, state, self.plan)
+            plan: Schedule | None = self.replan(instance, state, self.plan)
             if plan is not None:
                 return plan
         return None

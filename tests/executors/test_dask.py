@@ -277,7 +277,7 @@ def test_what_is_known_is_told_when_the_scheduler_is_gone_and_what_is_missing(
 ) -> None:
     plan = plan_of(bag([1] * 6, [*["true"] * 3, *["sleep 60"] * 3]), ["c1"], [(0, 0)] * 6)
     on_run = gone_after(3, cluster, monkeypatch)
-    with pytest.warns(RuntimeWarning, match=r"cluster is gone: .* not what has become of t3, t4, t5|t3 to 5"):
+    with pytest.warns(RuntimeWarning, match=r"cluster is gone: .* not what has become of t3, t4, t5"):
         execution = carried_out(plan, cluster, on_run=on_run)
     assert [run.task for run in execution.runs if run.done] == ["t0", "t1", "t2"]
     assert {run.task for run in execution.runs if run.cut_off} <= {"t3"}  # its VM is ended
