@@ -33,6 +33,7 @@ from .bar_labels import job_colours, short_labels
 MOST_LANES = 24
 MOST_MACHINES = 160
 MOST_JOBS = 300
+MOST_PERIODS = 10_000
 """Of each, in all panels together: what can still be told apart on a page."""
 
 IDLE_CLUSTER = Look("idle processors of a cluster", IDLE_COLOUR, layer=0.5)
@@ -77,6 +78,10 @@ def platform_chart(traces: Sequence[Trace]) -> Chart:
     platform = Platform.from_document(traces[0].instance, "platform of the trace")
     _refuse_what_is_too_much(len(platform.resources) * len(traces), MOST_LANES, "lanes of resources", "policies")
     _refuse_what_is_too_much(len(platform.jobs) * len(traces), MOST_JOBS, "jobs", "jobs or policies")
+    last_s = max(int(trace.end["t"]) for trace in traces)
+    clusters = [resource for resource in platform.resources if isinstance(resource, AllocatedCluster)]
+    periods = [-(-last_s // cluster.repeat_s) for cluster in clusters if cluster.repeat_s is not None]
+    _refuse_what_is_too_much(max(periods, default=0), MOST_PERIODS, "periods of a cluster", "jobs")
     histories = [read_platform_history(platform, trace) for trace in traces]
     rows: Counter[str] = Counter()
     for trace, history in zip(traces, histories, strict=True):

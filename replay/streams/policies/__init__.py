@@ -20,6 +20,9 @@ from .known import Known, KnownPaidBlocks
 from .unknown import Sampling, Unknown, UnknownLearning, UnknownPaidBlocks
 
 MOST_VMS = 10_000
+MOST_BLOCKS = 10**7
+"""Most blocks or periods, whichever are shorter, of all tasks of ``a2ha`` together: some minutes of replay."""
+
 KNOWING_POLICIES: dict[str, type[Known]] = {policy.name: policy for policy in (Known, KnownPaidBlocks)}
 SAMPLING_POLICIES: dict[str, type[Unknown]] = {
     policy.name: policy for policy in (Unknown, UnknownPaidBlocks, UnknownLearning)
@@ -91,6 +94,7 @@ def stream_policy(
         return KNOWING_POLICIES[name]
     if name == A2ha.name:
         _demand_type_for_all(stream, name, 0)
+        _demand_few_blocks(stream, A2haSettings() if a2ha is None else a2ha)
         return partial(A2ha, a2ha)
     if name in SAMPLING_POLICIES:
         return partial(SAMPLING_POLICIES[name], sampling)
@@ -123,6 +127,17 @@ def _demand_type_for_all(stream: Stream, policy: str, type_index: int) -> None:
         rule = f"cannot do it: {', '.join(unable)} cannot run on {vm_type}, the only VM type that it rents; "
         rule += f"all applications can run on {' or '.join(able[:8])}" if able else "no VM type can run all of them"
         raise InputError("policy", [Issue("", rule, value=policy)])
+
+
+def _demand_few_blocks(stream: Stream, settings: A2haSettings) -> None:
+    """Refuse ``a2ha``, which decides about a host at the end of each block, where tasks take too many."""
+    of_type = stream.type_names[0]
+    total_s = sum(job.n_tasks * (stream.average_s(job.application, of_type) or 0) for job in stream.jobs)
+    each_s, what = min((stream.block_s, "blocks"), (settings.period_s, "periods (period_s)"))
+    if (number := total_s // each_s) > MOST_BLOCKS:
+        looked = f"looks at its VMs again and again, and the tasks take about {number:,} {what} of {each_s:,} s"
+        way_out = "make these longer, or take another policy"
+        raise InputError("policy", [Issue("", f"{looked}: {MOST_BLOCKS:,} at most; {way_out}", value=A2ha.name)])
 
 
 def _types_called(names: Sequence[str], wanted: str) -> list[int]:

@@ -128,6 +128,16 @@ def test_what_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(platform_chart([tiny(), tiny()]).panels) == 2
 
 
+def test_more_periods_of_a_cluster_than_can_be_read_are_counted_and_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = tiny()
+    [allocated] = [one for one in trace.instance["resources"] if one["kind"] == "allocated"]
+    allocated["repeat_s"] = 60  # 15 of them in the 900 s of the replay
+    assert len(panel_of(trace).lanes) == 4
+    monkeypatch.setattr("spotbag.charts.platforms.replay.MOST_PERIODS", 14)
+    with pytest.raises(SpotbagError, match="a picture of 15 periods of a cluster cannot be read: 14 at most"):
+        platform_chart([trace])
+
+
 def test_what_has_too_many_machines_names_the_policy_to_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time-saving rents three machines, the other two."""
     traces = [tiny(), tiny("time-saving")]

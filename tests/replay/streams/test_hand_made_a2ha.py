@@ -13,6 +13,7 @@ import pytest
 
 from spotbag.core.errors import InputError
 from spotbag.instances.streams.draws import SampledJobs, draw_jobs
+from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policies import stream_policy
@@ -416,3 +417,15 @@ def test_streams_that_it_cannot_run_are_refused() -> None:
 def test_settings_out_of_range_are_refused(name: str, value: Any, rule: str) -> None:
     with pytest.raises(InputError, match=f"{name} .*{rule}"):
         A2haSettings(**{name: value})
+
+
+def test_blocks_of_a_second_over_years_are_counted_and_refused() -> None:
+    # Three tasks of 10^8 s are 3 x 10^8 blocks of a second; of 3,600 s they are 83,333, but 10^8 periods of 3 s.
+    def years(block_s: int) -> Stream:
+        return stream([("j", "a", 0, 10**9, 3)], {"a": {"small": 10**8}}, block_s=block_s, creation_overhead_s=0)
+
+    with pytest.raises(InputError, match=r"about 300,000,000 blocks of 1 s: 10,000,000 at most"):
+        stream_policy(years(1), "a2ha")
+    with pytest.raises(InputError, match=r"about 100,000,000 periods \(period_s\) of 3 s: 10,000,000 at most"):
+        stream_policy(years(3600), "a2ha", a2ha=A2haSettings(period_s=3))
+    assert stream_policy(years(3600), "a2ha")().name == "a2ha"
