@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .errors import InputError, Issue, input_error
-from .wording import counted
+from .wording import counted, printable, shortened
 
 DELIMITERS = ",", ";", "\t"
 _IN_QUOTES = re.compile(r'"[^"]*(?:"|$)')
@@ -50,7 +50,8 @@ class TextTable:
     Raises
     ------
     InputError
-        If there is no row, a quotation mark is not closed, or something else follows it.
+        If there is no row, a quotation mark is not closed or has something behind it, or the first row has characters
+        that cannot be seen.
     """
 
     def __init__(self, text: str, source: str) -> None:
@@ -65,6 +66,9 @@ class TextTable:
         if found is None:
             raise input_error(source, "has no rows")
         self.first_line, self.first = found
+        odd = next((cell for cell in self.first if printable(cell) != cell), None)
+        if odd is not None:
+            raise self._error(self.first_line, f"has {shortened(odd, 50)!r}, with characters that cannot be seen")
         if len(self.first) > _MOST_COLUMNS:
             raise input_error(source, f"has {len(self.first):,} columns; a table has at most {_MOST_COLUMNS:,}")
 
@@ -134,7 +138,7 @@ class TextTable:
                 opened = 0
                 rest = line.find(self.delimiter, place)
                 between = line[place : rest if rest >= 0 else len(line)]
-                if between.strip(_BLANKS):
+                if between.strip(" \t"):
                     raise self._error(number, f"has a closing quotation mark with {between[:20]!r} behind it")
             else:
                 rest = line.find(self.delimiter, place)

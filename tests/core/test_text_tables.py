@@ -27,6 +27,8 @@ def test_rows_are_numbered_by_the_lines_in_which_they_begin() -> None:
         ('a,b\n"1",2\n"x\ny","2\n3,4\n', "line 4: has a quotation mark that is opened and not closed"),
         ('a,b\n"1"2,3\n', "line 2: has a closing quotation mark with '2' behind it"),
         (",,\n\n", "has no rows"),
+        ("a,\ufeffb\n", "line 1: has '\\ufeffb', with characters that cannot be seen"),
+        ("z\x00one,b\n", "line 1: has 'z\\x00one', with characters that cannot be seen"),
         ("a," * 16_384, "has 16,385 columns; a table has at most 16,384"),
     ],
 )
