@@ -353,7 +353,7 @@ def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], 
         if (
             column is None
             and _flat(heading) not in _REMARKS
-            and any("".join(row[place : place + 1]) for row in rows[1:])
+            and any("".join(row[place : place + 1]).strip() for row in rows[1:])
         ):
             raise RefusalDueError(f"column {heading!r} is not understood")
     comma = _Commas(divider)
@@ -427,6 +427,8 @@ def _task_of_cells(
             runtime_s[column.vm_type or "*"] = float(_runtime_s(comma.plain(bare, doubts), column.unit, doubts))
     if not runtime_s:
         raise RefusalDueError("no run time")
+    for seconds in runtime_s.values():
+        _within(seconds, 1e-6, 1e9, "run time")
     architecture = found.get("architecture")
     if architecture and "*" not in runtime_s:
         runtime_s = {name: value for name, value in runtime_s.items() if ARCHITECTURE_OF[name] == architecture}
@@ -908,7 +910,7 @@ def _command(run: Any, doubts: set[str]) -> str | None:
         return None
     if not all(words):
         doubts.add("an empty argument")
-    return " ".join([program, *words]).strip()
+    return " ".join([program, *words]).strip() or None
 
 
 # ------------------------------------------------------------------ what AWS prints
@@ -1063,11 +1065,8 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         if re.search(r'"NextToken"', text):
             doubts.add("more pages follow")
     elif re.search("^[^\t\n]*SPOTPRICEHISTORY[^\t\n]*\t", text, re.MULTILINE):
-        rows = [
-            [cell.strip().strip('"').strip() for cell in line.split("\t")]
-            for line in _lines(text, doubts)
-            if line.strip()
-        ]
+        raw = [line.split("\t") for line in _lines(text, doubts) if line.strip()]
+        rows = [[cell.strip().strip('"').strip() for cell in row] for row in raw]
         if not text.startswith("SPOTPRICEHISTORY"):
             doubts.add("empty lines, or other words, before the first price")
         if '"' in text:
@@ -1076,9 +1075,7 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
             raise RefusalDueError("a line that has not six or seven cells")
         if any(len(row) == 7 for row in rows):  # newer command lines print AvailabilityZoneId as well
             doubts.add("a line of seven cells")
-        if any(row[0] != "SPOTPRICEHISTORY" for row in rows) or re.search(
-            r"[ \x0b-\x1f]\t|[ \x0b\x0c]\s*$", text, re.MULTILINE
-        ):
+        if raw != rows or any(row[0] != "SPOTPRICEHISTORY" for row in rows):
             doubts.add("a line with another first word, or blanks around cells")
         entries = [[row[-4], row[1], *row[-3:]] for row in rows]
     elif text.startswith("SPOTPRICEHISTORY") or re.match(
