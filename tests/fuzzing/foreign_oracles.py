@@ -337,9 +337,8 @@ def bag_of_csv(data: bytes, types: tuple[str, ...]) -> Verdict:
 def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], doubts: set[str]) -> list[Task]:
     columns = [_column(heading, types) for heading in rows[0]]
     for heading, column in zip(rows[0], columns, strict=True):
-        if column is not None and (
-            heading != heading.strip() or not _USUAL_HEADING.fullmatch(heading) or not column.usual
-        ):
+        usual = _USUAL_HEADING.fullmatch(heading) and heading == heading.strip() and (column is None or column.usual)
+        if not usual:
             doubts.add("a heading with blanks around it, or in unusual letters")
     roles = [(column.role, column.vm_type) for column in columns if column]
     if len(roles) != len(set(roles)):
@@ -1217,7 +1216,9 @@ def steps_of_history(data: bytes, zone: str) -> Verdict:
                 doubts.add("a type of an unusual name")
             starts = {min(price.at for price in some) for some in (prices, of_zone, wanted) if wanted}
             readings += [
-                steps_of((price.at - start, price.type, price.usd_per_hour) for price in wanted) for start in starts
+                steps_of((whole(price.at - start), price.type, price.usd_per_hour) for price in wanted)
+                for start in starts
+                for whole in (float, math.ceil)  # a change happens at the first whole second that is not before it
             ]
         if not readings:
             raise RefusalDueError("no price of the zone")
