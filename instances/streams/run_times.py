@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -66,7 +67,7 @@ class UniformRunTimes(Record):
             return []
         return [Issue("", f"is above high_s ({self.high_s:g})", "low_s", self.low_s)]
 
-    @property
+    @cached_property
     def ticks_per_s(self) -> int:
         """Fineness of what is drawn."""
         return _ticks_of_symmetric(self.average_s, self.low_s)
@@ -105,7 +106,7 @@ class NormalRunTimes(Record):
             return []
         return [Issue("", f"is above mean_s ({self.mean_s:g})", "min_s", self.min_s)]
 
-    @property
+    @cached_property
     def ticks_per_s(self) -> int:
         """Fineness of what is drawn."""
         return _ticks_of_symmetric(self.average_s, self.shortest_s)

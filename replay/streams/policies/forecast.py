@@ -104,20 +104,21 @@ class Forecast:
 
     def left(self, task: int, vm: StreamVm) -> Units:
         """Expected run time of what is left of a task on a VM."""
-        expected = self.runtimes(self._replay.job_of[task])[vm.type_index]
-        if task not in self._replay.suspended or expected == math.inf:
+        replay = self._replay
+        expected = self.runtimes(replay.job_of[task])[vm.type_index]
+        if task not in replay.suspended or expected == math.inf:
             return expected
         return max(expected - self.units(self._replay.done_s(task, vm)), 0)
 
     def next_start(self, vm: StreamVm) -> int:
         """When a VM is expected to start the first task of its queue."""
-        now = self.units(self._replay.now_s)
-        if vm.index in self.held_until_s:
-            return max(self.units(self.held_until_s[vm.index]), now)
-        if vm.task is None:
-            return max(self.units(vm.ready_s), now)
-        left = self.left(vm.task, vm)
-        return now if left == math.inf else max(self.units(vm.started_s) + int(left), now)
+        now_s = self._replay.now_s
+        if vm.task is None or vm.index in self.held_until_s:
+            free_s = self.held_until_s.get(vm.index, vm.ready_s)
+            return self.units(free_s if free_s > now_s else now_s)
+        now, left = self.units(now_s), self.left(vm.task, vm)
+        end = now if left == math.inf else self.units(vm.started_s) + int(left)
+        return end if end > now else now
 
     def first_late_task(self, vm: StreamVm) -> int | None:
         """First task that waits for a VM and is expected to finish after its deadline."""
@@ -162,7 +163,7 @@ class Forecast:
         return int(paid_until(self.units(vm.requested_s), time, self.units(self._replay.stream.block_s)))
 
     def _deadline(self, task: int) -> int:
-        return self.units(self._replay.jobs[self._replay.job_of[task]].deadline_s)
+        return self._replay.jobs[self._replay.job_of[task]].deadline_s * self.units_per_s
 
     def _queue(self, vm: StreamVm) -> tuple[_Queue, int]:
         """What the queue of a VM takes, and how many of its tasks have begun since that was worked out."""

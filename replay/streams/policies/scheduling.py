@@ -33,14 +33,17 @@ def schedule_job(
         Whether existing VMs may run into blocks that are not paid yet.
     """
     bag = _Bag(replay, tasks)
-    _use_existing(replay, forecast, job, bag, within_paid_blocks=True)
+    runtimes = forecast.runtimes(job)
+    # When each VM that can take tasks will be free.
+    free = {vm.index: forecast.free(vm) for vm in replay.alive.values() if runtimes[vm.type_index] < math.inf}
+    _use_existing(replay, forecast, job, bag, free, within_paid_blocks=True)
     if new_blocks:
-        _use_existing(replay, forecast, job, bag, within_paid_blocks=False)
+        _use_existing(replay, forecast, job, bag, free, within_paid_blocks=False)
     if not bag:
         return
     counts = _model_6(replay, forecast, job, len(bag))
     if counts is None:
-        _use_existing(replay, forecast, job, bag, within_paid_blocks=True, in_time=False)
+        _use_existing(replay, forecast, job, bag, free, within_paid_blocks=True, in_time=False)
         counts = _too_late(replay, forecast, job, len(bag))
     vms = [replay.start_vm(index) for index, count in enumerate(counts) for _ in range(count)]
     _fill(forecast, job, bag, vms)
@@ -80,7 +83,13 @@ class _Bag:
 
 
 def _use_existing(
-    replay: StreamState, forecast: Forecast, job: int, bag: _Bag, within_paid_blocks: bool, in_time: bool = True
+    replay: StreamState,
+    forecast: Forecast,
+    job: int,
+    bag: _Bag,
+    free: dict[int, int],
+    within_paid_blocks: bool,
+    in_time: bool = True,
 ) -> None:
     """Append tasks to existing VMs while they finish in time (line 3); the VM with the most slack comes first.
 
@@ -94,21 +103,18 @@ def _use_existing(
     deadline = forecast.units(replay.jobs[job].deadline_s) if in_time else math.inf
     runtimes = forecast.runtimes(job)
     slack: list[tuple[Units, int]] = []
-    for vm in replay.alive.values():
-        expected = runtimes[vm.type_index]
-        if expected == math.inf:
-            continue
-        free = forecast.free(vm)
-        until = forecast.paid_until(vm, free) if within_paid_blocks else deadline
-        slack.append((free + expected - min(until, deadline), vm.index))
-    heapq.heapify(slack)
-    while slack and bag:
-        excess, index = slack[0]
-        if excess > 0:
-            return
+    for index, time in free.items():
         vm = replay.vms[index]
+        until = forecast.paid_until(vm, time) if within_paid_blocks else deadline
+        slack.append((time + runtimes[vm.type_index] - min(until, deadline), index))
+    heapq.heapify(slack)
+    given: dict[int, StreamVm] = {}
+    while slack and bag and slack[0][0] <= 0:
+        excess, index = slack[0]
+        vm = given[index] = replay.vms[index]
         bag.assign_one(vm)
         heapq.heapreplace(slack, (excess + runtimes[vm.type_index], index))
+    free |= {index: forecast.free(vm) for index, vm in given.items()}
 
 
 def _model_6(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
@@ -196,7 +202,6 @@ def _target(
         if vm.index not in delays:
             delays[vm.index] = forecast.permissible_delay(vm)
         delay = delays[vm.index]
-        in_time = forecast.next_start(vm) + expected <= deadline
-        if in_time and delay >= expected and delay > best_delay:
+        if delay >= expected and delay > best_delay and forecast.next_start(vm) + expected <= deadline:
             best, best_delay = vm, delay
     return best
