@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Sequence
 
-from ...core.quantities import MAX_SECONDS
+import numpy as np
+
+from ...core.quantities import MAX_SECONDS, IntArray
 from ...instances.platforms.capacity import Capacity
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster, DedicatedCluster
 from .candidate import Candidate, is_good
@@ -44,13 +46,13 @@ class ClusterScheduler(LocalScheduler):
         self._capacity = Capacity(cluster)
         self._joined = 0  # jobs so far
         self._begun = 0  # processor-minutes to the end of the last job that has begun
-        # Of the jobs that wait, in the order of the queue: keys, jobs, processor-minutes at which they end and by
-        # which they should have ended; and the least that is left between the two for each job and those behind it.
+        # Of the jobs that wait, in the order of the queue: keys, jobs, the processor-minutes at which they end, and how
+        # many there are from then to those by which they should have ended.
         self._keys: list[tuple[int, int]] = []
         self._jobs: list[PlatformJob] = []
-        self._ends: list[int] = []
-        self._latest: list[int] = []
-        self._least_slack: list[int] = []
+        self._ends: IntArray = np.empty(0, dtype=np.int64)
+        self._slack: IntArray = np.empty(0, dtype=np.int64)
+        self._least_slack = 0
 
     # ------------------------------------------------------------------ offers
 
@@ -61,14 +63,13 @@ class ClusterScheduler(LocalScheduler):
         and everywhere else in the paper, it is in time.
         """
         place = self._place_of(job)
-        end = self._start_at(place, now_s) + job.size
         displaced: tuple[int, ...] = ()
-        if place < len(self._jobs) and self._least_slack[place] < job.size:
-            pushed_out = self._displaced(place, end, job.size)
+        if place < len(self._jobs) and self._least_slack < job.size:
+            pushed_out = self._displaced(place, job.size)
             if pushed_out is None:
                 return ()
             displaced = pushed_out
-        return (self._offer(job, end, displaced),)
+        return (self._offer(job, self._start_at(place, now_s) + job.size, displaced),)
 
     def offer_without_displacement(self, job: PlatformJob, now_s: int) -> Candidate:
         """Offer to run a job at its place in the queue without pushing any other out."""
@@ -84,19 +85,21 @@ class ClusterScheduler(LocalScheduler):
         cost = self._price * job.size
         return Candidate(self.index, is_good(end_s, cost, job), end_s, cost, displaced)
 
-    def _displaced(self, place: int, end: int, size: int) -> tuple[int, ...] | None:
+    def _displaced(self, place: int, size: int) -> tuple[int, ...] | None:
         """Jobs from a place on that would be late behind another one; None if they have as much work as that one.
 
         Algorithms 1 (lines 14-21) and 2 (lines 26-32).
         """
+        slack = self._slack[place:]
+        late = slack < size
+        if self._late_jobs_stay:
+            late &= slack >= 0
         displaced: list[int] = []
         work = 0
-        for position in range(place, len(self._jobs)):
-            job = self._jobs[position]
-            late_anyhow = self._ends[position] > self._latest[position]
-            if end + job.size <= self._latest[position] or (late_anyhow and self._late_jobs_stay):
-                end += job.size
+        for position in np.flatnonzero(late):
+            if slack[position] >= size - work:
                 continue
+            job = self._jobs[place + position]
             displaced.append(job.index)
             work += job.size
             if work >= size:
@@ -114,7 +117,7 @@ class ClusterScheduler(LocalScheduler):
     def _start_at(self, place: int, now_s: int) -> int:
         """Processor-minute with which a job at a place of the queue would start."""
         if place:
-            return self._ends[place - 1]
+            return int(self._ends[place - 1])
         return max(self._begun, self._capacity.by(-(-now_s // SLOT_S)))
 
     # ------------------------------------------------------------------- queue
@@ -123,10 +126,11 @@ class ClusterScheduler(LocalScheduler):
         """Let others leave the queue, and a job join it: behind its equals, or behind all."""
         if displaced:
             gone = set(displaced)
-            retained = [position for position, other in enumerate(self._jobs) if other.index not in gone]
-            self._keys = [self._keys[position] for position in retained]
-            self._latest = [self._latest[position] for position in retained]
-            self._jobs = [self._jobs[position] for position in retained]
+            for place in [place for place, other in enumerate(self._jobs) if other.index in gone][::-1]:
+                size = self._jobs[place].size
+                del self._keys[place], self._jobs[place]
+                self._ends = np.concatenate((self._ends[:place], self._ends[place + 1 :] - size))
+                self._slack = np.concatenate((self._slack[:place], self._slack[place + 1 :] + size))
         self._joined += 1
         job.turn = self._joined
         self._join(job, now_s)
@@ -138,27 +142,23 @@ class ClusterScheduler(LocalScheduler):
     def _join(self, job: PlatformJob, now_s: int) -> None:
         key = (_BEHIND_ALL if job.behind_all else self._order(job), job.turn)
         place = bisect(self._keys, key)
+        end = self._start_at(place, now_s) + job.size
+        slack = self._capacity.by(job.deadline_s // SLOT_S) - end
         self._keys.insert(place, key)
         self._jobs.insert(place, job)
-        self._latest.insert(place, self._capacity.by(job.deadline_s // SLOT_S))
-        self._renumber(now_s)
+        self._ends = np.concatenate((self._ends[:place], [end], self._ends[place:] + job.size))
+        self._slack = np.concatenate((self._slack[:place], [slack], self._slack[place:] - job.size))
+        self._note_change()
 
-    def _renumber(self, now_s: int) -> None:
+    def _note_change(self) -> None:
         self.epoch += 1
-        end = self._start_at(0, now_s)
-        self._ends = []
-        for job in self._jobs:
-            end += job.size
-            self._ends.append(end)
-        least = self._latest[-1] - end
-        self._least_slack = [0] * len(self._jobs)
-        for position in range(len(self._jobs) - 1, -1, -1):
-            least = min(least, self._latest[position] - self._ends[position])
-            self._least_slack[position] = least
+        self._least_slack = int(self._slack.min()) if self._jobs else 0
 
     def next_start_s(self) -> int | None:
         """When the first job of the queue has its first processors; None if none waits."""
-        return self._capacity.slot_of(self._ends[0] - self._jobs[0].size) * SLOT_S if self._jobs else None
+        if not self._jobs:
+            return None
+        return self._capacity.slot_of(int(self._ends[0]) - self._jobs[0].size) * SLOT_S
 
     def begin(self, now_s: int) -> list[tuple[PlatformJob, int]]:
         """Take the jobs that have processors in the minute that starts now from the queue, each with its end."""
@@ -166,13 +166,13 @@ class ClusterScheduler(LocalScheduler):
         count = 0
         begun = []
         while count < len(self._jobs) and self._ends[count] - self._jobs[count].size < until:
-            end_s = self._capacity.slots_for(self._ends[count]) * SLOT_S
+            end_s = self._capacity.slots_for(int(self._ends[count])) * SLOT_S
             begun.append((self._jobs[count], end_s))
             count += 1
-        self._begun = self._ends[count - 1] if count else self._begun
-        for column in (self._keys, self._jobs, self._ends, self._latest, self._least_slack):
-            del column[:count]
-        self.epoch += 1
+        self._begun = int(self._ends[count - 1]) if count else self._begun
+        del self._keys[:count], self._jobs[:count]
+        self._ends, self._slack = self._ends[count:], self._slack[count:]
+        self._note_change()
         return begun
 
     def charge(self, job: PlatformJob) -> float:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import TypeAlias
 
 from ....core.quantities import ExactSeconds
@@ -55,6 +56,7 @@ class Forecast:
         places = {application.name: place for place, application in enumerate(replay.stream.applications)}
         self._places = places
         self._of_job = [places[job.application] for job in replay.jobs]
+        self._deadlines_s = [job.deadline_s for job in replay.jobs]
         self._exact: list[Sequence[Fraction | None]] = [[None] * n_types for _ in places]
         self._rows: list[list[Units]] = [[math.inf] * n_types for _ in places]
         self._units_of_row = [1 for _ in places]
@@ -87,7 +89,9 @@ class Forecast:
 
     def runtimes(self, job: int) -> list[Units]:
         """Expected run time of a task of a job on each type; infinite if the type is not to be used."""
-        place = self._of_job[job]
+        return self._row(self._of_job[job])
+
+    def _row(self, place: int) -> list[Units]:
         if self._units_of_row[place] != self.units_per_s:
             self._units_of_row[place] = self.units_per_s
             self._rows[place] = [
@@ -156,14 +160,11 @@ class Forecast:
         delay = spare if spare == math.inf else spare - start + queue.totals[begun]
         if vm.task is None or vm.index in self.held_until_s:
             return delay
-        return min(delay, self._deadline(vm.task) - start)
+        return min(delay, self._deadlines_s[self._replay.job_of[vm.task]] * self.units_per_s - start)
 
     def paid_until(self, vm: StreamVm, time: int) -> int:
         """End of the last block that is paid if a VM runs until a time."""
         return int(paid_until(self.units(vm.requested_s), time, self.units(self._replay.stream.block_s)))
-
-    def _deadline(self, task: int) -> int:
-        return self._replay.jobs[self._replay.job_of[task]].deadline_s * self.units_per_s
 
     def _queue(self, vm: StreamVm) -> tuple[_Queue, int]:
         """What the queue of a VM takes, and how many of its tasks have begun since that was worked out."""
@@ -173,17 +174,20 @@ class Forecast:
         return queue, len(queue.spare) - len(vm.queue)
 
     def _gone_through(self, vm: StreamVm) -> _Queue:
-        totals, spare = [0], []
+        replay, units_per_s, column = self._replay, self.units_per_s, vm.type_index
+        suspended, job_of, deadlines_s = replay.suspended, replay.job_of, self._deadlines_s
+        expected = {place: self._row(place)[column] for place in {self._of_job[job_of[task]] for task in vm.queue}}
+        total, totals = 0, [0]
+        spare: list[Units] = []
         for task in vm.queue:
-            left = self.left(task, vm)
+            job = job_of[task]
+            left = self.left(task, vm) if task in suspended else expected[self._of_job[job]]
             if left == math.inf:  # a sample, in the time that the VM is held: in nobody's way afterwards
-                totals.append(totals[-1])
                 spare.append(math.inf)
             else:
-                totals.append(totals[-1] + int(left))
-                spare.append(self._deadline(task) - totals[-1])
-        least_spare: list[Units] = [math.inf]
-        for one in reversed(spare):
-            least_spare.append(min(one, least_spare[-1]))
+                total += int(left)
+                spare.append(deadlines_s[job] * units_per_s - total)
+            totals.append(total)
+        least_spare = list(accumulate(reversed(spare), min, initial=math.inf))
         least_spare.reverse()
         return _Queue(vm.changes, self._lessons, totals, spare, least_spare)
