@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..instances.streams.stream import Stream
     from ..schedules.documents import Survival
     from ..schedules.schedule import Schedule
+    from ..traces.trace import Trace
 
 InstanceArgument: TypeAlias = Annotated[
     str,
@@ -562,6 +563,21 @@ def print_story(lines: Iterable[str]) -> None:
     width = terminal_width()
     for line in lines:
         print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)
+
+
+def stories_of(traces: Iterable[Trace]) -> list[list[str]]:
+    """Return what happens in replays, line by line."""
+    from ..traces.stories import describe_trace
+
+    return [list(describe_trace(trace)) for trace in traces]
+
+
+def print_stories(stories: Sequence[Sequence[str]]) -> None:
+    """Print what happens in replays, one after the other."""
+    for index, story in enumerate(stories):
+        if index:
+            print()
+        print_story(story)
 
 
 def check_output(path: str | None, *others: str | None) -> None:

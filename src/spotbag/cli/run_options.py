@@ -35,6 +35,12 @@ GanttOption: TypeAlias = Annotated[
 ]
 
 
+StoryOption: TypeAlias = Annotated[
+    bool,
+    typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
+]
+
+
 def workers_of(context: typer.Context, workers: int, dask: str | None) -> Workers:
     """Return who does the work: processes, or a Dask cluster, which is left when the command ends."""
     if dask is None:
@@ -83,6 +89,8 @@ class RunOptions:
         Processes, or a Dask cluster.
     trace, gantt : str, optional
         Files to write.
+    story : bool
+        Whether what happens in the run is told.
     """
 
     argument: str | None
@@ -92,6 +100,7 @@ class RunOptions:
     workers: Workers
     trace: str | None
     gantt: str | None
+    story: bool
 
     @property
     def n_runs(self) -> int:
@@ -107,7 +116,21 @@ class RunOptions:
                 "--once and --runs: use one or the other; a single run is described, several are averaged"
             )
 
+    @property
+    def recorded(self) -> bool:
+        """Whether a record of the first run is wanted."""
+        return self.story or self.trace is not None or self.gantt is not None
+
     def check_files(self) -> None:
-        """Refuse, before any work is done, files that cannot be written."""
+        """Refuse, before any work is done, a record of more than one run, and files that cannot be written."""
+        from ..core.errors import SpotbagError
+
+        for option, wanted in (("--trace", self.trace is not None), ("--tell", self.story)):
+            if wanted and self.n_runs != 1:
+                raise SpotbagError(f"{option}: is for a single run; add --once (the run of --seed)")
+        if self.gantt is not None:
+            from ..charts.picture_files import picture_format
+
+            picture_format(self.gantt)
         check_output(self.trace, self.argument, self.gantt)
         check_output(self.gantt, self.argument)

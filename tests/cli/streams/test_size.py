@@ -114,3 +114,7 @@ def test_an_earlier_end_that_costs_less_is_said(shell: Shell) -> None:
     out = shell.run("size", "thai/table2", "--job", "j1", "--deadline", "1500")
     assert "to end by 1,200 s costs less, $ 0.2920: see --deadline 1200" in out
     assert shell.json("size", "thai/table2", "--job", "j1")["jobs"][0]["cheaper_end"] is None
+
+
+def test_one_task_is_one_task(shell: Shell) -> None:
+    assert "first: 1 task of sort in 100 s" in shell.run("size", "tiny/two-jobs", "--job", "first", "--tasks", "1")

@@ -266,3 +266,53 @@ def test_a_list_of_run_times_and_the_settings_of_a2ha(shell: Shell) -> None:
     ):
         shell.run(*words, *more, code=2)
         assert said in shell.err
+
+
+def test_the_story_of_a_run(shell: Shell) -> None:
+    words = (*TINY, "--once", "--tell", "-p", "known", "-p", "big.2")
+    out = shell.run(*words)
+    assert out.count("tiny/two-jobs") == 2
+    assert "first arrives: 4 tasks of sort, due by 100 s" in out
+    assert "violation" not in out
+    [run] = shell.json(*words)["outcomes"]
+    assert "\n\n".join("\n".join(policy["story"]) for policy in run["policies"].values()) + "\n" == out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("-p", "known", "--samples", "5"),
+            "--samples: is for unknown, unknown-paid-blocks, unknown-learning, and has no",
+        ),
+        (("-p", "big.1,a2ha", "--sampling-fraction", "0.2"), "has no effect on big.1, a2ha; leave it out, or add"),
+        (("-o", "creation_ratio=0.5"), "--option: is for a2ha, and has no effect on known, unknown"),
+        (("--tell",), "--tell: is for a single run; add --once (the run of --seed)"),
+    ],
+)
+def test_what_has_no_effect_is_refused_by_name(shell: Shell, words: tuple[str, ...], said: str) -> None:
+    shell.run(*TINY, *words, code=2)
+    assert said in shell.err
+
+
+def test_of_many_jobs_those_that_are_late_are_shown(shell: Shell) -> None:
+    # 30 jobs of one task of 20 s, all at once and due at 30, on a VM ready at 10: the first is in time, 29 are late.
+    # The same on 30 VMs: none is.
+    stream = library_stream("tiny/two-jobs").to_document()
+    job = {"application": "sort", "submitted_s": 0, "deadline_s": 30, "n_tasks": 1}
+    stream["jobs"] = [job | {"id": f"j{number}"} for number in range(30)]
+    (shell.folder / "many.json").write_text(json.dumps(stream))
+    out = shell.run("stream", "many.json", "--once", "-p", "big.1", "-p", "big.30")
+    assert "big.1: 29 of 30 jobs not in time, of which the worst 20 are listed (all jobs: --json)" in out
+    assert "big.30: 0 of 30 jobs not in time (all jobs: --json)" in out
+    rows = [line.split()[1] for line in out.splitlines() if re.match(r" big\.1 +j", line)]
+    assert rows == [f"j{number}" for number in range(29, 9, -1)]
+
+
+def test_jobs_that_cannot_be_in_time_for_the_same_reason_are_reported_once(shell: Shell) -> None:
+    stream = library_stream("tiny/two-jobs").to_document()
+    job = {"application": "sort", "submitted_s": 0, "deadline_s": 25, "n_tasks": 1}
+    stream["jobs"] = [job | {"id": f"j{number}"} for number in range(1, 31)]
+    (shell.folder / "many.json").write_text(json.dumps(stream))
+    shell.run("stream", "many.json", "--once", "-p", "big.1")
+    assert shell.err.count("cannot be in time") == 1

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.processes import interruptible
-from ..arguments import JsonOption, check_output, load_platform, names_in, print_json, print_story, some, warn, wrote
+from ..arguments import (
+    JsonOption,
+    check_output,
+    load_platform,
+    names_in,
+    print_json,
+    print_stories,
+    some,
+    stories_of,
+    warn,
+    wrote,
+)
 from ..completion import names_of
 from ..exit_codes import BAD_INPUT
 from ..progress import busy, counting
@@ -20,6 +31,7 @@ from ..run_options import (
     GanttOption,
     RunOptions,
     SeedOption,
+    StoryOption,
     TraceOption,
     WorkersOption,
     policies_option,
@@ -90,10 +102,7 @@ def platform_command(
         bool,
         typer.Option("--bound", help="Also show what no policy can beat; takes a few seconds per run and policy."),
     ] = False,
-    story: Annotated[
-        bool,
-        typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
-    ] = False,
+    story: StoryOption = False,
     trace: TraceOption = None,
     gantt: GanttOption = None,
     write: Annotated[
@@ -128,7 +137,7 @@ def platform_command(
     if listed:
         _list(as_json)
         return
-    options = RunOptions(platform, runs, once, seed, workers_of(context, workers, dask), trace, gantt)
+    options = RunOptions(platform, runs, once, seed, workers_of(context, workers, dask), trace, gantt, story)
     argument, job_set = _check_options(options, draw, number)
     if write is not None:
         _check_writing(options, write, policy is not None or bound or story)
@@ -137,17 +146,16 @@ def platform_command(
     names = _full_names(policy or _DEFAULT_POLICIES)
     if runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
-    _check_files(options, story)
+    options.check_files()
     loaded = _load(argument, job_set)
-    recorded = trace is not None or gantt is not None or story
-    traces = _traces(loaded, names, job_set, seed) if recorded else []
+    traces = _traces(loaded, names, job_set, seed) if options.recorded else []
     files, picture_refused = _write(traces, trace, gantt)
     with interruptible():  # from here on there is an answer, which a signal asks for
         done = _replay(loaded, names, job_set, options)
         bounds = _bounds(loaded, done, job_set, options) if bound and not done.interrupted else None
         if bound and bounds is None:
             done = replace(done, interrupted=True)
-        stories = _stories(traces) if story else None
+        stories = stories_of(traces) if story else None
         if as_json:
             report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
             print_json(
@@ -157,7 +165,7 @@ def platform_command(
             if stories is None and done.n_runs:
                 print_runs(loaded, job_set, done, seed, bounds)
             elif stories is not None:
-                _print_stories(stories)
+                print_stories(stories)
     for path in files:
         wrote(path)
     if picture_refused is not None:
@@ -201,20 +209,6 @@ def _check_writing(options: RunOptions, path: str, replays: bool) -> None:
     if replays or options.once or any(given is not None for given in (options.runs, options.trace, options.gantt)):
         raise SpotbagError("--write writes the platform and stops: leave out what is for a replay")
     check_output(path, options.argument)
-
-
-def _check_files(options: RunOptions, story: bool) -> None:
-    """Refuse, before any work is done, a trace or a story of more than one run, and files that cannot be written."""
-    from ...core.errors import SpotbagError
-
-    for option, wanted in (("--trace", options.trace is not None), ("--tell", story)):
-        if wanted and options.n_runs != 1:
-            raise SpotbagError(f"{option}: is for a single run; add --once (the run of --seed)")
-    if options.gantt is not None:
-        from ...charts.picture_files import picture_format
-
-        picture_format(options.gantt)
-    options.check_files()
 
 
 def _full_names(policies: Sequence[str]) -> list[str]:
@@ -300,19 +294,6 @@ def _bounds(
         warn(["interrupted: the runs are here, but no bounds"])
         return None
     return bounds
-
-
-def _stories(traces: Sequence[Trace]) -> list[list[str]]:
-    from ...traces.stories import describe_trace
-
-    return [list(describe_trace(trace)) for trace in traces]
-
-
-def _print_stories(stories: Sequence[Sequence[str]]) -> None:
-    for index, story in enumerate(stories):
-        if index:
-            print()
-        print_story(story)
 
 
 def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tuple[list[str], str | None]:

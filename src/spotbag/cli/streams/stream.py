@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.processes import interruptible
-from ..arguments import JsonOption, check_output, load_stream, names_in, parse_options, print_json, some, warn, wrote
+from ..arguments import (
+    JsonOption,
+    check_output,
+    load_stream,
+    names_in,
+    parse_options,
+    print_json,
+    print_stories,
+    some,
+    stories_of,
+    warn,
+    wrote,
+)
 from ..completion import names_of
 from ..files_beside import beside_the_answer
 from ..progress import busy, counting
@@ -18,6 +30,7 @@ from ..run_options import (
     GanttOption,
     RunOptions,
     SeedOption,
+    StoryOption,
     TraceOption,
     WorkersOption,
     policies_option,
@@ -92,6 +105,7 @@ def stream_command(
             help="Instead of STREAM: a list of run times in seconds, one a line, on VMs paid by the hour.",
         ),
     ] = None,
+    story: StoryOption = False,
     trace: TraceOption = None,
     gantt: GanttOption = None,
     write: Annotated[
@@ -123,33 +137,54 @@ def stream_command(
     if listed:
         _list(as_json)
         return
-    options = RunOptions(stream or run_times, runs, once, seed, workers_of(context, workers, dask), trace, gantt)
+    options = RunOptions(stream or run_times, runs, once, seed, workers_of(context, workers, dask), trace, gantt, story)
     _check_options(stream, run_times, options)
     if write is not None:
         _check_writing(options, write)
         _write_stream(_load(stream, run_times), write, as_json)
         return
-    _check_picture(gantt)
     options.check_files()
+    names = names_in(policy or _DEFAULT_POLICIES)
+    _check_settings(names, sampling_fraction, samples, option)
     loaded = _load(stream, run_times)
     sampling = _sampling(sampling_fraction, samples)
     a2ha = _a2ha_settings(option or [])
     with interruptible():  # from here on there is an answer, which a signal asks for
-        done = _replay(loaded, policy or _DEFAULT_POLICIES, options, sampling, a2ha)
+        done, stories = _replay(loaded, names, options, sampling, a2ha)
         if as_json:
-            print_json("stream-runs", runs_object(loaded, done, seed, sampling, a2ha))
+            print_json("stream-runs", runs_object(loaded, done, seed, sampling, a2ha, stories))
+        elif stories is not None:
+            print_stories(stories)
         elif done.n_runs:
             print_runs(loaded, done, seed)
 
 
+def _check_settings(
+    policies: Sequence[str], fraction: float | None, samples: int | None, options: Sequence[str] | None
+) -> None:
+    """Refuse settings of policies that are not replayed."""
+    from ...core.errors import SpotbagError
+    from ...replay.streams.policies import SAMPLING_POLICIES, A2ha
+
+    sampling = list(SAMPLING_POLICIES)
+    for option, given, able in (
+        ("--sampling-fraction", fraction, sampling),
+        ("--samples", samples, sampling),
+        ("--option", options, [A2ha.name]),
+    ):
+        if given is not None and not set(able) & set(policies):
+            rule = f"is for {', '.join(able)}, and has no effect on {', '.join(policies)}"
+            raise SpotbagError(f"{option}: {rule}; leave it out, or add --policy {able[0]}")
+
+
 def _replay(
     stream: Stream, policies: Sequence[str], options: RunOptions, sampling: Sampling, a2ha: A2haSettings
-) -> StreamRuns:
-    """Replay a stream under all policies, and write what is wanted of the first run."""
+) -> tuple[StreamRuns, list[list[str]] | None]:
+    """Replay a stream under all policies, and write and tell what is wanted of the first run."""
     from ...replay.streams.policies import stream_kind
     from ...replay.streams.runs import replay_stream, replay_stream_once
 
-    names = stream_kind(stream, sampling, a2ha).full_names(names_in(policies))
+    names = stream_kind(stream, sampling, a2ha).full_names(policies)
     _warn_of_hopeless_jobs(stream)
     with counting(f"replaying {stream.name}", options.n_runs) as count:
         done = replay_stream(
@@ -163,11 +198,13 @@ def _replay(
             on_run=lambda more: count("", more),
         )
     warn_of_missing(done, options.n_runs)
-    if (options.trace is not None or options.gantt is not None) and not done.interrupted:
+    stories = None
+    if options.recorded and not done.interrupted:
         with beside_the_answer():
             traces = [replay_stream_once(stream, name, options.seed, sampling, a2ha)[1] for name in names]
+            stories = stories_of(traces) if options.story else None
             _write(traces, options.trace, options.gantt)
-    return done
+    return done, stories
 
 
 def _list(as_json: bool) -> None:
@@ -205,36 +242,31 @@ def _check_options(stream: str | None, run_times: str | None, options: RunOption
     if stream is None and run_times is None:
         raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {some(stream_names())}")
     options.check_number()
-    if options.trace is not None and options.n_runs != 1:
-        raise SpotbagError("--trace: a trace records a single run; add --once (the run of --seed)")
 
 
 def _check_writing(options: RunOptions, path: str) -> None:
     """Refuse what is for a replay where the stream is only written."""
     from ...core.errors import SpotbagError
 
-    if options.trace is not None or options.gantt is not None:
-        raise SpotbagError("--write writes the stream and stops: leave out --trace and --gantt")
+    if options.recorded:
+        raise SpotbagError("--write writes the stream and stops: leave out --trace and --gantt, as well as --tell")
     check_output(path, options.argument)
-
-
-def _check_picture(path: str | None) -> None:
-    """Refuse a picture that cannot be drawn."""
-    if path is not None:
-        from ...charts.picture_files import picture_format
-
-        picture_format(path)
 
 
 def _warn_of_hopeless_jobs(stream: Stream) -> None:
     """Say which jobs no VM finishes in time on average, however many are rented."""
+    from ...core.wording import listed
     from ...models.streams.sizing import problem_of_job
     from ...solvers.streams.sizing import size_job
 
+    hopeless: dict[tuple[str, int], list[str]] = {}
     for job in stream.jobs_by_submission:
-        sizing = size_job(problem_of_job(stream, job), method="dynamic-programme")
+        hopeless.setdefault((job.application, job.deadline_s - job.submitted_s), []).append(job.id)
+    for jobs in hopeless.values():
+        problem = problem_of_job(stream, stream.job(jobs[0]), n_tasks=1)
+        sizing = size_job(problem, method="dynamic-programme")
         if sizing.status == "infeasible":
-            warn([f"{job.id} cannot be in time: {sizing.reasons[0]}"])
+            warn([f"{listed(jobs, 'job')} cannot be in time: {sizing.reasons[0]}"])
 
 
 def _sampling(fraction: float | None, samples: int | None) -> Sampling:

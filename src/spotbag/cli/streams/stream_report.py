@@ -12,12 +12,15 @@ from .. import run_report
 from ..run_report import by_policy, fields_except, mean_cell, means_object, print_heading
 from ..tables import print_table, seconds
 
+_MOST_JOBS = 20
+
 if TYPE_CHECKING:
     from ...instances.streams.stream import Stream
     from ...replay.streams.outcome import StreamOutcome
     from ...replay.streams.policies.a2ha import A2haSettings
     from ...replay.streams.policies.unknown import Sampling
     from ...replay.streams.runs import StreamRuns, StreamSummary
+    from ...replay.streams.state import JobProgress
 
 
 def print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
@@ -107,7 +110,9 @@ def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
 
 
 def _print_jobs(runs: StreamRuns) -> None:
-    """Print how each job went in a single run."""
+    """Print how each job of a single run went; of many, those that were not in time, the worst of each policy first."""
+    from ...core.wording import counted
+
     columns = [
         Column("policy"),
         Column("job"),
@@ -118,27 +123,44 @@ def _print_jobs(runs: StreamRuns) -> None:
         Column("deadline (s)", True),
     ]
     rows: list[list[str]] = []
-    for outcomes in runs.outcomes:
-        if rows:
+    more: list[str] = []
+    for [outcome] in runs.outcomes:
+        shown = list(outcome.jobs)
+        if len(shown) > _MOST_JOBS:
+            missed = [job for job in shown if job.late_tasks or job.finished < job.n_tasks]
+            more.append(f"{outcome.policy}: {len(missed):,} of {counted(len(shown), 'job')} not in time")
+            shown = sorted(missed, key=lambda job: (job.finished - job.n_tasks, -job.late_s))[:_MOST_JOBS]
+            more[-1] += f", of which the worst {len(shown)} are listed" if len(missed) > len(shown) else ""
+        if rows and shown:
             rows.append([])
-        for job in outcomes[0].jobs:
-            ended = job.finished == job.n_tasks
-            rows.append(
-                [
-                    outcomes[0].policy,
-                    job.id,
-                    f"{job.n_tasks:,}",
-                    f"{job.late_tasks:,}",
-                    seconds(float(job.late_s)),
-                    seconds(float(job.last_finish_s)) if ended else f"never: {job.n_tasks - job.finished:,}",
-                    seconds(job.deadline_s),
-                ]
-            )
-    print_table(Table(columns, rows))
+        rows += [_job_row(outcome.policy, job) for job in shown]
+    if rows:
+        print_table(Table(columns, rows))
+    for line in more:
+        print(f"{line} (all jobs: --json)")
 
 
-def runs_object(stream: Stream, runs: StreamRuns, seed: int, sampling: Sampling, a2ha: A2haSettings) -> dict[str, Any]:
-    """Return all that is known of the runs as one JSON object."""
+def _job_row(policy: str, job: JobProgress) -> list[str]:
+    ended = job.finished == job.n_tasks
+    end = seconds(float(job.last_finish_s)) if ended else f"never: {job.n_tasks - job.finished:,}"
+    late = (f"{job.late_tasks:,}", seconds(float(job.late_s)))
+    return [policy, job.id, f"{job.n_tasks:,}", *late, end, seconds(job.deadline_s)]
+
+
+def runs_object(
+    stream: Stream,
+    runs: StreamRuns,
+    seed: int,
+    sampling: Sampling,
+    a2ha: A2haSettings,
+    stories: Sequence[Sequence[str]] | None,
+) -> dict[str, Any]:
+    """Return all that is known of the runs as one JSON object, with what happened in a single run if that is told."""
+
+    def as_object(index: int, outcome: StreamOutcome) -> Mapping[str, Any]:
+        story = {} if stories is None else {"story": list(stories[index])}
+        return {**_outcome_object(outcome), **story}
+
     about = {
         "stream": stream.name,
         "jobs": len(stream.jobs),
@@ -149,7 +171,7 @@ def runs_object(stream: Stream, runs: StreamRuns, seed: int, sampling: Sampling,
     settings = {"sampling": asdict(sampling), "a2ha": asdict(a2ha)}
     summaries = [_summary_object(summary) for summary in runs.summaries()]
     outcomes = [
-        {"seed": seed + number, "policies": by_policy(runs, number, _outcome_object)} for number in range(runs.n_runs)
+        {"seed": seed + number, "policies": by_policy(runs, number, as_object)} for number in range(runs.n_runs)
     ]
     return run_report.runs_object(about, runs, seed, settings, summaries) | {"outcomes": outcomes}
 
@@ -166,7 +188,7 @@ def _summary_object(summary: StreamSummary) -> dict[str, Any]:
     }
 
 
-def _outcome_object(_: int, outcome: StreamOutcome) -> Mapping[str, Any]:
+def _outcome_object(outcome: StreamOutcome) -> Mapping[str, Any]:
     retained = fields_except(outcome, "policy", "seed", "bills", "events")
     return retained | {"violation_cost_usd": outcome.violation_cost_usd}
 
