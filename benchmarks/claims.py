@@ -109,6 +109,11 @@ def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
     return "not decided" if "not decided" in found else "holds"
 
 
+def tally(found: Sequence[tuple[str, Verdict]], of: str = "") -> str:
+    """Say how many of several comparisons bear a statement out: ``3 of 5``, of what if that is said."""
+    return f"{sum(verdict == 'holds' for _, verdict in found)} of {len(found)} {of}".rstrip()
+
+
 def show(estimate: Estimate, digits: int) -> str:
     """Return a mean and half of its interval, e.g. ``1.23 ± 0.04``."""
     if estimate.mean is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from ....core.statistics import Estimate, Statistic, average, mean_of, ratio_of
-from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
+from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show, tally
 from ..paper_days import Cell, cost_usd, makespan_s
 from ..printed import burst_hads_figures
 from .runs import SCENARIOS, WORST, BurstHadsDays, BurstPlan, Pair
@@ -53,7 +53,9 @@ def burst_hads_findings(days: BurstHadsDays) -> Iterator[Claim]:
             f"{show(saving, 1)} %",
         )
     found = _cells(days, lambda pair: _below(pair.burst.mean(makespan_s), CLOSE_TO_DEADLINE_S, 0, " s"))
-    yield judged(f"Burst-HADS ends before {CLOSE_TO_DEADLINE_S:,} s, far from the deadline", found, _count(found))
+    yield judged(
+        f"Burst-HADS ends before {CLOSE_TO_DEADLINE_S:,} s, far from the deadline", found, tally(found, "cells")
+    )
 
 
 # ---------------------------------------------------------------------------- without hibernation
@@ -89,7 +91,7 @@ def _quiet(days: BurstHadsDays) -> Iterator[Claim]:
         yield judged(
             f"without hibernation, Burst-HADS {does}, for every job",
             found,
-            _count(found, "jobs"),
+            tally(found, "jobs"),
             source="Table IV",
             printed="4 of 4",
             fitted=fitted,
@@ -168,7 +170,7 @@ def _held_up_s(plan: BurstPlan) -> int:
 def _shorter(days: BurstHadsDays) -> Iterator[Claim]:
     found = _cells(days, lambda pair: _below(pair.burst.less(pair.hads, makespan_s), 0, 0, " s"))
     yield judged(
-        "Burst-HADS ends before HADS in every cell", found, _count(found), source="Table VI", printed="20 of 20"
+        "Burst-HADS ends before HADS in every cell", found, tally(found, "cells"), source="Table VI", printed="20 of 20"
     )
     shorter = days.shorter()
     yield _percentage(
@@ -292,7 +294,7 @@ def _cheaper(days: BurstHadsDays) -> Iterator[Claim]:
         yield judged(
             f"Burst-HADS is {word} than HADS for every job in {', '.join(scenarios)}",
             found,
-            _count(found),
+            tally(found, "cells"),
             reason,
             source="section IV, Table VI" if word == "cheaper" else "Table VI",
             printed=f"{len(found)} of {len(found)}",
@@ -319,7 +321,7 @@ def _sc2_is_the_worst(days: BurstHadsDays) -> Claim:
     return judged(
         "sc2 is the worst scenario (here: it costs more than each other one, under both schedulers)",
         found,
-        _count(found, "comparisons"),
+        tally(found, "comparisons"),
         source="section IV",
         printed=f"{worst_printed} of {len(found)}",
     )
@@ -334,7 +336,7 @@ def _sc2_and_sc5(days: BurstHadsDays) -> Iterator[Claim]:
     yield judged(
         "in sc2 and sc5, Burst-HADS starts fewer regular on-demand VMs than HADS, for every job",
         fewer,
-        _count(fewer),
+        tally(fewer, "cells"),
         source="section IV, Table VI",
         printed="8 of 8",
     )
@@ -345,7 +347,7 @@ def _sc2_and_sc5(days: BurstHadsDays) -> Iterator[Claim]:
     yield judged(
         "in sc2 and sc5, more VMs hibernate than resume, for every job",
         more,
-        _count(more, "cells of both schedulers"),
+        tally(more, "cells of both schedulers"),
         source="section IV, Table VI",
         printed="8 of 8",
     )
@@ -377,7 +379,7 @@ def _against_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
         yield judged(
             f"{name} is cheaper than ILS On-demand in every cell",
             found,
-            _count(found),
+            tally(found, "cells"),
             source="sections IV and V" if policy == "burst-hads" else "section IV",
             printed="20 of 20",
         )
@@ -407,7 +409,7 @@ def _longer_than_on_demand(days: BurstHadsDays) -> Claim:
     return judged(
         "Burst-HADS takes longer than ILS On-demand in every cell",
         found,
-        _count(found),
+        tally(found, "cells"),
         source="section V",
         printed="20 of 20",
     )
@@ -487,10 +489,6 @@ def _percentage(
         source,
         f"{relation}{printed:g} %",
     )
-
-
-def _count(found: Sequence[tuple[str, Verdict]], of: str = "cells") -> str:
-    return f"{sum(verdict == 'holds' for _, verdict in found)} of {len(found)} {of}"
 
 
 def _range(numbers: Sequence[float], digits: int = 0) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from ....core.statistics import Estimate, Statistic, average
-from ...claims import Claim, Verdict, all_hold, is_above, is_below, is_within, judged, show
+from ....core.statistics import Estimate, average
+from ...claims import Claim, Verdict, all_hold, is_above, is_below, is_within, judged, show, tally
 from ...paper_result import estimate_of
 from ..paper_days import FROM_PRINTED_MAKESPAN, cost_usd, makespan_s
 from ..printed import HadsFigures, PublishedShare, Share, hads_figures
-from .ed200_claims import ed200_claims
+from .ed200_claims import ed200_claims, less_of
 from .runs import (
     SCENARIOS,
     HadsDays,
@@ -63,7 +63,7 @@ def _durations(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
     def longer(pairs: Iterable[tuple[str, str]]) -> Found:
         found: Found = []
         for one, other in pairs:
-            less = _less(ours[one], ours[other])
+            less = less_of(ours[one], ours[other])
             found.append((f"{one} - {other} = {show(less, 0)} s", is_above(less)))
         return found
 
@@ -86,10 +86,6 @@ def _durations(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
         source="section 5.2.2, Fig. 8",
         printed=theirs,
     )
-
-
-def _less(one: Statistic | None, other: Statistic | None) -> Estimate:
-    return Estimate(0, None, None) if one is None or other is None else (one - other).estimate
 
 
 # ---------------------------------------------------------------------------- section 5.3.1
@@ -143,7 +139,7 @@ def _days_without_hibernation(figures: HadsFigures, days: HadsDays) -> Iterator[
     yield judged(
         "printed plans respect the D_spot of Algorithm 1",
         limits,
-        _tally(limits, "jobs"),
+        tally(limits, "jobs"),
         "the printed makespans are later than what Algorithm 1 gives for the printed run times",
         source="section 5.3.1",
         printed="all 4 jobs",
@@ -336,10 +332,6 @@ def _span(percents: Sequence[float], digits: int = 2) -> str:
     if len(percents) == 1:
         return f"{percents[0]:.{digits}f} %"
     return f"{min(percents):.{digits}f} to {max(percents):.{digits}f} %"
-
-
-def _tally(found: Found, of: str) -> str:
-    return f"{sum(verdict == 'holds' for _, verdict in found)} of {len(found)} {of}"
 
 
 # ---------------------------------------------------------------------------- section 5.3.2, by scenario

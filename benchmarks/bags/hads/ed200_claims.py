@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ....core.statistics import Estimate, Statistic, estimate, quotient, ratio_of
-from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
+from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show, tally
 from ...paper_result import estimate_of
 from ..paper_days import cost_usd
 from ..printed import HadsFigures, hads_figures
@@ -160,7 +160,7 @@ def _stealing(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
     def orders(pairs: list[tuple[str, str]]) -> list[tuple[str, Verdict]]:
         found: list[tuple[str, Verdict]] = []
         for more, less in pairs:
-            difference = _difference(rates[more], rates[less])
+            difference = less_of(rates[more], rates[less])
             found.append((f"{more} - {less} = {show(difference, 1)} points", is_above(difference)))
         return found
 
@@ -208,7 +208,7 @@ def _stealing(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
     yield judged(
         "the higher the rate of hibernation, the more migrations",
         found,
-        f"{sum(verdict == 'holds' for _, verdict in found)} of {len(found)} pairs",
+        tally(found, "pairs"),
         "where VMs resume in time, nothing is migrated; by Table 11, too, sc5 migrates less than sc1",
         source="section 5.3.4",
     )
@@ -220,7 +220,8 @@ _NO_THIEVES = (
 )
 
 
-def _difference(one: Statistic | None, other: Statistic | None) -> Estimate:
+def less_of(one: Statistic | None, other: Statistic | None) -> Estimate:
+    """Return the mean of one less that of the other; of none if one is missing."""
     return Estimate(0, None, None) if one is None or other is None else (one - other).estimate
 
 

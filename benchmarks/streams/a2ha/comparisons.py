@@ -56,11 +56,6 @@ def mean_span(estimates: Iterable[Estimate], digits: int) -> str:
     return span((each.mean for each in estimates if each.mean is not None), digits)
 
 
-def count_of(verdicts: Sequence[Found]) -> str:
-    """How many comparisons bear a statement out."""
-    return f"{sum(verdict == 'holds' for _, verdict in verdicts)} of {len(verdicts)}"
-
-
 def value(cell: A2haCell, quantity: str) -> float:
     """Mean of a quantity of Table 2."""
     return cell.statistic(METRICS[quantity]).value

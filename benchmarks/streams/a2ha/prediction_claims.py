@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from ....core.statistics import estimate
 from ....models.streams.paid_units import hosts_by_formula
-from ...claims import Claim, Verdict, is_above, is_below, judged, show
-from .comparisons import BY_ARITHMETIC, Found, count_of, judged_with, percent_of_runs, value
+from ...claims import Claim, Verdict, is_above, is_below, judged, show, tally
+from .comparisons import BY_ARITHMETIC, Found, judged_with, percent_of_runs, value
 from .printed import A2haFigures
 from .runs import METRICS, SECONDS_PER_HOUR, WORDS, A2haCell, A2haRuns
 from .settings import RATIOS, SHORT_JOBS
@@ -116,7 +116,7 @@ def _faster(runs: A2haRuns, quantity: str, words: str) -> Claim:
     return judged(
         f"from a creationRatio of 0.5, the higher the increaseRatio, {words} (all jobs)",
         found,
-        f"{count_of(found)} steps; image {ends[0]:.2f} to {ends[1]:.2f}" + (" h" if quantity == "wall_h" else ""),
+        f"{tally(found)} steps; image {ends[0]:.2f} to {ends[1]:.2f}" + (" h" if quantity == "wall_h" else ""),
         source="section 3.3, Fig. 6a",
     )
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 
 from ....core.statistics import Estimate
-from ...claims import Claim, Verdict, all_hold, is_above, is_below, judged, show, verdict_in_words
+from ...claims import Claim, Verdict, all_hold, is_above, is_below, judged, show, tally, verdict_in_words
 from .comparisons import (
     BY_ARITHMETIC,
     TWO_JOBS,
     Found,
-    count_of,
     judged_with,
     mean_span,
     name_of,
@@ -311,6 +310,6 @@ def _less_evident(runs: A2haRuns) -> Claim:
     return judged(
         "with a higher creationRatio effects of the increaseRatio are less evident, but still there",
         [*present, *smaller],
-        f"there {count_of(present)}; less {count_of(smaller)}",
+        f"there {tally(present)}; less {tally(smaller)}",
         source="section 4.1, Figs 9 to 11",
     )

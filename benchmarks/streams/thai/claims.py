@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ....core.statistics import Estimate
 from ....replay.streams.outcome import StreamOutcome
-from ...claims import Claim, Verdict, all_hold, is_above, is_below, is_within, judged, show
+from ...claims import Claim, Verdict, all_hold, is_above, is_below, is_within, judged, show, tally
 from .printed import Quantity, ThaiFigures, thai_figures
 from .runs import XLARGE, ThaiRuns, cost_usd, idle_s, late_s, late_tasks
 from .settings import KNOWN, UNKNOWN
@@ -191,11 +191,6 @@ def _range(runs: ThaiRuns, policies: Sequence[str], metric: _Metric, digits: int
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
 
 
-def _count(found: Sequence[_Found]) -> str:
-    """How many of several comparisons bear a statement out."""
-    return f"{sum(verdict == 'holds' for _, verdict in found)} of {len(found)}"
-
-
 def _alike(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     found: list[_Found] = []
     percents = []
@@ -319,7 +314,7 @@ def _twice(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     return judged(
         "every fixed setting has at least twice the violation cost of unknown",
         found,
-        f"{_count(found)} settings",
+        tally(found, "settings"),
         "unknown has more late tasks than printed (note 5)",
         source=f"abstract, {_FIG_3}",
         printed=f"{len(figures.fixed)} of {len(figures.fixed)} settings",
@@ -401,7 +396,7 @@ def _idle(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     return judged(
         "known and unknown are less idle than the fixed settings but xlarge.2",
         found,
-        f"{_count(found)} pairs",
+        tally(found, "pairs"),
         "a setting that is nearly always behind is hardly idle",
         source=_FIG_5,
         printed="very low",
@@ -413,7 +408,7 @@ def _lateness(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
     return judged(
         "known and unknown have less late time than the fixed settings",
         found,
-        f"{_count(found)} pairs",
+        tally(found, "pairs"),
         _LATE_FOR_WANT_OF_SAMPLES,
         source=_FIG_5,
         printed="very low",
@@ -432,7 +427,7 @@ def _most(statement: str, found: Sequence[_Found], source: str, why_not: str = "
         verdict = "does not hold"
     but = ", ".join(text for text, found_verdict in found if found_verdict != "holds")
     reason = "" if verdict == "holds" else "; ".join(part for part in (f"not so {but}", why_not) if part)
-    return Claim(statement, verdict, f"{_count(found)} settings", reason, source, "most")
+    return Claim(statement, verdict, tally(found, "settings"), reason, source, "most")
 
 
 def _ends_early(runs: ThaiRuns) -> _Metric:
