@@ -62,8 +62,8 @@ _MOST_TYPES = 6
 """Types of which all sets are looked at, 63 at most; for more, their bill is bounded, here as in the certificates."""
 
 
-def judge_survival(instance: Instance, plan: ScheduleColumns, level: SurvivalLevel) -> Survival:
-    """Judge whether a plan survives a level, and at most for how much.
+class Judge:
+    """Judges a plan at several levels.
 
     Parameters
     ----------
@@ -71,29 +71,28 @@ def judge_survival(instance: Instance, plan: ScheduleColumns, level: SurvivalLev
         What is planned.
     plan : ScheduleColumns
         A feasible plan for it, whatever its D_spot.
-    level : {"one-type", "blackout", "each"}
-        What goes down.
-
-    Returns
-    -------
-    Survival
-        The verdict. If the plan survives, the most that the bill comes to with the rescues that were found, and at
-        ``one-type`` also if any types go down at once; no less than on a day on which nothing is lost. If not,
-        ``worst_at_s`` and ``worst_types`` are a moment that is beyond rescue, or one for which none was found, and
-        ``reason`` says why. It holds no rescue.
     """
-    return Judge(instance, plan).judge(level)
-
-
-class Judge:
-    """Judges a plan at several levels; see `judge_survival`."""
 
     def __init__(self, instance: Instance, plan: ScheduleColumns) -> None:
         self.losses = Losses(instance, plan)
         self._found: dict[tuple[str, ...], Survival] = {}
 
     def judge(self, level: SurvivalLevel) -> Survival:
-        """Judge a level."""
+        """Judge whether the plan survives a level, and at most for how much.
+
+        Parameters
+        ----------
+        level : {"one-type", "blackout", "each"}
+            What goes down.
+
+        Returns
+        -------
+        Survival
+            The verdict. If the plan survives, the most that the bill comes to with the rescues that were found, and at
+            ``one-type`` also if any types go down at once; no less than on a day on which nothing is lost. If not,
+            ``worst_at_s`` and ``worst_types`` are a moment that is beyond rescue, or one for which none was found, and
+            ``reason`` says why. It holds no rescue.
+        """
         everything = self.losses.spot_types
         if level == "blackout":
             return self._together(everything)

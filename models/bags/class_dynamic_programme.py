@@ -39,7 +39,7 @@ from ...schedules.schedule import Schedule
 from .class_fleets import FIRST_SLACK, LEAST_SIZE, MORE_SLACK, ROUNDING, Fleet, FleetSearch, Prices
 from .class_tables import ClassTables
 from .core_patterns import BurstableMode
-from .makespan_window import MakespanWindow, makespan_window
+from .makespan_window import MakespanWindow
 
 
 class ParetoPoint(NamedTuple):
@@ -305,25 +305,3 @@ def best_plan(
     except LimitReached:
         return BestPlan(None, -math.inf, stopped=True)
     return programme.best(window, at_most, target_gap)
-
-
-def pareto_front(
-    instance: Instance, burstable: BurstableMode = "refuse", without_offers: frozenset[int] = frozenset()
-) -> list[ParetoPoint]:
-    """Return every nondominated pair of makespan and cost, with a plan, from the fastest to the cheapest.
-
-    Parameters
-    ----------
-    instance : Instance
-        With D_spot set. Its objective does not matter.
-    burstable, without_offers
-        See `ClassTables`; `ClassProgramme.front` yields the points one by one.
-
-    Raises
-    ------
-    ModelRefusal
-        See `ClassTables`.
-    """
-    latest_s = makespan_window(instance).latest_s
-    tables = ClassTables(instance, latest_s, burstable, without_offers)
-    return list(ClassProgramme(tables).front())[::-1]

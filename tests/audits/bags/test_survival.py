@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from spotbag.audits.bags.plan import check
-from spotbag.audits.bags.survival import Judge, judge_survival
+from spotbag.audits.bags.survival import Judge
 from spotbag.audits.bags.survival_claims import least_bill_usd
 from spotbag.audits.bags.survival_losses import Losses
 from spotbag.audits.bags.survival_twins import Twins
@@ -114,11 +114,11 @@ LAST_SECONDS = {
 @pytest.mark.parametrize("name", LAST_SECONDS)
 def test_a_plan_survives_to_the_second(name: str) -> None:
     instance, document, deadline_s, worst_usd, at_s = LAST_SECONDS[name]
-    enough = judge_survival(instance.replace(deadline_s=deadline_s), document.columns(), "one-type")
+    enough = Judge(instance.replace(deadline_s=deadline_s), document.columns()).judge("one-type")
     assert enough.verdict == "survives"
     assert (enough.worst_cost_usd, enough.worst_at_s) == (pytest.approx(worst_usd), at_s)
     assert enough.blackout_cost_usd == enough.worst_cost_usd
-    late = judge_survival(instance.replace(deadline_s=deadline_s - 1), document.columns(), "one-type")
+    late = Judge(instance.replace(deadline_s=deadline_s - 1), document.columns()).judge("one-type")
     if name == "one after the other where memory binds":  # no bound counts how many have the memory at a time
         assert late.verdict == "not-shown"
         return
@@ -129,7 +129,7 @@ def test_a_plan_survives_to_the_second(name: str) -> None:
 def test_memory_for_the_time_that_remains_is_a_bound() -> None:
     """What is lost needs 600 MB for 300 s, and 1,000 MB can be had for less than 180 s."""
     instance = bag(3, vm_types=[vm_type("a", vcpus=4, limit=1)], deadline_s=99 + 179)
-    found = judge_survival(instance, plan("a spot 0 100", "a spot 0 100", "a spot 0 100").columns(), "blackout")
+    found = Judge(instance, plan("a spot 0 100", "a spot 0 100", "a spot 0 100").columns()).judge("blackout")
     assert (found.verdict, found.worst_at_s) == ("does-not-survive", 99)
     assert "memory" in (found.reason or "")
 
@@ -147,16 +147,16 @@ def test_two_types_survive_one_by_one_and_not_together() -> None:
 
 def test_each_is_shown_by_twins_for_which_there_is_room() -> None:
     columns = plan("a spot 0 100", "a spot 0 100").columns()
-    assert judge_survival(bag(2, deadline_s=199), columns, "each").verdict == "survives"
-    assert judge_survival(bag(2, deadline_s=198), columns, "each").verdict == "does-not-survive"
+    assert Judge(bag(2, deadline_s=199), columns).judge("each").verdict == "survives"
+    assert Judge(bag(2, deadline_s=198), columns).judge("each").verdict == "does-not-survive"
     narrow = bag(2, deadline_s=299, vm_types=[vm_type("a", limit=1)])
-    assert judge_survival(narrow, columns, "each").verdict == "not-shown"
-    assert judge_survival(narrow, columns, "blackout").verdict == "survives"
+    assert Judge(narrow, columns).judge("each").verdict == "not-shown"
+    assert Judge(narrow, columns).judge("blackout").verdict == "survives"
 
 
 def test_a_plan_without_spot_vms_survives_for_what_it_costs() -> None:
     for level in ("one-type", "blackout", "each"):
-        found = judge_survival(bag(), plan("a on-demand 0 100").columns(), level)
+        found = Judge(bag(), plan("a on-demand 0 100").columns()).judge(level)
         assert (found.verdict, found.worst_cost_usd) == ("survives", pytest.approx(100 * ON_DEMAND))
 
 
@@ -176,9 +176,9 @@ def test_machines_over_the_limit_of_their_type_leave_those_of_another_to_rent() 
     for limits in ({}, {"max_on_demand": 3}):
         for late_s, verdict in ((0, "survives"), (1, "does-not-survive")):
             instance = over_limit(limits=limits, deadline_s=99 + 50 - late_s)
-            assert judge_survival(instance, plan(*OVER_LIMIT).columns(), "one-type").verdict == verdict
+            assert Judge(instance, plan(*OVER_LIMIT).columns()).judge("one-type").verdict == verdict
     full = over_limit(limits={"max_on_demand": 2}, deadline_s=199)
-    assert judge_survival(full, plan(*OVER_LIMIT).columns(), "one-type").verdict == "does-not-survive"
+    assert Judge(full, plan(*OVER_LIMIT).columns()).judge("one-type").verdict == "does-not-survive"
 
 
 def compare_with_every_rescue(case: tuple[Instance, ScheduleDocument]) -> None:
@@ -332,7 +332,7 @@ def test_a_certificate_may_say_that_a_moment_is_beyond_rescue_though_waiting_hel
         checkpoint={"overhead_fraction": 0.25, "dump_base_s": 10},
     )
     rows = "a spot 0 120", "b on-demand 0 100"
-    assert judge_survival(instance, plan(*rows).columns(), "one-type").verdict == "survives"
+    assert Judge(instance, plan(*rows).columns()).judge("one-type").verdict == "survives"
     said = {"level": "one-type", "verdict": "does-not-survive", "worst_types": ["a"]}
     assert rules_broken(instance, *rows, **said, worst_at_s=49) == set()
     assert rules_broken(instance, *rows, **said, worst_at_s=119) == {"survival-claim"}
@@ -414,5 +414,5 @@ def test_a_job_of_two_days_that_is_saved_every_second_is_judged_by_its_last_chec
     tasks = [{"id": "t0", "memory_mb": 600, "base_runtime_s": work_s}]
     for late_s, verdict in ((0, "survives"), (1, "does-not-survive")):
         instance = bag(tasks=tasks, checkpoint=checkpoint, migration_overhead_s=10, deadline_s=work_s + 10 - late_s)
-        assert judge_survival(instance, plan(f"a spot 0 {work_s}").columns(), "each").verdict == verdict
+        assert Judge(instance, plan(f"a spot 0 {work_s}").columns()).judge("each").verdict == verdict
     assert looked_at[0] < 100

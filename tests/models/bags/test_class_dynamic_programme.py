@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.models.bags import class_tables
 from spotbag.models.bags import patterns as pattern_model
-from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, best_plan, pareto_front
+from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, ParetoPoint, best_plan
 from spotbag.models.bags.core_patterns import enumerate_patterns
 from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
@@ -41,6 +42,12 @@ from tests.helpers.tiny_core_instances import (
     tiny_instance,
 )
 from tests.helpers.tiny_instances import earning_instance
+
+
+def pareto_front(instance: Instance, *options: Any, **more: Any) -> list[ParetoPoint]:
+    """Return every nondominated pair of makespan and cost, with a plan, from the fastest to the cheapest."""
+    tables = class_tables.ClassTables(instance, makespan_window(instance).latest_s, *options, **more)
+    return list(ClassProgramme(tables).front())[::-1]
 
 
 def checked_plan(instance: Instance, at_most: float = math.inf) -> BestPlan:
