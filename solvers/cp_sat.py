@@ -30,7 +30,6 @@ def solve_cp_model(
     read: Callable[[Callable[[cp_model.IntVar], int]], Values],
     factor: float,
     constant: float = 0.0,
-    linearization_level: int | None = None,
 ) -> SolverAnswer[Values]:
     """Solve a CP-SAT model whose objective is ``factor`` times the true one less a constant.
 
@@ -44,8 +43,6 @@ def solve_cp_model(
         Makes the values of the answer; it is given a function from variables to their values.
     factor, constant : float
         The true objective is that of the model divided by ``factor``, plus ``constant``.
-    linearization_level : int, optional
-        How much of the model its linear relaxation sees, 0 to 2; CP-SAT's own choice if absent.
     """
     from ortools.sat.python import cp_model, cp_model_helper
 
@@ -58,8 +55,6 @@ def solve_cp_model(
     parameters.random_seed = limits.seed
     parameters.relative_gap_limit = limits.target_gap
     parameters.catch_sigint_signal = False
-    if linearization_level is not None:
-        parameters.linearization_level = linearization_level
     checkpoint()
     left = seconds_left()
     if left is not None:

@@ -272,7 +272,6 @@ def best_plan(
     window: MakespanWindow,
     at_most: float = math.inf,
     burstable: BurstableMode = "refuse",
-    without_offers: frozenset[int] = frozenset(),
     target_gap: float = 0.0,
 ) -> BestPlan:
     """Minimise the objective over the makespans of a window.
@@ -285,7 +284,7 @@ def best_plan(
         Makespans to look at, from ready.
     at_most : float
         Objective of a plan that is known: only better ones are looked for.
-    burstable, without_offers
+    burstable
         See `ClassTables`.
     target_gap : float
         Relative gap between plan and bound that is good enough.
@@ -301,7 +300,7 @@ def best_plan(
         See `ClassTables`.
     """
     try:
-        programme = ClassProgramme(ClassTables(instance, window.latest_s, burstable, without_offers))
+        programme = ClassProgramme(ClassTables(instance, window.latest_s, burstable))
     except LimitReached:
         return BestPlan(None, -math.inf, stopped=True)
     return programme.best(window, at_most, target_gap)

@@ -131,8 +131,6 @@ class ClassTables:
     burstable : {"refuse", "baseline"}
         Whether burstable offers are refused where their credits are not simply counted at the end of a VM
         (`cpu_credits.credits_count_at_the_end`), or all of them run all their tasks in baseline mode.
-    without_offers : frozenset of int
-        Offers that the caller has proved useless, as indices into ``instance.offers``.
 
     Attributes
     ----------
@@ -158,18 +156,12 @@ class ClassTables:
         If the limit is over.
     """
 
-    def __init__(
-        self,
-        instance: Instance,
-        latest_s: int,
-        burstable: BurstableMode = "refuse",
-        without_offers: frozenset[int] = frozenset(),
-    ) -> None:
+    def __init__(self, instance: Instance, latest_s: int, burstable: BurstableMode = "refuse") -> None:
         self.instance = instance
         self.classes = require_few_count_vectors(instance)
         self._latest_s = latest_s
         self._full_speed: dict[int, CreditRules | None] = {}  # burstable offers at full speed; None if credits abound
-        offers = [offer for offer in usable_offers(instance) if offer.index not in without_offers]
+        offers = usable_offers(instance)
         if burstable == "refuse":
             self._plan_credits(offers)
         require_free_memory(instance, offers, _NAME)

@@ -97,12 +97,12 @@ class _Proof:
     prices: FloatArray
 
 
-def configuration_bound(instance: Instance, divisible: DivisibleBound | None = None) -> ConfigurationBound:
+def configuration_bound(instance: Instance) -> ConfigurationBound:
     """Compute the bound of an instance with D_spot set; see the module.
 
     Too large a bag gets the divisible bound and no cuts, and so does one with machines.
     """
-    divisible = divisible or divisible_bound(instance)
+    divisible = divisible_bound(instance)
     too_large = len(instance.tasks) * len(divisible.offers) > _MAX_COLUMNS
     if instance.machines or math.isinf(divisible.objective) or too_large:
         return ConfigurationBound(divisible.objective, divisible.makespan_s, {}, ())

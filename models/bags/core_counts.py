@@ -116,9 +116,7 @@ def core_count_columns(instance: Instance, window: MakespanWindow) -> int:
     return sum(_cores_and_columns(instance, classes, kind)[1] for kind in kinds)
 
 
-def offers_of_core_counts(
-    instance: Instance, burstable: BurstableMode = "refuse", without_offers: frozenset[int] = frozenset()
-) -> list[RentalOffer]:
+def offers_of_core_counts(instance: Instance, burstable: BurstableMode = "refuse") -> list[RentalOffer]:
     """List the offers of the model; see `CoreCountModel`.
 
     Raises
@@ -126,7 +124,7 @@ def offers_of_core_counts(
     ModelRefusal
         If memory can bind, or a usable offer is burstable.
     """
-    offers = offers_without_credits(instance, burstable, without_offers, _NAME)
+    offers = offers_without_credits(instance, burstable, _NAME)
     require_free_memory(instance, offers, _NAME)
     return offers
 
@@ -143,8 +141,6 @@ class CoreCountModel:
     burstable : {"refuse", "baseline"}
         Whether burstable offers are refused, or run all their tasks in baseline mode: the optimum is then one of such
         plans only.
-    without_offers : frozenset of int
-        Offers that the caller has proved useless, as indices into ``instance.offers``.
 
     Attributes
     ----------
@@ -157,19 +153,13 @@ class CoreCountModel:
         If memory can bind, a usable offer is burstable, or there are too many columns.
     """
 
-    def __init__(
-        self,
-        instance: Instance,
-        window: MakespanWindow,
-        burstable: BurstableMode = "refuse",
-        without_offers: frozenset[int] = frozenset(),
-    ) -> None:
+    def __init__(self, instance: Instance, window: MakespanWindow, burstable: BurstableMode = "refuse") -> None:
         if window.empty:
             raise ValueError("the window holds no makespan: there is nothing to look for")
         self.instance = instance
         self.window = window
         self.classes: TaskClasses = task_classes(instance, from_state=True)
-        offers = offers_of_core_counts(instance, burstable, without_offers)
+        offers = offers_of_core_counts(instance, burstable)
         rented = {offer.index for offer in usable_offers(instance)}
         kinds = _kinds(instance, [offer for offer in offers if offer.index in rented], window)
         self._refuse_large(kinds)
@@ -346,7 +336,7 @@ class CoreCountModel:
         return schedule_of_cores(self.instance, self.classes, cores, of_machines=of_machines)
 
     def start(self, schedule: Schedule) -> IntArray | None:
-        """Return the values of a plan; None if it does not fit the window or uses an offer that is left out."""
+        """Return the values of a plan; None if it does not fit the window or the VMs of the model."""
         by_kind = {(columns.kind.offer.index, columns.kind.machine): columns for columns in self._columns}
         values = np.zeros(self.program.n_columns, dtype=np.int64)
         for columns in self._columns:

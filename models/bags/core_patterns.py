@@ -55,19 +55,15 @@ def require_free_memory(instance: Instance, offers: Sequence[RentalOffer], model
         )
 
 
-def offers_without_credits(
-    instance: Instance, burstable: BurstableMode, without_offers: frozenset[int], model: str
-) -> list[RentalOffer]:
-    """List the usable offers of a model that knows no CPU credits, less those that the caller has proved useless.
-
-    Those of machines are among them.
+def offers_without_credits(instance: Instance, burstable: BurstableMode, model: str) -> list[RentalOffer]:
+    """List the usable offers of a model that knows no CPU credits; those of machines are among them.
 
     Raises
     ------
     ModelRefusal
         If one of them is burstable and ``burstable`` is "refuse".
     """
-    offers = [offer for offer in offers_of_vms(instance) if offer.index not in without_offers]
+    offers = offers_of_vms(instance)
     refused = sorted({offer.vm_type.name for offer in offers if offer.burstable})
     if refused and burstable == "refuse":
         raise ModelRefusal(

@@ -50,8 +50,6 @@ class IntervalModel:
         Lower bounds of objective and makespan, and cuts.
     start : Schedule, optional
         A feasible plan: the model looks for nothing worse, and starts from it.
-    without_offers : frozenset of int
-        Offers left out. The bound of the model holds for the instance only if no better plan uses them.
     switches : IntervalSwitches
         What is in the model.
 
@@ -77,7 +75,6 @@ class IntervalModel:
         instance: Instance,
         bound: ConfigurationBound | None = None,
         start: Schedule | None = None,
-        without_offers: frozenset[int] = frozenset(),
         switches: IntervalSwitches | None = None,
     ) -> None:
         from ortools.sat.python import cp_model
@@ -86,7 +83,7 @@ class IntervalModel:
         self.bound = bound
         self.start = start
         self.switches = switches or IntervalSwitches()
-        self.choices = Choices(instance, bound, start, without_offers, self.switches)
+        self.choices = Choices(instance, bound, start, self.switches)
         self.zero_s = self.choices.zero_s
         self.open_tasks = instance.open_tasks.tolist()
         self.last_s = self.choices.last_s

@@ -167,7 +167,7 @@ class Choices:
 
     Parameters
     ----------
-    instance, bound, start, without_offers, switches
+    instance, bound, start, switches
         See `interval.IntervalModel`.
 
     Attributes
@@ -190,7 +190,6 @@ class Choices:
         instance: Instance,
         bound: ConfigurationBound | None,
         start: Schedule | None,
-        without_offers: frozenset[int],
         switches: IntervalSwitches,
     ) -> None:
         self.instance = instance
@@ -201,11 +200,7 @@ class Choices:
             barred = bound.barred(instance, start.objective)
         self.last_s = latest_s - self.zero_s
         self._at_most = math.inf if start is None or not switches.fixing else start.objective
-        self.kinds = [
-            self._rented(offer, latest_s, ~barred[:, offer.index])
-            for offer in usable_offers(instance)
-            if offer.index not in without_offers
-        ]
+        self.kinds = [self._rented(offer, latest_s, ~barred[:, offer.index]) for offer in usable_offers(instance)]
         self.kinds += self._machines(latest_s)
         self._refuse_too_many_places()
         self._refuse_too_many_credit_starts()

@@ -44,9 +44,9 @@ from tests.helpers.tiny_core_instances import (
 from tests.helpers.tiny_instances import earning_instance
 
 
-def pareto_front(instance: Instance, *options: Any, **more: Any) -> list[ParetoPoint]:
+def pareto_front(instance: Instance, *options: Any) -> list[ParetoPoint]:
     """Return every nondominated pair of makespan and cost, with a plan, from the fastest to the cheapest."""
-    tables = class_tables.ClassTables(instance, makespan_window(instance).latest_s, *options, **more)
+    tables = class_tables.ClassTables(instance, makespan_window(instance).latest_s, *options)
     return list(ClassProgramme(tables).front())[::-1]
 
 
@@ -353,7 +353,7 @@ def test_patterns_of_all_offers_together_are_limited(monkeypatch: pytest.MonkeyP
         PatternModel(problem, window)
 
 
-def test_burstable_offers_are_refused_or_slow_or_left_out() -> None:
+def test_burstable_offers_are_refused_or_slow() -> None:
     offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
     slow = {"baseline_fraction": 0.2, "credits_per_hour": 0, "initial_credits": 0.02, "max_credits": 100}
     types = [
@@ -366,8 +366,6 @@ def test_burstable_offers_are_refused_or_slow_or_left_out() -> None:
         pareto_front(problem)
     # In baseline mode 5 s each on b: both there.
     assert [point[:2] for point in pareto_front(problem, "baseline")] == [(10, pytest.approx(0.010))]
-    left_out = pareto_front(problem, without_offers=frozenset({1}))
-    assert [point[:2] for point in left_out] == [(20, pytest.approx(0.020))]
     outcome = class_programme(problem, ClassProgrammeOptions("baseline"), Run())
     assert outcome.schedule is not None
     assert outcome.bound is not None

@@ -20,10 +20,8 @@ from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.interval import IntervalModel
 from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.solve import solve
-from spotbag.solvers.cp_sat import solve_cp_model
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
 from tests.helpers.second_by_second import brute_force_objective
 from tests.helpers.soaks import some
@@ -287,21 +285,6 @@ def test_the_hint_is_a_solution_of_the_model() -> None:
     assert solver.objective_value / model.factor + model.constant == pytest.approx(plan.objective, rel=1e-9)
 
 
-def test_offers_can_be_left_out() -> None:
-    types = [vm_type("a", price=3.6), vm_type("b", price=0.36)]
-    problem = instance([5, 5], vm_types=types)
-
-    def offers_used(without: frozenset[int]) -> set[int]:
-        model = IntervalModel(problem, without_offers=without)
-        answer = solve_cp_model(model.model, SolverLimits(), model.schedule, model.factor, model.constant)
-        assert answer.values is not None
-        assert check(problem, answer.values).feasible
-        return set(answer.values.vm_offer.tolist())
-
-    assert offers_used(frozenset()) == {1}
-    assert offers_used(frozenset({1})) == {0}
-
-
 def test_a_model_that_is_too_large_is_refused_with_its_size() -> None:
     problem = with_d_spot(generate_instance(3000, seed=1, d_spot_fraction=0.8, goal="balanced"))
     with pytest.raises(
@@ -313,12 +296,12 @@ def test_a_model_that_is_too_large_is_refused_with_its_size() -> None:
         interval(instance([], tasks=tasks, vm_types=[vm_type(limit=2000)]), IntervalOptions(), Run())
 
 
-def test_too_many_seconds_of_credits_are_refused_unless_the_offer_is_left_out() -> None:
+def test_too_many_seconds_of_credits_are_refused() -> None:
     types = [vm_type("a"), vm_type("b", limit=5, burstable=burstable(credits_per_hour=24))]
     problem = instance([40] * 30, vm_types=types, deadline_s=5000)
     with pytest.raises(ModelRefusal, match=r"CPU credits second by second.*5 VMs of b on-demand over 5000 s; 30 tasks"):
         IntervalModel(problem)
-    assert IntervalModel(problem, without_offers=frozenset({1})).vms
+    assert IntervalModel(instance([40] * 30, vm_types=types[:1], deadline_s=5000)).vms
 
 
 def test_what_cannot_be_done_is_proved_and_explained() -> None:
