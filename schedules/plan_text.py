@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..core.tables import Column, Table
+from ..core.tables import Column, Table, numbers
 from ..core.wording import dollars
 from ..instances.instance import Instance
 from .schedule import Schedule
@@ -54,11 +54,6 @@ def rented_table(schedule: Schedule) -> Table:
         Column("market"),
         Column("VMs", True),
         *([Column("new VMs", True)] if from_state else []),
-        Column("cores", True),
-        Column("tasks", True),
-        Column("last end (s)", True),
-        Column("cores busy (%)", True),
-        Column("price ($/h)", True),
-        Column("cost ($)", True),
+        *numbers("cores", "tasks", "last end (s)", "cores busy (%)", "price ($/h)", "cost ($)"),
     ]
     return Table(columns, rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..core.tables import Column, Table
+from ..core.tables import Column, Table, numbers
 from .arguments import JsonOption, load_instance, load_platform, load_stream, print_json
 from .progress import busy
 from .tables import print_table, seconds
@@ -104,10 +104,7 @@ def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> N
 
     columns = [
         Column("policy"),
-        Column(draw, True),
-        Column("cost (units)" if traces[0].of_platform else "cost ($)", True),
-        Column("makespan (s)", True),
-        Column("events", True),
+        *numbers(draw, "cost (units)" if traces[0].of_platform else "cost ($)", "makespan (s)", "events"),
         Column("verdict"),
         Column("notes"),
     ]

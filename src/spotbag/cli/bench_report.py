@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.tables import Column, Table
+from ..core.tables import Column, Table, numbers
 from ..core.wording import printable, shortened
 from .tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 
@@ -102,8 +102,7 @@ def _print_plans(result: PublishedComparisonResult) -> None:
         Column("VMs"),
         Column("D_spot (s)", True),
         Column("D_spot from"),
-        Column("makespan (s)", True),
-        Column("cost ($)", True),
+        *numbers("makespan (s)", "cost ($)"),
     ]
     cells: list[list[str]] = []
     for plan in result.plans:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..core.tables import Column, Table
+from ..core.tables import Column, Table, numbers
 from .arguments import (
     InstanceArgument,
     JsonOption,
@@ -82,10 +82,7 @@ def list_command(as_json: JsonOption = False) -> None:
         return
     columns = [
         Column("name"),
-        Column("tasks", True),
-        Column("entries", True),
-        Column("VM types", True),
-        Column("deadline (s)", True),
+        *numbers("tasks", "entries", "VM types", "deadline (s)"),
         Column("memory"),
         Column("source"),
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.tables import Column, Table
+from ..core.tables import Column, Table, numbers
 from .arguments import JsonOption, check_output, duration_option, names_in, print_json, warn, wrote
 from .instance_output import to_file
 from .tables import print_table
@@ -132,15 +132,12 @@ def _columns(catalogue: Catalogue) -> list[Column]:
     return [
         Column("type"),
         *([Column("region")] if len(catalogue.regions) > 1 else []),
-        Column("vCPUs", True),
-        Column("memory\n(GB)", True),
+        *numbers("vCPUs", "memory\n(GB)"),
         Column("architecture"),
         Column("burstable:\nbaseline, credits/h"),
-        Column("on demand\n($/h)", True),
-        Column("a core\n($/h)", True),
+        *numbers("on demand\n($/h)", "a core\n($/h)"),
         Column("as of"),
-        Column("spot\n($/h)", True),
-        Column("a core\n($/h)", True),
+        *numbers("spot\n($/h)", "a core\n($/h)"),
         Column("as of"),
     ]
 

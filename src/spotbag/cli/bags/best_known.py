@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.processes import interruptible
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from ..arguments import JsonOption, MethodOptions, Only, check_output, print_json, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import busy
@@ -24,12 +24,9 @@ _PLANNING = MethodOptions(time_limit=60.0)
 
 _COLUMNS = [
     Column("instance"),
-    Column("value", True),
-    Column("bound", True),
-    Column("gap (%)", True),
+    *numbers("value", "bound", "gap (%)"),
     Column("status"),
-    Column("cost ($)", True),
-    Column("makespan (s)", True),
+    *numbers("cost ($)", "makespan (s)"),
     Column("plan by"),
     Column("bound by"),
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.processes import interruptible
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from ..arguments import (
     InstanceOptions,
     JsonOption,
@@ -282,10 +282,7 @@ def _print_tables(
         Column(""),
         Column("objective", True),
         *([Column("worst seed", True)] if several else []),
-        Column("cost ($)", True),
-        Column("makespan (s)", True),
-        Column(f"gap to bound\n{_PERCENT}", True),
-        Column(f"gap to optimum\n{_PERCENT}", True),
+        *numbers("cost ($)", "makespan (s)", f"gap to bound\n{_PERCENT}", f"gap to optimum\n{_PERCENT}"),
         Column("survives"),
         Column("status"),
         Column("time (s)", True, measured=True),
@@ -391,10 +388,7 @@ def _notes(summaries: Sequence[Summary]) -> dict[str, int]:
 def _print_totals(totals: Sequence[MethodTotal]) -> None:
     columns = [
         Column("method"),
-        Column("solved", True),
-        Column("proved optimal", True),
-        Column(f"mean gap\n{_PERCENT}", True),
-        Column(f"worst gap\n{_PERCENT}", True),
+        *numbers("solved", "proved optimal", f"mean gap\n{_PERCENT}", f"worst gap\n{_PERCENT}"),
         Column("total time (s)", True, measured=True),
     ]
     rows = [

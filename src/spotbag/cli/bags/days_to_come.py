@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from ..arguments import MethodOptions, warn
 from ..progress import counting
 from ..run_report import mean_cell
@@ -66,12 +66,7 @@ def print_choice(choice: PlanChoice) -> None:
     print(f"on {counted(n_days, 'other day')}, those of seed {choice.seed}; mean ± half of the 95 % interval")
     columns = [
         Column("plan"),
-        Column("quiet day ($)", True),
-        Column("mean ($)", True),
-        Column("95th percentile ($)", True),
-        Column("worst ($)", True),
-        Column("late", True),
-        Column("dearer than the chosen ($)", True),
+        *numbers("quiet day ($)", "mean ($)", "95th percentile ($)", "worst ($)", "late", "dearer than the chosen ($)"),
         Column("survives"),
     ]
     print_table(Table(columns, [_cells(plan) for plan in choice.plans]))

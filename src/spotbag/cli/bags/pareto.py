@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ...core.processes import interruptible
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from ...core.wording import counted
 from ..arguments import (
     InstanceArgument,
@@ -275,12 +275,7 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule], certificates: 
         columns += [Column(f"survives\n{certificates[0].level}"), Column("worst case\n($)", True)]
     print_table(Table(columns, [_cells(*row) for row in zip_longest(front.points, certificates)]))
     if others:
-        beside = [
-            Column("heuristic"),
-            Column("makespan (s)", True),
-            Column("cost ($)", True),
-            Column("above the front (%)", True),
-        ]
+        beside = [Column("heuristic"), *numbers("makespan (s)", "cost ($)", "above the front (%)")]
         print_table(Table(beside, [_cells_of_plan(_row_of_plan(front, *entry)) for entry in others.items()]))
     print(_summary(front))
 

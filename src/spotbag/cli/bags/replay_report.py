@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from ..run_report import by_policy, fields_except, mean_cell, means_object, runs_object
 from ..tables import print_table, seconds, terminal_width
 
@@ -185,12 +185,7 @@ def _print_differences(days: Days) -> None:
             ]
         )
     print(f"Day by day against {days.policies[0]}:")
-    columns = [
-        Column("policy"),
-        Column("cost ($)", True),
-        Column("makespan (s)", True),
-        Column("days cheaper / dearer", True),
-    ]
+    columns = [Column("policy"), *numbers("cost ($)", "makespan (s)", "days cheaper / dearer")]
     print_table(Table(columns, rows))
 
 

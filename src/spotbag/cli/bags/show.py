@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from ...core.wording import printable_line
 from ..arguments import (
     TASK_FILES,
@@ -223,13 +223,15 @@ def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Table:
     columns = [
         Column("VM type"),
         Column("market"),
-        Column("cores", True),
-        Column("memory (MB)", True),
-        Column("Gflops", True),
-        Column("price ($/h)", True),
-        Column("VMs at most", True),
-        Column("baseline (%)", True),
-        Column("run time min / mean / max (s)", True),
+        *numbers(
+            "cores",
+            "memory (MB)",
+            "Gflops",
+            "price ($/h)",
+            "VMs at most",
+            "baseline (%)",
+            "run time min / mean / max (s)",
+        ),
     ]
     return Table(columns, rows)
 

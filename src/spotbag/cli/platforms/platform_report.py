@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from .. import run_report
 from ..run_report import by_policy, mean_cell, means_object, print_heading
 from ..tables import print_table, seconds
@@ -57,12 +57,7 @@ def print_runs(
 def _print_metrics(summaries: Sequence[Summary], single: bool) -> None:
     columns = [
         Column("policy"),
-        Column("cost", True),
-        Column("execution\ntime (h)", True),
-        Column("delay\n(h)", True),
-        Column("late\njobs", True),
-        Column("jobs over\nbudget", True),
-        Column("over budget\nby", True),
+        *numbers("cost", "execution\ntime (h)", "delay\n(h)", "late\njobs", "jobs over\nbudget", "over budget\nby"),
     ]
     digits = 0 if single else 1
     rows = [
@@ -81,12 +76,7 @@ def _print_metrics(summaries: Sequence[Summary], single: bool) -> None:
 
 
 def _print_bounds(summaries: Sequence[Summary], bounds: Sequence[Sequence[RunBounds]]) -> None:
-    columns = [
-        Column("at least"),
-        Column("cost", True),
-        Column("execution\ntime (h)", True),
-        Column("delay\n(h)", True),
-    ]
+    columns = [Column("at least"), *numbers("cost", "execution\ntime (h)", "delay\n(h)")]
     rows = []
     for summary, of_policy in zip(summaries, bounds, strict=True):
         least = _bound_estimates(of_policy)
@@ -129,11 +119,7 @@ def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformR
     columns = [
         Column("policy"),
         Column("resource"),
-        Column("jobs", True),
-        Column("late", True),
-        Column("work (processor-minutes)", True),
-        Column("used", True),
-        Column("cost", True),
+        *numbers("jobs", "late", "work (processor-minutes)", "used", "cost"),
     ]
     rows: list[list[str]] = []
     for outcomes in runs.outcomes:
@@ -160,13 +146,7 @@ def _print_missed(runs: PlatformRuns) -> None:
         Column("policy"),
         Column("late, or\nover budget"),
         Column("on"),
-        Column("arrival\n(s)", True),
-        Column("start\n(s)", True),
-        Column("end\n(s)", True),
-        Column("deadline\n(s)", True),
-        Column("late by\n(s)", True),
-        Column("cost", True),
-        Column("budget", True),
+        *numbers("arrival\n(s)", "start\n(s)", "end\n(s)", "deadline\n(s)", "late by\n(s)", "cost", "budget"),
     ]
     rows: list[list[str]] = []
     more: list[str] = []

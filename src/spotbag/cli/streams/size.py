@@ -9,7 +9,7 @@ import typer
 
 from ...core.processes import interruptible
 from ...core.quantities import plain
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from ...core.wording import counted
 from ..arguments import JsonOption, StreamArgument, load_stream, print_json, seconds_option, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -110,14 +110,7 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
     if sizing.status != "infeasible":
         columns = [
             Column("type"),
-            Column("task (s)", True),
-            Column("tasks fit", True),
-            Column("VMs", True),
-            Column("tasks each", True),
-            Column("end (s)", True),
-            Column("paid blocks", True),
-            Column("use of each", True),
-            Column("cost ($)", True),
+            *numbers("task (s)", "tasks fit", "VMs", "tasks each", "end (s)", "paid blocks", "use of each", "cost ($)"),
         ]
         print_table(Table(columns, _rows(problem, sizing)), tight=True)
     for reason in sizing.reasons:
@@ -163,13 +156,7 @@ def _used(use: VmUse) -> str:
 
 def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
     """Print all jobs together."""
-    columns = [
-        Column("job"),
-        Column("VMs", True),
-        Column("paid blocks", True),
-        Column("cost ($)", True),
-        Column("started only ($)", True),
-    ]
+    columns = [Column("job"), *numbers("VMs", "paid blocks", "cost ($)", "started only ($)")]
     cells: list[Sequence[str]] = [
         (job.id, "infeasible", "-", "-", "-") if sizing.status == "infeasible" else _total(job.id, [sizing])
         for job, _, sizing in rows

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ...core.tables import Column, Table
+from ...core.tables import Column, Table, numbers
 from .. import run_report
 from ..run_report import by_policy, fields_except, mean_cell, means_object, print_heading
 from ..tables import print_table, seconds
@@ -48,13 +48,9 @@ def _print_policies(summaries: Sequence[StreamSummary], single: bool) -> None:
     unfinished = any(summary.means["unfinished_tasks"].mean for summary in summaries)
     columns = [
         Column("policy"),
-        Column("cost\n($)", True),
-        Column("late\ntasks", True),
+        *numbers("cost\n($)", "late\ntasks"),
         *([Column("never\nended", True)] if unfinished else []),
-        Column("violation\ncost ($)", True),
-        Column("late\ntime (s)", True),
-        Column("idle\ntime (s)", True),
-        Column("makespan\n(s)", True),
+        *numbers("violation\ncost ($)", "late\ntime (s)", "idle\ntime (s)", "makespan\n(s)"),
     ]
     digits = 0 if single else 1
     rows = []
@@ -116,11 +112,7 @@ def _print_jobs(runs: StreamRuns) -> None:
     columns = [
         Column("policy"),
         Column("job"),
-        Column("tasks", True),
-        Column("late", True),
-        Column("late time (s)", True),
-        Column("last end (s)", True),
-        Column("deadline (s)", True),
+        *numbers("tasks", "late", "late time (s)", "last end (s)", "deadline (s)"),
     ]
     rows: list[list[str]] = []
     more: list[str] = []
@@ -220,12 +212,9 @@ def print_streams(streams: Sequence[Mapping[str, Any]]) -> None:
     """Print a row for each stream of the library."""
     columns = [
         Column("name"),
-        Column("jobs", True),
-        Column("tasks", True),
-        Column("applications", True),
+        *numbers("jobs", "tasks", "applications"),
         Column("VM types"),
-        Column("block (s)", True),
-        Column("last deadline (s)", True),
+        *numbers("block (s)", "last deadline (s)"),
         Column("source"),
     ]
     rows = [
