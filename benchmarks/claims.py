@@ -110,7 +110,7 @@ def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def tally(found: Sequence[tuple[str, Verdict]], of: str = "") -> str:
-    """Say how many of several comparisons bear a statement out: ``3 of 5``, of what if that is said."""
+    """Count the comparisons that bear a statement out: ``3 of 5``, of what if that is said."""
     return f"{sum(verdict == 'holds' for _, verdict in found)} of {len(found)} {of}".rstrip()
 
 

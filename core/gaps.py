@@ -28,7 +28,7 @@ _LAST_DIGIT = 1e-6
 
 
 def closes_gap(objective: float, bound: float, target_gap: float = 0.0) -> bool:
-    """Return whether a bound proves a plan good enough: optimal, or within a target gap."""
+    """True if a bound proves a plan good enough: optimal, or within a target gap."""
     gap = relative_gap(objective, bound)
     return gap is not None and gap <= max(target_gap, OPTIMALITY_TOLERANCE) * (1 + _LAST_DIGIT)
 

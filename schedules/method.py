@@ -98,7 +98,7 @@ class Run:
     threshold: float = -math.inf
 
     def answered(self, objective: float, bound: float) -> bool:
-        """Return whether a plan and a bound are good enough, or say of all plans if any is as good as the threshold."""
+        """True if a plan and a bound are good enough, or say of all plans if any is as good as the threshold."""
         known = objective <= self.threshold or (self.threshold > -math.inf and bound > self.threshold)
         return known or closes_gap(objective, bound, self.target_gap)
 

@@ -1,4 +1,4 @@
-"""What is on record when, in a replay of a plan: the day, the order of a second, questions to policies, due starts.
+"""The record of a replay of a plan by the second: the day, the order in it, questions to policies, due starts.
 
 What happens by itself in a second is on record before the first decision of that second.
 """
@@ -38,7 +38,7 @@ class SecondsAudit(Audit):
         self.disturbed: list[VmBook] = []  # whose tasks move up before anything else happens, in this order
 
     def _preempted_at_once(self, event: Event) -> bool:
-        """Whether a task waits as soon as it is preempted: what else was decided then has not ended."""
+        """True if a task waits as soon as it is preempted: the decisions of that moment have not ended."""
         vm = self.vms.get(event["vm"]) if event["event"] == "preempted" else None
         run = None if vm is None else vm.runs.get(event["task"])
         return vm is not None and run is not None and run.preempted_uptime_s == vm.uptime_s(event["t"])
@@ -102,7 +102,7 @@ class SecondsAudit(Audit):
             self._find("preemption", due["task"], 1, "events", f"{message}, which is not recorded")
 
     def _comes_later(self, event: Event, vm: VmBook) -> bool:
-        """Whether an event was caused in its second: it comes when those are back that come back at once."""
+        """True if an event was caused in its second: it follows the VMs that come back at once."""
         kind, now = event["event"], event["t"]
         if kind not in ("resume", "restart", "ready", "trigger", "cycle-end", "idle-limit"):
             return False
@@ -134,7 +134,7 @@ class SecondsAudit(Audit):
         return due
 
     def _matching(self, event: Event) -> Expected | None:
-        """Find what was announced of a price or capacity."""
+        """Find the announcement of a price or capacity."""
         for due in self.day.announced:
             said = {key: event.get(key) for key in due.fields}
             if (due.time_s, due.kind, due.fields) == (event["t"], event["event"], said):
@@ -142,7 +142,7 @@ class SecondsAudit(Audit):
         return None
 
     def _follows_s(self, event: Event, vm: VmBook) -> int | None:
-        """When that happened which an event may follow at once."""
+        """Return the moment of the cause that an event may follow at once."""
         kind = event["event"]
         if kind in ("hibernate", "stop", "reclaim"):
             return vm.sessions[-1].start_s if vm.state == "up" else None
@@ -161,7 +161,7 @@ class SecondsAudit(Audit):
             super()._check_cause(event)
 
     def _may_give_up(self, now: int) -> bool:
-        """What hibernates and resumes on a day is waited for, and a VM that is terminated before it is ready."""
+        """VMs that hibernate and resume on a day are waited for, and one that is terminated before it is ready."""
         if self.figures.finished == self.figures.n_tasks:
             return False
         happens = {moment["time_s"] for moment in self.run["timeline"]["events"]}
@@ -199,13 +199,13 @@ class SecondsAudit(Audit):
             self._find("timetable", vm.name, 1, "cores", f"{message} that fit")
 
     def _disturb(self, vm: VmBook) -> None:
-        """Let what waits on a VM move up as soon as it is its turn."""
+        """Have the tasks that wait on a VM move up as soon as it is its turn."""
         self.timetables[vm.name].disturbed = True
         if vm not in self.disturbed:
             self.disturbed.append(vm)
 
     def _questions_asked(self, last: VmBook | None = None) -> None:
-        """Let what waits move up where a checkpoint of a preempted task was written, once the policy has been asked.
+        """Have tasks move up where a checkpoint of a preempted one was written, once the policy has been asked.
 
         It is asked in the order in which the VMs were requested: about all, or up to the ``last``.
         """
@@ -222,7 +222,7 @@ class SecondsAudit(Audit):
         return [core for held, core in self.preempted if held is vm]
 
     def _move_up(self, until: VmBook | None = None) -> None:
-        """Let what waits move up where tasks have been stolen: everywhere, or until it is a VM's turn."""
+        """Have tasks move up where others have been stolen: everywhere, or until it is a VM's turn."""
         if until is not None and until not in self.disturbed:
             return
         while self.disturbed:
@@ -250,7 +250,7 @@ class SecondsAudit(Audit):
             self._find("timetable", slot.task, until_uptime_s - slot.start_s, "s", message)
 
     def _catch_up(self, vm: VmBook, now: int, rank: int) -> None:
-        """Find what the VM should have done by now: of the same moment, what comes before a rank."""
+        """Find events that the VM should have had by now: of the same moment, those before a rank."""
         expected = self.day.expected_of(vm.name)
         while expected and (expected[0].time_s, RANKS[expected[0].kind]) < (now, rank):
             due = expected.popleft()

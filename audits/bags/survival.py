@@ -78,7 +78,7 @@ class Judge:
         self._found: dict[tuple[str, ...], Survival] = {}
 
     def judge(self, level: SurvivalLevel) -> Survival:
-        """Judge whether the plan survives a level, and at most for how much.
+        """Judge a level: if the plan survives it, and at most for how much.
 
         Parameters
         ----------

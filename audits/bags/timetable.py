@@ -154,7 +154,7 @@ class Timetable:
             self.append(slot, running, now_s, slot.start_s if keeps else 0)
 
     def keeps_starts(self, running: Collection[RunBook]) -> bool:
-        """Whether tasks are at full speed on a burstable VM, so that nothing may start earlier than it was to."""
+        """True if tasks are at full speed on a burstable VM, so that nothing may start earlier than it was to."""
         return any(run.burst for run in running) or any(slot.baseline_s is not None for slot in self._slots.values())
 
     def _slow_down(self, slot: Slot, since_s: int) -> None:
@@ -177,7 +177,7 @@ class Timetable:
                 yield queue[0]
 
     def misses_all(self, free_kb: int) -> bool:
-        """Return whether tasks wait and all of them fit so much memory; said of each once."""
+        """True if tasks wait and all of them fit so much memory; said of each once."""
         slots = self._slots.values()
         if not slots or any(slot.missed or slot.memory_kb > free_kb for slot in slots):
             return False

@@ -655,7 +655,7 @@ def finish(r: Any, v: int, core: int) -> None:
 
 @compiled_part
 def waits_at_full_speed(r: Any, tasks: Any, n: int) -> bool:
-    """Return whether a task waits for full speed."""
+    """True if a task waits for full speed."""
     found = False
     for k in range(n):
         found = found or task_at(r, tasks[k]).mode == FULL_SPEED
