@@ -53,7 +53,7 @@ def compiled(function: Function) -> Function:
     return cast(Function, made)
 
 
-class _Cache(_FunctionCache):  # type: ignore[misc] -- numba has no types
+class _Cache(_FunctionCache):  # type: ignore[misc]  # numba has no types
     """Files of compiled functions; what cannot be read or written is as if it were not there."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

@@ -37,7 +37,7 @@ def refuse_no_time_limit(seconds: object) -> None:
     InputError
         If it is no positive number of seconds.
     """
-    if not (isinstance(seconds, Real) and seconds > 0):
+    if not (isinstance(seconds, Real) and float(seconds) > 0):
         rule = "must be a positive number of seconds, such as 8 or 0.5"
         raise InputError("time limit", [Issue("", rule, value=seconds)])
 

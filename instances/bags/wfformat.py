@@ -48,8 +48,8 @@ class _Specified(_Theirs):
     id: str
     parents: list[str] | None = None
     children: list[str] | None = None
-    read_files: Annotated[list[str], Field(alias="inputFiles", default_factory=list)]
-    written_files: Annotated[list[str], Field(alias="outputFiles", default_factory=list)]
+    read_files: list[str] = Field(alias="inputFiles", default_factory=list)
+    written_files: list[str] = Field(alias="outputFiles", default_factory=list)
 
 
 class _Executed(_Theirs):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import IntArray
 from ...instances.instance import Instance
 from ...models.bags.vm_columns import ColumnFinder, VmColumn
 from ...models.integer_program import IntegerProgram
@@ -33,7 +33,7 @@ class ColumnProgram:
     picked: IntArray
     relaxed: list[tuple[list[int], list[float]]] = field(default_factory=list)
 
-    def burstable_seconds(self, values: FloatArray) -> list[float]:
+    def burstable_seconds(self, values: IntArray) -> list[float]:
         """VM seconds of the tasks on burstable VMs, by offer."""
         return [float(np.dot(values[columns], seconds)) for columns, seconds in self.relaxed]
 

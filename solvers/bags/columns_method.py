@@ -260,7 +260,7 @@ class _ColumnSearch:
             checkpoint()
             listed = [column for column in listed if column.end_s <= part.last_s]  # again, with what is known now
 
-    def _is_held(self, part: _Part, listed: list[VmColumn], made: ColumnProgram, values: FloatArray | None) -> bool:
+    def _is_held(self, part: _Part, listed: list[VmColumn], made: ColumnProgram, values: IntArray | None) -> bool:
         """Whether tasks on burstable VMs hold the bound of a part: those fit by the makespan that they belong to."""
         if values is None:
             return False

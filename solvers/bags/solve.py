@@ -165,11 +165,11 @@ def refuse_wrong(time_limit_s: object, seed: object, threads: object, target_gap
     """Refuse numbers that mean nothing."""
     if time_limit_s is not None:
         refuse_no_time_limit(time_limit_s)
-    if not (isinstance(seed, Integral) and 0 <= seed < 2**63):
+    if not (isinstance(seed, Integral) and 0 <= int(seed) < 2**63):
         raise InputError("seed", [Issue("", "must be from 0 to 2^63 - 1", value=seed)])
     if not 0 <= target_gap < 1:
         raise InputError("target gap", [Issue("", "must be from 0 to less than 1", value=target_gap)])
-    if not (isinstance(threads, Integral) and 1 <= threads <= _MOST_THREADS):
+    if not (isinstance(threads, Integral) and 1 <= int(threads) <= _MOST_THREADS):
         raise InputError("threads", [Issue("", f"must be from 1 to {_MOST_THREADS}", value=threads)])
 
 

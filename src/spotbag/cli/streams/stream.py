@@ -164,7 +164,8 @@ def _check_settings(
 ) -> None:
     """Refuse settings of policies that are not replayed."""
     from ...core.errors import SpotbagError
-    from ...replay.streams.policies import SAMPLING_POLICIES, A2ha
+    from ...replay.streams.policies import SAMPLING_POLICIES
+    from ...replay.streams.policies.a2ha import A2ha
 
     sampling = list(SAMPLING_POLICIES)
     for option, given, able in (
