@@ -49,6 +49,11 @@ COMMANDS = {
     "stream": ("stream", "thai/table2", "--runs", "100000", "--json"),
     "platform": ("platform", "caron/hybrid", "--draw", "mixed", "--number", "100", "--runs", "100000", "--json"),
 }
+_WARM = (
+    ("-c", "import spotbag; spotbag.warm_up()"),
+    ("-m", "spotbag", *("replay", "hads/J60", "--policy", "hads,rescue,on-time", "-s", "hads/sc4", "--runs", "2000")),
+)
+"""What compiles all loops."""
 
 
 @dataclass
@@ -101,6 +106,8 @@ def _fault(code: int, out: str, err: str, answers: _Answers) -> str:
 
 def rows(signals: int, seed: int, cold: bool, only: Sequence[str]) -> Iterator[Sequence[str]]:
     """One row for each command, which get signals in turn."""
+    for words in () if cold else _WARM:
+        subprocess.run([sys.executable, *words], check=True, capture_output=True)
     draw = random.Random(seed)
     answers = {name: _Answers() for name in only}
     for count in range(signals):

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("interrupted", file=sys.stderr)
         code = INTERRUPTED
     if arguments is None:
-        _leave_behind(code)
+        _end(code)
     return code
 
 
@@ -101,14 +101,18 @@ def _leave(number: int, frame: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 
-def _leave_behind(code: int) -> None:
-    """End the program at once if a solver, or what compiles, ends only later: Python would wait for it."""
+def _end(code: int) -> None:
+    """End the program at once if it was interrupted, or if a solver, or what compiles, ends only later.
+
+    Python would wait for these; and where code in C had part in an import that was interrupted, it would end by the
+    signal, and not with the exit code.
+    """
     from ..core.processes import COMPILING, left_behind
 
     left = left_behind()
     if COMPILING in left and sys.stderr is not None:
         print("loops were being compiled, which takes a while once on a machine", file=sys.stderr)
-    if left:
+    if left or code == INTERRUPTED:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:  # else it was closed
                 stream.flush()
