@@ -23,9 +23,13 @@ from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice
 from spotbag.instances.bags.wfformat import instance_of_wfformat
 from spotbag.instances.instance import Instance
-from tests.fuzzing import foreign_oracles as oracles
-from tests.fuzzing.foreign_oracles import DEFAULT_MEMORY_MB, LogAsked, Row, Task, Verdict, same
 from tests.fuzzing.mutations import Keys, Mutator, Node, Spelled, spell, tree, walk
+from tests.fuzzing.oracles.aws import prices_of_history, steps_of, steps_of_history, types_of_aws
+from tests.fuzzing.oracles.csv_tasks import bag_of_csv
+from tests.fuzzing.oracles.job_logs import LogAsked, bag_of_log
+from tests.fuzzing.oracles.readings import DEFAULT_MEMORY_MB, Row, Task, Verdict, same
+from tests.fuzzing.oracles.skypilot import types_of_skypilot
+from tests.fuzzing.oracles.workflows import bag_of_wfformat
 from tests.fuzzing.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -97,7 +101,7 @@ def read_csv(case: Case) -> None:
     with case.aside():
         data = Sheet(rng, rows, divider).damaged()
     path = case.write("tasks.csv", data)
-    _judge(case, lambda: oracles.bag_of_csv(data, _TYPES), lambda: _bag(instance_of_csv(path, _asked())))
+    _judge(case, lambda: bag_of_csv(data, _TYPES), lambda: _bag(instance_of_csv(path, _asked())))
 
 
 def _csv_rows(rng: random.Random, number: int) -> list[list[str]]:
@@ -186,7 +190,7 @@ def _read_log(case: Case, kind: str) -> None:
     case.words = [repr(asked)]
     _judge(
         case,
-        lambda: oracles.bag_of_log(data, kind, asked),
+        lambda: bag_of_log(data, kind, asked),
         lambda: _bag(instance_of_log(path, kind, _asked(), wanted)),  # type: ignore[arg-type]
     )
 
@@ -293,7 +297,7 @@ def read_wfformat(case: Case) -> None:
     case.words = [f"split={split}"]
     _judge(
         case,
-        lambda: oracles.bag_of_wfformat(data, split),
+        lambda: bag_of_wfformat(data, split),
         lambda: _bag(instance_of_wfformat(path, _asked(), split_cores=split)),
     )
 
@@ -354,7 +358,7 @@ def read_aws_types(case: Case) -> None:
         rows = {name: row for (name, _), row in _rows(catalogue).items() if row.memory_mb != 7 or row.vcpus != 64}
         return {name: row._replace(on_demand=None) for name, row in rows.items()}
 
-    _judge(case, lambda: oracles.types_of_aws(data), read)
+    _judge(case, lambda: types_of_aws(data), read)
 
 
 def _history(rng: random.Random, number: int) -> list[dict[str, str]]:
@@ -424,16 +428,16 @@ def read_price_history(case: Case) -> None:
                     found.setdefault(name, {}).update(row.spot)
             return found
 
-        _judge(case, lambda: _known_types(oracles.prices_of_history(data, window_s)), read, _ROUNDED)
+        _judge(case, lambda: _known_types(prices_of_history(data, window_s)), read, _ROUNDED)
         return
     case.words = ["scenario"]
 
     def read_scenario() -> Any:
         found = json.loads(format_scenario(find_scenario(path, zone="us-east-1a")))
         assert found["kind"] == "prices"
-        return oracles.steps_of((price["time_s"], price["type"], price["usd_per_hour"]) for price in found["prices"])
+        return steps_of((price["time_s"], price["type"], price["usd_per_hour"]) for price in found["prices"])
 
-    _judge(case, lambda: oracles.steps_of_history(data, "us-east-1a"), read_scenario)
+    _judge(case, lambda: steps_of_history(data, "us-east-1a"), read_scenario)
 
 
 def _known_types(verdict: Verdict) -> Verdict:
@@ -476,7 +480,7 @@ def read_skypilot(case: Case) -> None:
         catalogue, _ = updated(None, [rows_of_skypilot(path, "2026-01-01")], types=["*"])
         return {key: row for key, row in _rows(catalogue).items() if row.on_demand is not None or row.spot}
 
-    _judge(case, lambda: oracles.rows_of_skypilot(data), read)
+    _judge(case, lambda: types_of_skypilot(data), read)
 
 
 FOREIGN: dict[str, Callable[[Case], None]] = {

@@ -6,8 +6,12 @@ import json
 
 import pytest
 
-from tests.fuzzing import foreign_oracles as oracles
-from tests.fuzzing.foreign_oracles import LogAsked, Row, Task, Verdict, same
+from tests.fuzzing.oracles.aws import prices_of_history
+from tests.fuzzing.oracles.csv_tasks import bag_of_csv
+from tests.fuzzing.oracles.job_logs import LogAsked, bag_of_log
+from tests.fuzzing.oracles.readings import Row, Task, Verdict, same
+from tests.fuzzing.oracles.skypilot import types_of_skypilot
+from tests.fuzzing.oracles.workflows import bag_of_wfformat
 
 TYPES = ("c6i.large", "c7g.large")
 SKYPILOT = (
@@ -30,19 +34,19 @@ def _flow(specified: str = "ab", run: str = "ab", **of_a: object) -> bytes:
 
 
 def _log(text: str) -> Verdict:
-    return oracles.bag_of_log(text.encode(), "swf", LogAsked())
+    return bag_of_log(text.encode(), "swf", LogAsked())
 
 
 def _csv(text: str) -> Verdict:
-    return oracles.bag_of_csv(text.encode(), TYPES)
+    return bag_of_csv(text.encode(), TYPES)
 
 
 def _history(text: str) -> Verdict:
-    return oracles.prices_of_history(text.encode(), None)
+    return prices_of_history(text.encode(), None)
 
 
 def _skypilot(rows: str) -> Verdict:
-    return oracles.rows_of_skypilot((SKYPILOT + rows).encode())
+    return types_of_skypilot((SKYPILOT + rows).encode())
 
 
 @pytest.mark.parametrize(
@@ -56,7 +60,7 @@ def _skypilot(rows: str) -> Verdict:
         ),
         (_log(f"; Version: 2.2\n{JOB}\n{JOB.replace('1 ', '2 ', 1)}"), [Task("j1", 2, {"*": 60}, 2, None, None)]),
         (
-            oracles.bag_of_wfformat(_flow(coreCount=2, memoryInBytes=2**21), split_cores=True),
+            bag_of_wfformat(_flow(coreCount=2, memoryInBytes=2**21), split_cores=True),
             [Task("a", 1, {"*": 10}, 2, None, None), Task("b", 100, {"*": 10}, 1, None, None)],
         ),
         (
@@ -86,10 +90,10 @@ def test_what_must_be_read(verdict: Verdict, reading: object) -> None:
         _log(JOB.replace(" 60 ", " 1_0 ")),
         _log(JOB.replace(" 2048 1 ", " 2048 2.9 ")),
         _log(JOB.removesuffix(" -1")),
-        oracles.bag_of_wfformat(_flow(run="a"), split_cores=True),
-        oracles.bag_of_wfformat(_flow(coreCount=-4), split_cores=True),
-        oracles.bag_of_wfformat(_flow(coreCount=0.5), split_cores=True),
-        oracles.bag_of_wfformat(_flow().replace(b'"1.5"', b'"2.0"'), split_cores=True),
+        bag_of_wfformat(_flow(run="a"), split_cores=True),
+        bag_of_wfformat(_flow(coreCount=-4), split_cores=True),
+        bag_of_wfformat(_flow(coreCount=0.5), split_cores=True),
+        bag_of_wfformat(_flow().replace(b'"1.5"', b'"2.0"'), split_cores=True),
         _history('SpotPrice,InstanceType,zone,date,note\n0.02,m5.large,us-east-1a,2026-11-03T12:00:00Z,"open\n'),
         _history('SpotPrice,InstanceType,zone,date\n"1,05",m5.large,us-east-1a,2026-11-03T12:00:00Z\n'),
         _history("SpotPrice,price,InstanceType,date\n0.02,0.03,m5.large,2026-11-03T12:00:00Z\n"),

@@ -1,0 +1,243 @@
+"""What CSV files of tasks say."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import cache
+from typing import Any, NamedTuple
+
+from tests.fuzzing.oracles.readings import (
+    ARCHITECTURE_OF,
+    DEFAULT_MEMORY_MB,
+    LARGEST_MB,
+    MOST_TASKS,
+    RefusalDueError,
+    Task,
+    Verdict,
+    checked_name,
+    in_bounds,
+    number_of,
+    tables_of,
+    verdict_of,
+    whole_of,
+    within,
+)
+
+_ROLES = {
+    "id": ("id", "task", "task_id", "name", "job"),
+    "command": ("command", "cmd", "command_line", "script"),
+    "count": ("count", "copies", "n"),
+    "architecture": ("architecture", "arch"),
+}
+_MEMORY = re.compile(r"(memory|mem|ram|rss)(?:_([kmg]i?b?))?")
+_TIME_UNIT = r"s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?"
+_RUNTIME = re.compile(rf"(runtime|run_time|duration|elapsed|walltime)(?:_({_TIME_UNIT}))?")
+_MB = {"kb": Decimal(1) / 1024, "mb": Decimal(1), "gb": Decimal(1024), "tb": Decimal(1024 * 1024)}
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "m": 60, "d": 86400}
+_ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "arm64": "arm64", "aarch64": "arm64"}
+_REMARKS = ("note", "notes", "comment", "comments", "remark", "remarks", "description", "descriptions")
+"""Headings of columns that say nothing of a plan; what else is not understood must be refused."""
+
+
+class _Column(NamedTuple):
+    role: str
+    unit: str
+    vm_type: str = ""
+    usual: bool = True
+
+
+def _unit_of_time(unit: str | None) -> str:
+    return {"": "", "s": "s", "m": "min", "h": "h"}[(unit or "")[:1]]
+
+
+def _flat(heading: str) -> str:
+    """Write a heading without capitals, and with one ``_`` for all that is no letter."""
+    return re.sub(r"[^a-z0-9.]+", "_", heading.lower()).strip("_")
+
+
+_USUAL_HEADING = re.compile(r"[\w .-]+(\[[\w.-]+\])?", re.ASCII)
+
+
+@cache
+def _column(heading: str, types: tuple[str, ...]) -> _Column | None:
+    """Say what a column holds."""
+    flat = _flat(heading)
+    for role, names in _ROLES.items():
+        if flat in names:
+            return _Column(role, "")
+    if found := _MEMORY.fullmatch(flat):
+        return _Column("memory", found[2][0] + "b" if found[2] else "", usual=found[2] in (None, "mb", "gb", "kb"))
+    if found := _RUNTIME.fullmatch(flat):
+        return _Column("runtime", _unit_of_time(found[2]), usual=found[2] in (None, "s", "min", "h"))
+    for vm_type in types:
+        name = re.escape(_flat(vm_type))
+        if found := re.fullmatch(rf"(?:{_RUNTIME.pattern})_{name}|{name}(?:_({_TIME_UNIT}))?", flat):
+            unit = found[2] or found[3]
+            return _Column(
+                "runtime", _unit_of_time(unit), vm_type, unit in (None, "s", "min", "h") and vm_type in heading
+            )
+    return None
+
+
+def bag_of_csv(data: bytes, types: tuple[str, ...]) -> Verdict:
+    """Return what a CSV file of tasks says, for VM types that are named."""
+
+    def read(doubts: set[str]) -> list[Any]:
+        readings, whys = [], []
+        for divider, rows, own in tables_of(data, doubts, lambda heading: _column(heading, types) is not None):
+            try:
+                readings.append(_tasks_of_rows(rows, divider, types, own))
+                doubts |= own
+            except RefusalDueError as due:
+                whys.append(str(due))
+        if not readings:
+            raise RefusalDueError("; ".join(whys))
+        return readings
+
+    return verdict_of(read)
+
+
+def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], doubts: set[str]) -> list[Task]:
+    columns = [_column(heading, types) for heading in rows[0]]
+    for heading, column in zip(rows[0], columns, strict=True):
+        usual = _USUAL_HEADING.fullmatch(heading) and heading == heading.strip() and (column is None or column.usual)
+        if not usual:
+            doubts.add("a heading with blanks around it, or in unusual letters")
+    roles = [(column.role, column.vm_type) for column in columns if column]
+    if len(roles) != len(set(roles)):
+        raise RefusalDueError("two columns hold the same")
+    with_times = {vm_type for role, vm_type in roles if role == "runtime"}
+    if with_times not in ({""}, set(types)):
+        raise RefusalDueError("no column of run times, or not of each type")
+    if len(rows) == 1:
+        raise RefusalDueError("no rows")
+    for place, (heading, column) in enumerate(zip(rows[0], columns, strict=True)):
+        if (
+            column is None
+            and _flat(heading) not in _REMARKS
+            and any("".join(row[place : place + 1]).strip() for row in rows[1:])
+        ):
+            raise RefusalDueError(f"column {heading!r} is not understood")
+    comma = _Commas(divider)
+    tasks = []
+    for row in rows[1:]:
+        number = len(tasks) + 1
+        if not any(cell.strip() for cell in row):
+            doubts.add("a row of empty cells")
+            continue
+        if len(row) != len(columns):
+            raise RefusalDueError(f"task {number} has {len(row)} cells for {len(columns)} headings")
+        cells = {column: cell for column, cell in zip(columns, row, strict=True) if column}
+        tasks.append(_task_of_cells(cells, number, types, comma, doubts))
+    if comma.points and comma.commas:
+        raise RefusalDueError("decimal commas and points")
+    if comma.commas and comma.thousands == comma.commas:
+        raise RefusalDueError("commas that may all stand between thousands")
+    return in_bounds(tasks)
+
+
+class _Commas:
+    """Decimal commas, where commas do not divide cells, how many may stand between thousands, and points."""
+
+    def __init__(self, divider: str) -> None:
+        self.allowed = divider != ","
+        self.commas = self.thousands = self.points = 0
+
+    def plain(self, text: str, doubts: set[str]) -> str:
+        """Return a cell with a decimal point for a decimal comma."""
+        self.points += "." in text
+        if "," not in text or not self.allowed:
+            return text
+        self.commas += 1
+        if found := re.search(r"(\d*),\d{3}(?!\d)", text):
+            self.thousands += 1 <= len(found[1]) <= 3 and found[1][0] != "0"
+            doubts.add("a decimal comma before three digits")
+        return text.replace(",", ".", 1)
+
+
+def _task_of_cells(
+    cells: dict[_Column, str], number: int, types: tuple[str, ...], comma: _Commas, doubts: set[str]
+) -> Task:
+    found: dict[str, Any] = {"id": f"t{number}", "memory": DEFAULT_MEMORY_MB, "count": 1, "command": None}
+    runtime_s = {}
+    for column, cell in cells.items():
+        bare = cell.strip()
+        if bare != cell and column.role != "command":
+            doubts.add("a cell with blanks around it")
+        if column.role == "id":
+            found["id"] = checked_name(bare, "id")
+        elif column.role == "command":
+            found["command"] = cell or None
+            if bare != cell:
+                doubts.add("a command with blanks around it")
+                found["command"] = bare or None
+        elif column.role == "architecture":
+            if bare and bare not in _ARCHITECTURES:
+                if bare.lower() not in _ARCHITECTURES:
+                    raise RefusalDueError(f"architecture {cell!r}")
+                doubts.add("an architecture in capitals")
+            found["architecture"] = _ARCHITECTURES.get(bare.lower())
+        elif column.role == "count":
+            if bare:
+                found["count"] = whole_of(number_of(comma.plain(bare, doubts), doubts), 1, MOST_TASKS, "count")
+        elif column.role == "memory":
+            if bare:
+                found["memory"] = float(_memory_mb(comma.plain(bare, doubts), column.unit, doubts))
+            else:
+                doubts.add("an empty cell of memory, with --memory")
+        elif bare:
+            runtime_s[column.vm_type or "*"] = float(_runtime_s(comma.plain(bare, doubts), column.unit, doubts))
+    if not runtime_s:
+        raise RefusalDueError("no run time")
+    for seconds in runtime_s.values():
+        within(seconds, 1e-6, 1e9, "run time")
+    architecture = found.get("architecture")
+    if architecture and "*" not in runtime_s:
+        runtime_s = {name: value for name, value in runtime_s.items() if ARCHITECTURE_OF[name] == architecture}
+        if not runtime_s:
+            doubts.add("a task whose architecture has no type")
+    if found["memory"] > LARGEST_MB:
+        doubts.add("memory that no type has")
+    return Task(found["id"], found["memory"], runtime_s, found["count"], found["command"], architecture)
+
+
+def _memory_mb(text: str, unit: str, doubts: set[str]) -> Decimal:
+    found = re.fullmatch(r"(.*?)\s*([kmgt]i?b?|)", text, re.IGNORECASE | re.DOTALL)
+    assert found
+    own = found[2].lower()
+    if own:
+        if own not in ("kb", "mb", "gb") or found[2] != found[2].upper() or text != found[1] + found[2]:
+            doubts.add("a unit of memory in unusual letters")
+        unit = own[0] + "b"
+    if not unit:
+        raise RefusalDueError(f"memory {text!r} without a unit")
+    return number_of(found[1], doubts) * _MB[unit]
+
+
+def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
+    if found := re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):
+        days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
+        if found[1] or minutes > 59 or seconds >= 60 or len(found[3]) != 2 or len(text) > 100:
+            doubts.add("a time of day in unusual letters")
+        return days * 86400 + hours * 3600 + minutes * 60 + seconds
+    if found := re.fullmatch(r"(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):
+        doubts.add("a time of day in unusual letters")
+        return Decimal(found[1]) * 60 + Decimal(found[2])
+    part = r"([^a-zA-Z]+?)\s*(seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
+    parts = re.findall(part, text, re.IGNORECASE)
+    joined = re.fullmatch(f"(?:{part})+", text, re.IGNORECASE)
+    if joined and parts:
+        if any(own not in ("s", "min", "m", "h", "d") for _, own in parts) or re.search(r"\s", text):
+            doubts.add("a unit of time in unusual letters")
+        order = [{"s": 0, "m": 1, "h": 2, "d": 3}[own[0].lower()] for _, own in parts]
+        if order != sorted(set(order), reverse=True):
+            doubts.add("units of time in an unusual order")
+        if len(parts) > 1 and any(not re.fullmatch(r"\d+", part, re.ASCII) for part, _ in parts):
+            doubts.add("several units of time with fractions or signs")
+            if any("-" in part for part, _ in parts):
+                raise RefusalDueError("a sign within a time")
+        return sum((number_of(part, doubts) * _SECONDS[own[0].lower()] for part, own in parts), Decimal(0))
+    if not unit:
+        raise RefusalDueError(f"run time {text!r} without a unit")
+    return number_of(text, doubts) * _SECONDS[unit]
