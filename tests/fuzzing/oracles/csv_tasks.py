@@ -72,11 +72,10 @@ def _column(heading: str, types: tuple[str, ...]) -> _Column | None:
         return _Column("runtime", _unit_of_time(found[2]), usual=found[2] in (None, "s", "min", "h"))
     for vm_type in types:
         name = re.escape(_flat(vm_type))
-        if found := re.fullmatch(rf"(?:{_RUNTIME.pattern})_{name}|{name}(?:_({_TIME_UNIT}))?", flat):
+        if found := re.fullmatch(rf"(?:{_RUNTIME.pattern})_?{name}|{name}(?:_({_TIME_UNIT}))?", flat):
             unit = found[2] or found[3]
-            return _Column(
-                "runtime", _unit_of_time(unit), vm_type, unit in (None, "s", "min", "h") and vm_type in heading
-            )
+            as_written = f"[{vm_type}]" in heading if found[1] else heading.strip().startswith(vm_type)
+            return _Column("runtime", _unit_of_time(unit), vm_type, as_written and unit in (None, "s", "min", "h"))
     return None
 
 
@@ -218,7 +217,7 @@ def _memory_mb(text: str, unit: str, doubts: set[str]) -> Decimal:
 def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
     if found := re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):
         days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
-        if found[1] or minutes > 59 or seconds >= 60 or len(found[3]) != 2 or len(text) > 100:
+        if found[1] or minutes > 59 or seconds >= 60 or not re.fullmatch(r"\d\d?\d?:\d\d:\d\d(\.\d+)?", text, re.ASCII):
             doubts.add("a time of day in unusual letters")
         return days * 86400 + hours * 3600 + minutes * 60 + seconds
     if found := re.fullmatch(r"(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):

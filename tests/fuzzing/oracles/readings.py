@@ -117,6 +117,8 @@ def decoded(data: bytes, doubts: set[str], log: bool = False) -> str:
         if not log:
             raise RefusalDueError("not UTF-8")
         doubts.add("a log that is not UTF-8")
+    if any(not letter.isprintable() and letter not in "\t\r\n\ufeff" for letter in text):
+        doubts.add("characters that cannot be seen")
     if text.startswith("\ufeff" if log else "\ufeff\ufeff"):
         doubts.add("a byte-order mark before a log, or two")
     return text.lstrip("\ufeff")
