@@ -96,7 +96,7 @@ def draw_jobs(stream: Stream, seed: int) -> SampledJobs:
     """
     _demand_seed(seed)
     jobs = stream.jobs_by_submission
-    tasks = [task for job in jobs for task in _sampled_tasks(stream, job, seed)]
+    tasks = _sampled_tasks(stream, seed)
     longest_s = max(min(task.runtime_s.values()) for task in tasks if task.runtime_s is not None)
     deadline_s = max(max(job.deadline_s for job in jobs), stream.creation_overhead_s + math.ceil(longest_s))
     limit = most_vms_of_a_type(stream)
@@ -140,13 +140,21 @@ def _demand_seed(seed: int) -> None:
         raise SpotbagError(f"seed {seed} must be from 0 to 2**64 - 1")
 
 
-def _sampled_tasks(stream: Stream, job: Job, seed: int) -> list[Task]:
-    run_times = stream.application(job.application).runtime_s
-    levels = _levels(job, seed)
-    columns = [sampled_seconds(run_times[name], levels) for name in run_times]
+def _sampled_tasks(stream: Stream, seed: int) -> list[Task]:
+    """All tasks, job by job; the run times of an application are drawn at once."""
+    jobs_of: dict[str, list[Job]] = {}
+    for job in stream.jobs_by_submission:
+        jobs_of.setdefault(job.application, []).append(job)
+    rows: dict[str, Iterator[dict[str, float]]] = {}
+    for name, jobs in jobs_of.items():
+        run_times = stream.application(name).runtime_s
+        levels = [_levels(job, seed) for job in jobs]
+        columns = [sampled_seconds(of_type, levels) for of_type in run_times.values()]
+        rows[name] = iter([dict(zip(run_times, row, strict=True)) for row in zip(*columns, strict=True)])
     return [
-        Task(id=f"{job.id}#{number}", memory_mb=_TASK_MB, runtime_s=dict(zip(run_times, row, strict=True)))
-        for number, row in enumerate(zip(*columns, strict=True), start=1)
+        Task(id=f"{job.id}#{number}", memory_mb=_TASK_MB, runtime_s=next(rows[job.application]))
+        for job in stream.jobs_by_submission
+        for number in range(1, job.n_tasks + 1)
     ]
 
 

@@ -286,14 +286,18 @@ def _ticks_of_symmetric(average_s: Fraction, shortest_s: float) -> int:
     return 1 if (2 * average_s).denominator == 1 and shortest_s >= 0.5 else TICKS_PER_S
 
 
-def sampled_seconds(run_times: RunTimes, levels: FloatArray) -> list[int] | list[float]:
-    """Run times at the levels; whole numbers if all are whole.
+def sampled_seconds(run_times: RunTimes, levels: Sequence[FloatArray]) -> list[int] | list[float]:
+    """Run times at the levels of the tasks of each job, one after the other; whole numbers if all are whole.
 
     Rounded to the nearest microsecond, or second where that leaves the average of the distribution, which schedulers
     may know, as it is; halves up.
     """
+    if isinstance(run_times, SequenceRunTimes):  # each job begins anew
+        seconds_of_all = np.concatenate([run_times.quantiles_s(of_job) for of_job in levels])
+    else:
+        seconds_of_all = run_times.quantiles_s(np.concatenate(levels))
     ticks_per_s = run_times.ticks_per_s
-    ticks = np.floor(np.minimum(run_times.quantiles_s(levels), LONGEST_RUN_S) * ticks_per_s + 0.5).astype(np.int64)
+    ticks = np.floor(np.minimum(seconds_of_all, LONGEST_RUN_S) * ticks_per_s + 0.5).astype(np.int64)
     ticks = np.maximum(ticks, 1)
     whole = not (ticks % ticks_per_s).any()
     seconds: list[int] | list[float] = (ticks // ticks_per_s if whole else ticks / ticks_per_s).tolist()
