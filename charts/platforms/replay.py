@@ -118,7 +118,8 @@ def platform_chart(traces: Sequence[Trace]) -> Chart:
 
 def _refuse_what_is_too_much(number: int, most: int, what: str, fewer: str) -> None:
     if number > most:
-        raise SpotbagError(f"a picture of {number:,} {what} cannot be read: {most} at most; draw one of fewer {fewer}")
+        rule = f"cannot be read: {most:,} at most; draw one of fewer {fewer}"
+        raise SpotbagError(f"a picture of {number:,} {what} {rule}")
 
 
 def _refuse_too_many_rows(rows: Mapping[str, int]) -> None:

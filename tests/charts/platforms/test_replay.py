@@ -131,10 +131,10 @@ def test_what_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 def test_more_periods_of_a_cluster_than_can_be_read_are_counted_and_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = tiny()
     [allocated] = [one for one in trace.instance["resources"] if one["kind"] == "allocated"]
-    allocated["repeat_s"] = 60  # 15 of them in the 900 s of the replay
+    allocated["repeat_s"] = 60  # 64 of them to 3,840 s, when the machines are given back
     assert len(panel_of(trace).lanes) == 4
-    monkeypatch.setattr("spotbag.charts.platforms.replay.MOST_PERIODS", 14)
-    with pytest.raises(SpotbagError, match="a picture of 15 periods of a cluster cannot be read: 14 at most"):
+    monkeypatch.setattr("spotbag.charts.platforms.replay.MOST_PERIODS", 63)
+    with pytest.raises(SpotbagError, match="a picture of 64 periods of a cluster cannot be read: 63 at most"):
         platform_chart([trace])
 
 
