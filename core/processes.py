@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from .errors import SpotbagError
 from .limits import Limit, LimitReached, Stop, current_limit, ended_by, within
 from .plugins import PluginWarning
+from .wording import PrintableStream
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+    from typing import TextIO
 
     from .quantities import IntArray
 
@@ -341,7 +343,10 @@ class Processes:
 
         with _signals_held():
             self._pool = get_reusable_executor(
-                max_workers=self._workers, initializer=_belong_to_parent, initargs=(self._path,), env=_ONE_THREAD
+                max_workers=self._workers,
+                initializer=_belong_to_parent,
+                initargs=(self._path, isinstance(sys.stderr, PrintableStream)),
+                env=_ONE_THREAD,
             )
             return cast("Future[Any]", self._pool.submit(self._work, case))
 
@@ -424,14 +429,16 @@ def _signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _belong_to_parent(path: Sequence[str]) -> None:
+def _belong_to_parent(path: Sequence[str], made_safe: bool) -> None:
     """Find modules where the parent does, leave warnings of plug-ins to it, and end if it is gone.
 
-    What plug-ins print goes to standard error: standard output may be the answer of a command. Ctrl-C, which reaches
-    all processes of a terminal, is ignored: the parent ends its workers.
+    What plug-ins print goes to standard error, made safe where the parent does that: standard output may be the answer
+    of a command. Ctrl-C, which reaches all processes of a terminal, is ignored: the parent ends its workers.
     """
     sys.path[:] = path
     warnings.simplefilter("ignore", PluginWarning)
+    if made_safe and sys.stderr is not None:
+        sys.stderr = cast("TextIO", PrintableStream(sys.stderr))
     sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import IO, Any
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -25,6 +26,32 @@ def printable(text: str) -> str:
 def printable_line(text: str) -> str:
     """Return a text as `printable` does, on one line."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+class PrintableStream:
+    """A stream that writes what would command a terminal as escapes.
+
+    Attributes
+    ----------
+    rich_proxied_file : text stream
+        The stream itself, by the name under which rich looks for it: only rich may command the terminal. The texts that
+        it is given are made safe where it is used, in `progress` and `table_layout`.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        return self.rich_proxied_file.write(printable(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts one after the other."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -14,9 +16,10 @@ import pytest
 
 from spotbag.core.limits import LimitReached, checkpoint, current_limit, stopped, within
 from spotbag.core.processes import interruptible, run_compiled, run_in_thread
+from spotbag.core.wording import PrintableStream
 from spotbag.core.workers import by_workers, each
 from tests.helpers.stops import StopAt
-from tests.helpers.worker_tasks import interrupt_handler, slowly, twice
+from tests.helpers.worker_tasks import interrupt_handler, say_raw, slowly, twice
 
 
 def test_a_solver_that_has_not_begun_when_it_is_stopped_is_stopped_again() -> None:
@@ -119,6 +122,17 @@ def test_a_warning_of_the_executor_does_not_end_its_thread_where_warnings_are_er
 
 
 @pytest.mark.xdist_group("processes")
+def test_workers_of_a_command_print_what_commands_a_terminal_as_escapes(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", PrintableStream(sys.stderr))
+    assert list(each(say_raw, range(2), workers=2)) == [0, 1]
+    said = capfd.readouterr().err
+    for text in ("printed \\u001b]0;all is well\\u0007", "written \\u009b31m", "warned \\u202e"):
+        assert text in said
+    assert not re.search("[\x07\x1b\u009b\u202e]", said)
+
+
 def test_workers_leave_interrupts_to_their_parent() -> None:
     assert set(each(interrupt_handler, range(4), workers=2)) == {signal.SIG_IGN}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+import warnings
 from pathlib import Path
 
 from spotbag.core.limits import stopped
@@ -47,3 +49,11 @@ def wait_until_stopped(file: Path) -> None:
     while not stopped():
         time.sleep(0.001)
     file.write_text("stopped")
+
+
+def say_raw(number: int) -> int:
+    """Print what commands a terminal; return the number."""
+    print("printed \x1b]0;all is well\x07")
+    sys.stderr.writelines(["written \u009b31m\n"])
+    warnings.warn("warned \u202e", stacklevel=1)
+    return number

@@ -7,30 +7,9 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from typing import IO, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
-from ..core.wording import printable
-
-
-class _PrintableStream:
-    """A stream that writes what would command a terminal as escapes.
-
-    Attributes
-    ----------
-    rich_proxied_file : text stream
-        The stream itself, by the name under which rich looks for it: only rich may command the terminal. The texts that
-        it is given are made safe where it is used, in `progress` and `table_layout`.
-    """
-
-    def __init__(self, stream: IO[str]) -> None:
-        self.rich_proxied_file = stream
-
-    def write(self, text: str) -> int:
-        """Write a text."""
-        return self.rich_proxied_file.write(printable(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.rich_proxied_file, name)
+from ..core.wording import PrintableStream
 
 
 @contextmanager
@@ -41,7 +20,7 @@ def printable_output() -> Iterator[None]:
         def safe(stream: TextIO | None) -> TextIO:
             # Typed as streams may be missing: Python has none where the file descriptor was closed.
             there = left.enter_context(open(os.devnull, "w", encoding="utf-8")) if stream is None else stream
-            return cast("TextIO", _PrintableStream(there))
+            return cast("TextIO", PrintableStream(there))
 
         left.enter_context(redirect_stdout(safe(sys.stdout)))
         left.enter_context(redirect_stderr(safe(sys.stderr)))
