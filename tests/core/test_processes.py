@@ -122,6 +122,7 @@ def test_a_warning_of_the_executor_does_not_end_its_thread_where_warnings_are_er
 
 
 @pytest.mark.xdist_group("processes")
+@pytest.mark.slow
 def test_workers_of_a_command_print_what_commands_a_terminal_as_escapes(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

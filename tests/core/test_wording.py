@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from spotbag.core.errors import Issue
 from spotbag.core.wording import (
+    PrintableStream,
     close_names,
     counted,
     counted_list,
@@ -91,3 +94,11 @@ def test_messages_stay_short_whatever_the_names_in_them() -> None:
     issue = Issue("x" * 10**5, f"is not one of {', '.join(map(str, range(10**5)))}", "y" * 10**5, "z" * 10**5, "i" * 90)
     assert len(str(issue)) == 2000
     assert len(str(Issue("tasks[3]", "is an unknown key", "y" * 10**5))) < 300
+
+
+def test_a_stream_writes_single_texts_and_lists_of_them_as_escapes() -> None:
+    written = io.StringIO()
+    stream = PrintableStream(written)
+    stream.write("a\x1b[2J\n")
+    stream.writelines(["b\u009b31m\n", "c\u202e\n"])
+    assert written.getvalue() == "a\\u001b[2J\nb\\u009b31m\nc\\u202e\n"
