@@ -30,7 +30,7 @@ class Stop(Protocol):
 
 
 def refuse_no_time_limit(seconds: object) -> None:
-    """Refuse what is no time limit.
+    """Refuse a value that is no time limit.
 
     Raises
     ------

@@ -171,7 +171,7 @@ class ColumnMaster:
             self._solver.changeRowBounds(first + position, -self._infinity, seconds)
 
     def burstable_seconds(self, latest_s: int) -> list[float]:
-        """Seconds that the VMs of each burstable offer have by a moment."""
+        """Rental seconds of each burstable offer, all its VMs together, by a moment."""
         limits = zip(self._burstable_vms, self._burstable_limit_s, strict=True)
         return [float(vms * min(latest_s, limit_s)) for vms, limit_s in limits]
 

@@ -61,7 +61,7 @@ class _Part:
     cost: float | None = field(compare=False, default=None)
     duals: FloatArray | None = field(compare=False, default=None)
     held: bool = field(compare=False, default=False)
-    """Whether tasks on burstable VMs, which are relaxed, hold its bound: parts of it have no better one."""
+    """Bound held by tasks on burstable VMs, which are relaxed: parts of the part have no better one."""
 
 
 def columns(instance: Instance, options: ColumnOptions, run: Run) -> Outcome:
@@ -261,7 +261,7 @@ class _ColumnSearch:
             listed = [column for column in listed if column.end_s <= part.last_s]  # again, with what is known now
 
     def _is_held(self, part: _Part, listed: list[VmColumn], made: ColumnProgram, values: IntArray | None) -> bool:
-        """Whether tasks on burstable VMs hold the bound of a part: those fit by the makespan that they belong to."""
+        """Tasks on burstable VMs hold the bound of a part if they fit by the makespan that they belong to."""
         if values is None:
             return False
         last_s = max([part.first_s, *(listed[k].end_s for k in np.flatnonzero(values[made.picked] > 0.5).tolist())])
