@@ -264,7 +264,7 @@ class _ColumnSearch:
         """Tasks on burstable VMs hold the bound of a part if they fit by the makespan that they belong to."""
         if values is None:
             return False
-        last_s = max([part.first_s, *(listed[k].end_s for k in np.flatnonzero(values[made.picked] > 0.5).tolist())])
+        last_s = max([part.first_s, *(listed[k].end_s for k in np.flatnonzero(values[made.picked]).tolist())])
         used = made.burstable_seconds(values)
         return any(used) and all(map(float.__le__, used, self.master.burstable_seconds(last_s)))
 

@@ -12,6 +12,7 @@ count on.
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -155,8 +156,10 @@ def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
     runs = {entry.task for machine in instance.machines for entry in machine.running}
     ids = [[name for name in _ids(task.id, task.count) if name not in runs] for task in instance.tasks]
     vms, placed = [], []
-    for number, (offer, plan) in enumerate(best.vms):
-        name = f"vm{number}" if offer.machine is None else offer.machine.id
+    exist = {machine.id for machine in instance.machines}
+    new = (name for name in map("vm{}".format, itertools.count()) if name not in exist)
+    for offer, plan in best.vms:
+        name = next(new) if offer.machine is None else offer.machine.id
         vms.append(RentedVm(id=name, type=offer.type_name, market=offer.market))
         cores = [0] * offer.vcpus  # until when each is busy
         for entry, end, way in offer.busy:
