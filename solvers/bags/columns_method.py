@@ -1,9 +1,10 @@
 """The method ``columns``: branching on the makespan, column generation, enumeration of all columns within the gap.
 
 For a makespan in [a, b], every plan costs at least ``wt a`` plus the least cost of running all tasks by b over
-fractions of columns. Parts of the window whose bound reaches the best plan are done; the others are split. Where the
-gap is small enough, all columns whose reduced cost is within it are listed, and an integer programme picks the best of
-them: a plan better than the best so far can have no other columns.
+fractions of columns. Parts of the window are done whose bound reaches the best plan, or is held below it by tasks on
+burstable VMs, which are relaxed; the others are split. Where the gap is small enough, all columns whose reduced cost is
+within it are listed, and an integer programme picks the best of them: a plan better than the best so far can have no
+other columns.
 """
 
 from __future__ import annotations
@@ -254,7 +255,7 @@ class _ColumnSearch:
                 return True
             if not longer:
                 part.held = answer.status == "optimal" and self._is_held(part, listed, made, answer.values)
-                if part.held:  # no plan of it is better with any other VMs than with those that are not burstable
+                if part.held:  # then the best plan without burstable VMs is all that can be had of it
                     self._choose(replace(part), listed, burstable=False)
                 return False
             checkpoint()
