@@ -69,6 +69,7 @@ class Distrustful(UnknownLearning):
     """Goes through every queue itself."""
 
     def woken(self, replay: StreamState, datum: int) -> None:
+        assert list(replay.alive.values()) == [vm for vm in replay.vms if vm.alive]
         for vm in replay.vms:
             if vm.alive and vm.queue and vm.index not in self.forecast.held_until_s:
                 end = self.forecast.next_start(vm)

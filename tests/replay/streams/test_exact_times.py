@@ -16,7 +16,10 @@ from spotbag.audits.auditor import audit
 from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import library_stream, stream_of_run_times
 from spotbag.models.streams.sizing import problem_of_job
+from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.outcome import StreamOutcome
+from spotbag.replay.streams.policies.forecast import Forecast
+from spotbag.replay.streams.policies.known import Known
 from spotbag.replay.streams.policies.unknown import Sampling
 from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream_once
@@ -27,7 +30,7 @@ from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import Trace
 from tests.helpers.random_streams import random_stream
 from tests.helpers.soaks import soak
-from tests.helpers.tiny_streams import stream
+from tests.helpers.tiny_streams import sampled, stream
 
 POLICIES = ("known", "known-paid-blocks", "unknown", "unknown-learning")
 
@@ -142,6 +145,18 @@ def test_a_fixed_fleet_is_paid_from_the_first_arrival() -> None:
     outcome, _ = replayed(jobs, "small.1")
     assert (outcome.blocks, outcome.makespan_s, outcome.late_tasks) == ({"small": 2}, 130, 2)
     assert outcome.jobs[0].deadline_s == 100
+
+
+def test_a_finished_task_changes_one_row_for_all_jobs_of_its_application() -> None:
+    jobs = stream([(f"j{n}", "ab"[n % 2], n, n + 500, 1) for n in range(6)], {"a": {"small": 5}, "b": {"small": 3}})
+    forecast = Forecast(StreamReplay(sampled(jobs), Known()))
+    forecast.learn("a", [Fraction(10, 3)])
+    forecast.learn("b", [Fraction(9, 4)])
+    assert forecast.runtimes(0) is forecast.runtimes(2) is forecast.runtimes(4)
+    assert (forecast.units_per_s, forecast.runtimes(0), forecast.runtimes(1)) == (12, [40], [27])
+    forecast.learn("a", [Fraction(7, 2)])
+    assert (forecast.units_per_s, forecast.runtimes(0), forecast.runtimes(1)) == (4, [14], [9])
+    assert forecast.runtimes(0) is forecast.runtimes(4)
 
 
 class Halves(StreamPolicy):
