@@ -36,6 +36,17 @@ class _Queue:
     """Least of these of each task and those behind it; infinite behind the last one."""
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """What waits for a VM, whatever it is expected to take."""
+
+    changes: int
+    n_tasks: int
+    fresh: Counter[int]
+    """Tasks that have not begun, by the place of their application."""
+    begun: list[int]
+
+
 class Forecast:
     """Expected run times, and what follows from them for the VMs of a replay, as whole numbers of a common unit.
 
@@ -64,6 +75,7 @@ class Forecast:
         self._known: set[int] = set()
         self._lessons = 0
         self._queues: dict[int, _Queue] = {}
+        self._waiting: dict[int, _Waiting] = {}
         self.units_per_s = replay.sampled.ticks_per_s
         self.held_until_s: dict[int, ExactSeconds] = {}
 
@@ -149,8 +161,15 @@ class Forecast:
 
     def free(self, vm: StreamVm) -> int:
         """When a VM is expected to have finished all it has."""
-        queue, begun = self._queue(vm)
-        return self.next_start(vm) + queue.totals[-1] - queue.totals[begun]
+        waiting, column = self._waiting.get(vm.index), vm.type_index
+        if waiting is None or (waiting.changes, waiting.n_tasks) != (vm.changes, len(vm.queue)):
+            suspended, job_of = self._replay.suspended, self._replay.job_of
+            fresh = Counter([self._of_job[job_of[task]] for task in vm.queue if task not in suspended])
+            begun = [task for task in vm.queue if task in suspended]
+            waiting = self._waiting[vm.index] = _Waiting(vm.changes, len(vm.queue), fresh, begun)
+        times = [number * self._row(place)[column] for place, number in waiting.fresh.items()]
+        times += [self.left(task, vm) for task in waiting.begun]
+        return self.next_start(vm) + sum(int(time) for time in times if time < math.inf)
 
     def permissible_delay(self, vm: StreamVm) -> Units:
         """How long all tasks of a VM can be delayed without missing a deadline (section 4.2.1); infinite if idle."""
