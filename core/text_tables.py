@@ -50,8 +50,7 @@ class TextTable:
     Raises
     ------
     InputError
-        If there is no row, a quotation mark is not closed or has something behind it, or the first row has characters
-        that cannot be seen.
+        If there is no row, or a quotation mark is not closed or has something behind it.
     """
 
     def __init__(self, text: str, source: str) -> None:
@@ -66,9 +65,6 @@ class TextTable:
         if found is None:
             raise input_error(source, "has no rows")
         self.first_line, self.first = found
-        odd = next((cell for cell in self.first if printable(cell) != cell), None)
-        if odd is not None:
-            raise self._error(self.first_line, f"has {shortened(odd, 50)!r}, with characters that cannot be seen")
         if len(self.first) > _MOST_COLUMNS:
             raise input_error(source, f"has {len(self.first):,} columns; a table has at most {_MOST_COLUMNS:,}")
 
@@ -94,6 +90,18 @@ class TextTable:
         if found > 1:
             raise self._error(self.first_line, f"has {found} columns {heading!r}: which of them counts?")
         return self.first.index(heading) if found else None
+
+    def check_headings(self) -> None:
+        """Refuse a first row of headings with characters that cannot be seen: it would not be what it looks like.
+
+        Raises
+        ------
+        InputError
+            If it has some.
+        """
+        odd = next((cell for cell in self.first if printable(cell) != cell), None)
+        if odd is not None:
+            raise self._error(self.first_line, f"has {shortened(odd, 50)!r}, with characters that cannot be seen")
 
     def _error(self, line: int, rule: str) -> InputError:
         return InputError(self.source, [Issue(f"line {line}", rule)])

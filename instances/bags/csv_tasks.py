@@ -150,6 +150,7 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     form = form or CsvFormat()
     source = source_name(path)
     table = TextTable(read_text(path), source)
+    table.check_headings()
     catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
     columns, unknown, warnings = _columns(table, form, sorted(catalogue, key=len, reverse=True))
     asked = _with_types(asked, columns, source)
@@ -274,9 +275,13 @@ def _ignored(table: TextTable, form: CsvFormat) -> set[int]:
 
 
 def _column(index: int, heading: str, catalogue: Sequence[str]) -> _Column | None:
-    """What a heading means; None if it means nothing."""
+    """What a heading means; None if it means nothing, or names a type that a catalogue that is given does not have."""
     vm_type, rest = _type_in(heading, catalogue)
     name = _normal(rest)
+    if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]")):
+        return None
+    if vm_type is not None and catalogue and vm_type not in catalogue:
+        return None
     if vm_type is not None:
         if name in ("", *TIME_UNITS_S):
             return _Column(index, heading, "runtime", TIME_UNITS_S.get(name), vm_type)
@@ -535,7 +540,7 @@ class _Reader:
             self._fault(line, column.heading, cell, "must be greater than 0")
         return {"memory_mb": value}
 
-    def _seconds(self, line: int, column: _Column, cell: str, needed: bool = True) -> float | None:
+    def _seconds(self, line: int, column: _Column, cell: str) -> float | None:
         factor = column.factor or self._time_unit
         value = seconds_of(self._number(line, column, cell), factor)
         if not cell:
@@ -545,7 +550,7 @@ class _Reader:
             example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
             rule = _rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example)
             self._fault(line, column.heading, cell, rule)
-        elif value <= 0 and needed:
+        elif value <= 0:
             self._fault(line, column.heading, cell, "must be greater than 0")
         return value
 
@@ -556,9 +561,9 @@ class _Reader:
             assert column.vm_type is not None
             if not cells[column.index]:
                 continue
-            here = architecture is None or self._architectures[column.vm_type] == architecture
-            seconds = self._seconds(line, column, cells[column.index], needed=here)
-            if seconds is not None and here:
+            seconds = self._seconds(line, column, cells[column.index])
+            other = architecture is not None and self._architectures[column.vm_type] != architecture
+            if seconds is not None and not other:
                 times[column.vm_type] = seconds
         if not times:
             names = columns_text([column.heading for column in self._by_type])

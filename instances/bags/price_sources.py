@@ -274,6 +274,7 @@ def rows_of_skypilot(path: str | os.PathLike[str], date: str, region: str | None
     """
     source = source_name(path)
     table = TextTable(read_text(path), source)
+    table.check_headings()
     places = {name: table.place(name) for name in (*_NEEDED, "AcceleratorName", "Arch")}
     missing = [name for name in _NEEDED if places[name] is None]
     if missing:

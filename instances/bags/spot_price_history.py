@@ -131,7 +131,9 @@ def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
         if places:
             roles[role] = places[0]
     named = all(role in roles for role in _NEEDED)
-    if not named:
+    if named:
+        table.check_headings()
+    else:
         roles = _roles_of_aws(table.first) if table.delimiter == "\t" and not table.quoted else {}
     if not roles:
         raise input_error(
