@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.quantities import NUMBER, duration_s, number_of
+from ...core.quantities import MAX_SECONDS, NUMBER, duration_s, number_of
 from ...core.records import field_issues
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable, columns_text
@@ -552,6 +552,8 @@ class _Reader:
             self._fault(line, column.heading, cell, rule)
         elif value <= 0:
             self._fault(line, column.heading, cell, "must be greater than 0")
+        elif value > MAX_SECONDS:
+            self._fault(line, column.heading, cell, f"must be at most {MAX_SECONDS:,} s")
         return value
 
     def _run_times(self, line: int, cells: Sequence[str], architecture: str | None) -> dict[str, float]:

@@ -285,12 +285,12 @@ class _Log:
 
     def _take(self, line: int, name: str, key: tuple[float, float], cores: int) -> None:
         tasks = max(cores, 1)
+        if not (name.isascii() and name.isdigit()) and self.kind == "swf":
+            self._fault(line, "column 1", name, "must be the number of a job")
         found = self.groups.get(key)
         if found is not None:
             self.groups[key] = found[0], found[1], found[2] + tasks
         else:
-            if self.kind == "swf" and not (name.isascii() and name.isdigit()):
-                self._fault(line, "column 1", name, "must be the number of a job")
             self.groups[key] = line, name, tasks
         self._jobs += 1
         self._tasks += tasks

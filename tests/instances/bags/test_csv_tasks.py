@@ -268,7 +268,7 @@ def test_run_times_on_types_of_other_architectures_are_looked_at_and_not_taken(t
     asked = replace(TWO_TYPES, vms=VmChoice())
     for cell in ("", "60"):
         assert rows(read(tmp_path, text.format(cell), asked))[0]["runtime_s"] == {"c7g.large": 50}
-    for cell in ("None", "-1"):
+    for cell in ("None", "-1", "1000000001"):
         with pytest.raises(InputError, match=rf"line 2: c6i.large_s '{cell}' must be "):
             read(tmp_path, text.format(cell), asked)
 

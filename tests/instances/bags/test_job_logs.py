@@ -163,6 +163,8 @@ def test_what_no_column_can_hold_is_refused(tmp_path: Path, fields: dict[str, An
             read(tmp_path, [line], "swf" if kind == "swf" else "gwf")
     with pytest.raises(InputError, match="line 3: column 1 '１' must be the number of a job"):
         read(tmp_path, [job(1).replace("1", "１", 1)])
+    with pytest.raises(InputError, match="line 4: column 1 '2_' must be the number of a job"):
+        read(tmp_path, [job(1), job(2).replace("2", "2_", 1)])
 
 
 def test_minus_one_is_unknown_and_a_run_time_of_less_than_a_second_is_0(tmp_path: Path) -> None:
