@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 from functools import cache
@@ -190,7 +191,9 @@ def _task_of_cells(
     if not runtime_s:
         raise RefusalDueError("no run time")
     for seconds in runtime_s.values():
-        within(seconds, 1e-6, 1e9, "run time")
+        within(seconds, 1e-6, math.inf, "run time")
+    if any(seconds > 1e9 for seconds in runtime_s.values()):
+        doubts.add("a run time that is too long, which may be that of a type on which the task does not run")
     architecture = found.get("architecture")
     if architecture and "*" not in runtime_s:
         runtime_s = {name: value for name, value in runtime_s.items() if ARCHITECTURE_OF[name] == architecture}
