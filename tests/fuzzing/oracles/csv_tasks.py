@@ -15,6 +15,7 @@ from tests.fuzzing.oracles.readings import (
     MOST_TASKS,
     RefusalDueError,
     Task,
+    UndecidedError,
     Verdict,
     checked_name,
     in_bounds,
@@ -33,7 +34,7 @@ _ROLES = {
 }
 _MEMORY = re.compile(r"(memory|mem|ram|rss)(?:_([kmg]i?b?))?")
 _TIME_UNIT = r"s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?"
-_RUNTIME = re.compile(rf"(runtime|run_time|duration|elapsed|walltime)(?:_({_TIME_UNIT}))?")
+_RUNTIME = re.compile(rf"(runtime|run_time|duration|elapsed|walltime|time)(?:_({_TIME_UNIT}))?")
 _MB = {"kb": Decimal(1) / 1024, "mb": Decimal(1), "gb": Decimal(1024), "tb": Decimal(1024 * 1024)}
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "m": 60, "d": 86400}
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "arm64": "arm64", "aarch64": "arm64"}
@@ -70,12 +71,16 @@ def _column(heading: str, types: tuple[str, ...]) -> _Column | None:
     if found := _MEMORY.fullmatch(flat):
         return _Column("memory", found[2][0] + "b" if found[2] else "", usual=found[2] in (None, "mb", "gb", "kb"))
     if found := _RUNTIME.fullmatch(flat):
-        return _Column("runtime", _unit_of_time(found[2]), usual=found[2] in (None, "s", "min", "h"))
+        return _Column(
+            "runtime", _unit_of_time(found[2]), usual=found[2] in (None, "s", "min", "h") and found[1] != "time"
+        )
     for vm_type in types:
         name = re.escape(_flat(vm_type))
         if found := re.fullmatch(rf"(?:{_RUNTIME.pattern})_?{name}|{name}(?:_({_TIME_UNIT}))?", flat):
             unit = found[2] or found[3]
-            as_written = f"[{vm_type}]" in heading if found[1] else heading.strip().startswith(vm_type)
+            as_written = (
+                f"[{vm_type}]" in heading and found[1] != "time" if found[1] else heading.strip().startswith(vm_type)
+            )
             return _Column("runtime", _unit_of_time(unit), vm_type, as_written and unit in (None, "s", "min", "h"))
     return None
 
@@ -174,6 +179,8 @@ def _task_of_cells(
                 found["command"] = bare or None
         elif column.role == "architecture":
             if bare and bare not in _ARCHITECTURES:
+                if bare.lower() == "arm":
+                    raise UndecidedError("an architecture called arm")
                 if bare.lower() not in _ARCHITECTURES:
                     raise RefusalDueError(f"architecture {cell!r}")
                 doubts.add("an architecture in capitals")

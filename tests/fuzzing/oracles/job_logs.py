@@ -90,6 +90,8 @@ class _Fields:
         """Return the fields of a line."""
         if re.search(r"[^\S \t]|^\s|\t$", line):
             doubts.add("unusual blanks")
+        if re.match(r"[^\x21-\x7e \t\r\n]+\d|\d+[^\x21-\x7e \t\r\n]", line):
+            raise UndecidedError("a job number with characters that cannot be seen")
         if self.kind == "swf" or not line.strip():
             return _by_blanks(line)
         if self.tabs is None:

@@ -261,6 +261,8 @@ def by_role(
     roles = [role_of(heading) for heading in rows[0]]
     used = [role for role in roles if role]
     if any(used.count(role) > 1 for role in (*needed, "Arch", "AcceleratorName", "zone", "product")):
+        if any(not re.fullmatch(r"[\w -]+", heading, re.ASCII) for heading in rows[0]):
+            raise UndecidedError("two columns hold the same, if one is taken for what it nearly says")
         raise RefusalDueError("two columns hold the same")
     if len(used) != len(set(used)):
         doubts.add("two columns that are not used hold the same")
