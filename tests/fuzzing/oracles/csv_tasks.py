@@ -233,7 +233,7 @@ def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
     if found := re.fullmatch(r"(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):
         doubts.add("a time of day in unusual letters")
         return Decimal(found[1]) * 60 + Decimal(found[2])
-    part = r"([^a-zA-Z]+?)\s*(seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
+    part = r"([^a-zA-Z]+?(?:[eE][+-]?\d+)?)\s*(seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
     parts = re.findall(part, text, re.IGNORECASE)
     joined = re.fullmatch(f"(?:{part})+", text, re.IGNORECASE)
     if joined and parts:

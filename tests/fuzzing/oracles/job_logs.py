@@ -74,8 +74,8 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
 
 
 def _by_blanks(line: str) -> list[str]:
-    everywhere = line.split()
-    return everywhere if len(everywhere) in (18, 29) else [field for field in re.split("[ \t]+", line) if field]
+    fields = [field for field in re.split("[ \t]+", line) if field]
+    return fields if len(fields) >= 18 else line.split()
 
 
 class _Fields:
