@@ -27,6 +27,10 @@ from tests.fuzzing.oracles.readings import (
 )
 
 
+FIELDS = {"swf": range(18, 19), "gwf": range(20, 30)}
+"""How many a line has; those of GWF beyond the bag of tasks may be missing."""
+
+
 @dataclass(frozen=True)
 class LogAsked:
     """What is asked for of a log."""
@@ -73,9 +77,9 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
     return verdict_of(read)
 
 
-def _by_blanks(line: str) -> list[str]:
+def _by_blanks(line: str, kind: str) -> list[str]:
     fields = [field for field in re.split("[ \t]+", line) if field]
-    return fields if len(fields) >= 18 else line.split()
+    return fields if len(fields) in FIELDS[kind] else line.split()
 
 
 class _Fields:
@@ -93,12 +97,12 @@ class _Fields:
         if re.match(r"[^\x21-\x7e \t\r\n]+\d|\d+[^\x21-\x7e \t\r\n]", line):
             raise UndecidedError("a job number with characters that cannot be seen")
         if self.kind == "swf" or not line.strip():
-            return _by_blanks(line)
+            return _by_blanks(line, self.kind)
         if self.tabs is None:
             self.tabs = "\t" in line.strip()
         if self.tabs != ("\t" in line.strip()):
             raise RefusalDueError("some lines divided by tabs, others by blanks")
-        fields = [field.strip() for field in line.strip().split("\t")] if self.tabs else _by_blanks(line)
+        fields = [field.strip() for field in line.strip().split("\t")] if self.tabs else _by_blanks(line, self.kind)
         if any(field != field.strip() for field in line.split("\t")):
             doubts.add("unusual blanks")
         self.count = self.count or len(fields)
@@ -111,9 +115,7 @@ class _Fields:
 
 def _job(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> tuple[str, float, float, int] | None:
     """Return number, run time, memory and tasks of a job; nothing if it is not asked for."""
-    if kind == "swf" and len(fields) != 18:
-        raise RefusalDueError(f"{len(fields)} fields")
-    if kind == "gwf" and not 20 <= len(fields) <= 29:
+    if len(fields) not in FIELDS[kind]:
         raise RefusalDueError(f"{len(fields)} fields")
     if kind == "gwf" and len(fields) < 29:
         doubts.add("fewer than 29 fields in GWF")
