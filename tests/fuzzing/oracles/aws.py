@@ -25,6 +25,7 @@ from tests.fuzzing.oracles.readings import (
     checked_name,
     decoded,
     lines_of,
+    note_blanks,
     number_of,
     tables_of,
     verdict_of,
@@ -182,6 +183,8 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
     elif re.search("^[^\t\n]*SPOTPRICEHISTORY[^\t\n]*\t", text, re.MULTILINE):
         raw = [line.split("\t") for line in lines_of(text, doubts) if line.strip()]
         rows = [[cell.strip().strip('"').strip() for cell in row] for row in raw]
+        for row in raw:
+            note_blanks(row, doubts)
         if not text.startswith("SPOTPRICEHISTORY"):
             doubts.add("empty lines, or other words, before the first price")
         if '"' in text:

@@ -26,7 +26,6 @@ from tests.fuzzing.oracles.readings import (
     whole_of,
 )
 
-
 FIELDS = {"swf": range(18, 19), "gwf": range(20, 30)}
 """How many a line has; those of GWF beyond the bag of tasks may be missing."""
 

@@ -204,7 +204,7 @@ def tables_of(
 def number_of(text: str, doubts: set[str]) -> Decimal:
     """Read a number of ASCII digits."""
     if not PLAIN_NUMBER.fullmatch(text):
-        bare = text.strip(" \t\xa0\u3000\x0b\x0c\u2028")
+        bare = text.strip()
         if not NUMBER.fullmatch(bare):
             raise RefusalDueError(f"{text[:50]!r} is no number")
         doubts.add("a number with blanks around it" if bare != text else "a number with a sign or odd zeros")
@@ -254,6 +254,14 @@ def in_bounds(tasks: list[Task]) -> list[Task]:
     return tasks
 
 
+def note_blanks(row: Sequence[str], doubts: set[str]) -> None:
+    """Note blanks around cells; of a name with a blank that is none in ASCII nobody says whether it is another name."""
+    if any(cell.strip(" \t") != cell.strip() for cell in row):
+        raise UndecidedError("a cell with blanks of other kinds around it")
+    if any(cell != cell.strip() for cell in row):
+        doubts.add("a cell with blanks around it")
+
+
 def by_role(
     rows: list[list[str]], role_of: Callable[[str], str | None], needed: Sequence[str], doubts: set[str]
 ) -> list[dict[str, str]]:
@@ -279,8 +287,7 @@ def by_role(
             continue
         if len(row) != len(roles):
             raise RefusalDueError(f"{len(row)} cells for {len(roles)} headings")
-        if any(cell != cell.strip() for cell in row):
-            doubts.add("a cell with blanks around it")
+        note_blanks(row, doubts)
         if any("\n" in cell or "\r" in cell for cell in row):
             doubts.add("a quoted cell of several lines")
         found.append({role: cell.strip() for role, cell in zip(roles, row, strict=True) if role})
