@@ -111,6 +111,8 @@ def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], 
             doubts.add("a heading with blanks around it, or in unusual letters")
     roles = [(column.role, column.vm_type) for column in columns if column]
     if len(roles) != len(set(roles)):
+        if "a heading with blanks around it, or in unusual letters" in doubts:
+            raise UndecidedError("two columns hold the same, if one is taken for what it nearly says")
         raise RefusalDueError("two columns hold the same")
     with_times = {vm_type for role, vm_type in roles if role == "runtime"}
     if with_times not in ({""}, set(types)):
