@@ -68,7 +68,7 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
             numbers.add(name)
             counts.setdefault((runtime, memory), [name, 0])[1] += copies
         tasks = [
-            Task(f"j{name}", memory, {"*": runtime}, count, None, None)
+            Task(checked_name(f"j{name}", "job number"), memory, {"*": runtime}, count, None, None)
             for (runtime, memory), (name, count) in counts.items()
         ]
         return [in_bounds(tasks)]
@@ -192,7 +192,7 @@ def _taken(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> t
         _unknown(kilobytes, "memory", doubts)
     if not re.fullmatch(r"[1-9]\d{0,14}", fields[0], re.ASCII):
         doubts.add("a job number in unusual letters")
-    return checked_name("j" + fields[0], "job number")[1:], float(runtime), memory_mb, cores
+    return fields[0], float(runtime), memory_mb, cores
 
 
 def _known(fields: list[str], place: int, doubts: set[str]) -> Decimal:
@@ -212,6 +212,7 @@ def _unknown(value: Decimal | int, what: str, doubts: set[str]) -> None:
 
 
 def _is_id(given: str, wanted: str) -> bool:
+    given = given.strip()
     if given != wanted and NUMBER.fullmatch(given) and NUMBER.fullmatch(wanted) and float(given) == float(wanted):
         raise UndecidedError("the id that is asked for in other letters")
     return given == wanted
