@@ -30,6 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _cgutils: Any = cgutils
 _types: Any = types
 _carray: Any = cast(Any, numba).carray
+_FunctionCache: Any = FunctionCache
 
 _LEAVE_AFTER_S = 0.3
 """Seconds in which a function that was compiled before is surely read."""
@@ -52,7 +53,7 @@ def compiled(function: Function) -> Function:
     return cast(Function, made)
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(_FunctionCache):  # type: ignore[misc]
     """Files of compiled functions; what cannot be read or written is as if it were not there."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
