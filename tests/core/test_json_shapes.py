@@ -83,7 +83,7 @@ for path in sys.argv[1:]:
         os._exit(0)
     os.wait()
 """
-N_BYTES = 4_000_000
+N_BYTES = 8_000_000
 
 
 @pytest.fixture(scope="module")

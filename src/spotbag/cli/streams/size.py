@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ...core.processes import interruptible
-from ...core.quantities import plain
 from ...core.tables import Column, Table, numbers
 from ...core.wording import counted
 from ..arguments import JsonOption, StreamArgument, load_stream, print_json, seconds_option, warn
@@ -101,6 +100,7 @@ def size_command(
 
 def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
     """Print what a job needs: a headline, a table, and what is to be said about types and earlier ends."""
+    from ...core.quantities import plain
     from ...solvers.streams.sizing import earlier_and_cheaper
 
     print(
