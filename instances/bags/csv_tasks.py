@@ -17,7 +17,7 @@ from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable, columns_text
 from ..entries import Architecture, Task
 from ..instance import Instance
-from .imported import Asked, Imported, grouped, make_instance
+from .imported import COMMENTS, Asked, Imported, grouped, make_instance
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
 Role = Literal["id", "command", "memory", "runtime", "count", "architecture"]
@@ -30,8 +30,6 @@ _SPELLINGS: dict[Role, tuple[str, ...]] = {
     "count": ("count", "copies", "n", "number", "tasks", "repeat", "repetitions"),
     "architecture": ("architecture", "arch", "cpu_architecture"),
 }
-_COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
-"""Columns that are for people: nothing is made of them, and nothing could be."""
 MEMORY_UNITS_MB: dict[str, float] = {
     "b": 1 / 1024**2,
     "bytes": 1 / 1024**2,
@@ -227,7 +225,7 @@ def _columns(
             warnings.append(f"{table.source}: column {heading!r} left out: --column says which is the {column.role}")
         else:
             columns.append(column)
-    comments = [index for index, heading in unknown.items() if _normal(heading) in _COMMENTS]
+    comments = [index for index, heading in unknown.items() if _normal(heading) in COMMENTS]
     if comments:
         warnings.append(f"{table.source}: nothing was made of {columns_text([unknown.pop(k) for k in comments])}")
     seen: dict[tuple[str, str | None], _Column] = {}

@@ -16,6 +16,9 @@ from ..instance_checks import with_deadline_first
 from ..instance_files import instance_warnings
 from .vm_catalogue import VmChoice, choose_vm_types, price_notes, read_catalogue
 
+COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
+"""Columns that are for people: nothing is made of them, and nothing could be."""
+
 _TASK = re.compile(r"tasks\[([0-9]+)\]")
 _NUMBERS = re.compile(r"[0-9][0-9.,]*")
 _SHOWN_LINES = 5

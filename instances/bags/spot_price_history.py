@@ -17,7 +17,7 @@ from ...core.quantities import Price, number_in, number_of
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
-from .imported import grouped
+from .imported import COMMENTS, grouped
 
 LINUX = "Linux/UNIX"
 
@@ -133,6 +133,7 @@ def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
     named = all(role in roles for role in _NEEDED)
     if named:
         table.check_headings()
+        _refuse_unknown_headings(table, roles)
     else:
         roles = _roles_of_aws(table.first) if table.delimiter == "\t" and not table.quoted else {}
     if not roles:
@@ -144,6 +145,19 @@ def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
         )
     zone_id = roles.pop("zone_id", None)
     return roles if zone_id is None else {"zone": zone_id, **roles}, named
+
+
+def _refuse_unknown_headings(table: TextTable, roles: Mapping[str, int]) -> None:
+    """Refuse a heading that may be the missing one of products or zones: prices of several would be those of one."""
+    missing = [what for what, role in (("products", "product"), ("zones", "zone")) if role not in roles]
+    given = [cell for place, cell in enumerate(table.first) if place not in roles.values()]
+    unknown = [cell for cell in given if cell.strip() and cell.strip().lower() not in COMMENTS]
+    if missing and unknown and not ("zone_id" in roles and missing == ["zones"]):
+        rule = (
+            f"is not understood, in a table without a column of {' and '.join(missing)}: call it ProductDescription or "
+            "AvailabilityZone if it holds these, or leave it out"
+        )
+        raise InputError(table.source, [Issue(f"line {table.first_line}", rule, value=unknown[0])])
 
 
 def _roles_of_aws(first: Sequence[str]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
@@ -17,6 +18,9 @@ from .exit_codes import BAD_INPUT, INTERRUPTED
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code: 0 done, 1 no feasible plan, 2 bad input, 130 after Ctrl-C or SIGTERM."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    interruptions: list[int] = []
+    if arguments is None:  # what is registered first is called last
+        atexit.register(_end_by_code, interruptions)
     try:
         with _interrupts(for_good=arguments is None) as interrupted:
             if arguments is None:
@@ -36,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = INTERRUPTED
     if arguments is None:
         _end(code)
+        interruptions += [INTERRUPTED] * (code == INTERRUPTED)
     return code
 
 
@@ -102,21 +107,30 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 def _end(code: int) -> None:
-    """End the program at once if it was interrupted, or if a solver, or what compiles, ends only later.
-
-    Python would wait for these; and where code in C had part in an import that was interrupted, it would end by the
-    signal, and not with the exit code.
-    """
+    """End the program at once if a solver, or what compiles, ends only later: Python would wait for it."""
     from ..core.processes import COMPILING, left_behind
 
     left = left_behind()
     if COMPILING in left and sys.stderr is not None:
         print("loops were being compiled, which takes a while once on a machine", file=sys.stderr)
-    if left or code == INTERRUPTED:
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:  # else it was closed
-                stream.flush()
-        os._exit(code)
+    if left:
+        _exit(code)
+
+
+def _end_by_code(interruptions: Sequence[int]) -> None:
+    """End an interrupted program with its exit code, when all else has been tidied up.
+
+    Where code in C had part in an import that was interrupted, Python would end by the signal.
+    """
+    if interruptions:
+        _exit(interruptions[0])
+
+
+def _exit(code: int) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # else it was closed
+            stream.flush()
+    os._exit(code)
 
 
 def _comes_of_interrupt(error: BaseException | None) -> bool:

@@ -182,3 +182,16 @@ def test_bad_histories_are_refused(text: str, said: str, tmp_path: Path, monkeyp
     with pytest.raises(InputError) as caught:
         find_scenario("p.csv")
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("heading", ['"Product""Description"', "ProductDes'cription", "oss"])
+def test_a_heading_that_may_be_that_of_products_is_refused(tmp_path: Path, heading: str) -> None:
+    """Prices of Windows, $ 0.2, would be those of Linux, $ 0.05, where nothing says of which product a price is."""
+    rows = [
+        f"Zone,Type,{heading},Price,Time",
+        "a,c4.large,Linux/UNIX,0.05,2026-07-09",
+        "a,c4.large,Windows,0.2,2026-07-09",
+    ]
+    (tmp_path / "kept.csv").write_text("\n".join(rows))
+    with pytest.raises(InputError, match="is not understood, in a table without a column of products: call it"):
+        read_spot_prices(tmp_path / "kept.csv")
