@@ -149,10 +149,11 @@ def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
 
 def _refuse_unknown_headings(table: TextTable, roles: Mapping[str, int]) -> None:
     """Refuse a heading that may be the missing one of products or zones: prices of several would be those of one."""
-    missing = [what for what, role in (("products", "product"), ("zones", "zone")) if role not in roles]
+    named = {"products": {"product"}, "zones": {"zone", "zone_id"}}
+    missing = [what for what, columns in named.items() if columns.isdisjoint(roles)]
     given = [cell for place, cell in enumerate(table.first) if place not in roles.values()]
     unknown = [cell for cell in given if cell.strip() and cell.strip().lower() not in COMMENTS]
-    if missing and unknown and not ("zone_id" in roles and missing == ["zones"]):
+    if missing and unknown:
         rule = (
             f"is not understood, in a table without a column of {' and '.join(missing)}: call it ProductDescription or "
             "AvailabilityZone if it holds these, or leave it out"
