@@ -164,7 +164,7 @@ def test_broken_instances_give_a_clean_error_or_a_correct_reading(data: st.DataO
     _read_broken_instances(data)
 
 
-@soak_of(st.data(), sample=500, whole=5000)
+@soak_of(st.data(), sample=250, whole=5000)
 def test_thousands_of_broken_instances(data: st.DataObject) -> None:
     _read_broken_instances(data)
 
@@ -186,7 +186,7 @@ def test_broken_streams_give_a_clean_error_or_a_correct_reading(data: st.DataObj
     _read_broken_streams(data)
 
 
-@soak_of(st.data(), sample=500, whole=5000)
+@soak_of(st.data(), sample=250, whole=5000)
 def test_thousands_of_broken_streams(data: st.DataObject) -> None:
     _read_broken_streams(data)
 
@@ -203,7 +203,7 @@ def test_broken_platforms_give_a_clean_error_or_a_correct_reading(data: st.DataO
     _read_broken_platforms(data)
 
 
-@soak_of(st.data(), sample=500, whole=5000)
+@soak_of(st.data(), sample=250, whole=5000)
 def test_thousands_of_broken_platforms(data: st.DataObject) -> None:
     _read_broken_platforms(data)
 
@@ -244,7 +244,7 @@ def test_broken_plans_give_a_clean_error_or_a_correct_reading(data: st.DataObjec
     _read_broken_plans(data)
 
 
-@soak_of(st.data(), sample=500, whole=5000)
+@soak_of(st.data(), sample=250, whole=5000)
 def test_thousands_of_broken_plans(data: st.DataObject) -> None:
     _read_broken_plans(data)
 

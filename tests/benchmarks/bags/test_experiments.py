@@ -321,15 +321,16 @@ def test_rows_say_whether_time_has_ended_some_of_the_work(tmp_path: Path) -> Non
 
 
 def reduced_gaps() -> str:
-    """The experiment ``gaps`` of tiny instances and small families, a seed each, and with little time for proofs."""
+    """The experiment ``gaps`` of two instances and small families, a seed each, and with little time for proofs."""
     asked = parse_specification(ready_text("gaps"), "gaps")
     families = []
     for family in asked.families:
         ends = {name: [value[0], value[-1]] for name, value in family.model_dump().items() if isinstance(value, list)}
         n_tasks = [24, 40] if isinstance(family.n_tasks, list) else 32
         families.append(family.model_copy(update=ends | {"seed": 1, "n_tasks": n_tasks}))
-    reduced = asked.model_copy(update={"instances": ["tiny/*"], "families": families, "time_limit_s": 0.5})
-    return format_specification(reduced)
+    changes = {"instances": ["tiny/boot", "tiny/two-cores"], "families": families, "time_limit_s": 0.5}
+    methods = {"methods": ["greedy", "lpt", "ils", "search", "auto", "columns", "core-counts"]}
+    return format_specification(asked.model_copy(update=changes | methods))
 
 
 @pytest.fixture(scope="module", params=["many", "gaps"])
@@ -341,9 +342,9 @@ def undisturbed(
     (folder / "spec.toml").write_text(text, encoding="utf-8")
     run_experiment(parse_specification(text, "spec"), folder / "whole")
     found = results(folder / "whole")
-    assert len(found) > 200
+    assert len(found) > 80
     heuristics = [row for row in found.values() if row["method"] in ("greedy", "lpt", "ils")]
-    assert len(heuristics) > 50
+    assert len(heuristics) > 25
     assert not any(row.get("ended_by_time") for row in heuristics)
     return folder / "spec.toml", found
 
@@ -382,7 +383,7 @@ def test_nothing_is_lost_when_an_experiment_is_killed(
     before = 0
     for kill in range(3):
         running = _begun(spec, tmp_path, "--workers", str(workers))
-        _wait_for_lines(path, before + draw.randrange(1, 60), running)
+        _wait_for_lines(path, before + draw.randrange(1, len(whole) // 4), running)
         running.send_signal(signal.SIGKILL)
         running.wait()
         kept = path.read_bytes()

@@ -178,7 +178,7 @@ def test_plans_for_random_instances_pass_the_checker(problem: Instance, options:
     _check_plan(problem, options)
 
 
-@soak_of(random_instances(12), OPTIONS, sample=300, whole=3000)
+@soak_of(random_instances(12), OPTIONS, sample=100, whole=3000)
 def test_plans_for_thousands_of_random_instances_pass_the_checker(problem: Instance, options: GreedyOptions) -> None:
     _check_plan(problem, options)
 

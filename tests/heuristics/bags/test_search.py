@@ -331,7 +331,7 @@ def test_plans_of_every_method_for_random_instances_pass_the_checker(
 
 
 @soak_of(
-    random_instances(25), st.sampled_from(["greedy", "lpt", "ils", "search"]), st.integers(0, 9), sample=200, whole=2000
+    random_instances(25), st.sampled_from(["greedy", "lpt", "ils", "search"]), st.integers(0, 9), sample=40, whole=2000
 )
 def test_plans_of_every_method_for_thousands_of_random_instances(instance: Instance, method: str, seed: int) -> None:
     _solve_checked(instance, method, seed)

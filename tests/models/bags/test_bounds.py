@@ -109,8 +109,13 @@ def test_the_bound_is_below_every_plan(name: str) -> None:
     _compare_with_plans(name, {"ils": {"max_iteration": 20, "max_attempt": 5}, "search": {"moves": 4000}})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.soak if number % 4 else pytest.mark.slow)
+        for number, name in enumerate(library_names())
+    ],
+)
 def test_the_bound_is_below_the_best_plan_of_every_heuristic(name: str) -> None:
     _compare_with_plans(name, {})
 

@@ -76,7 +76,7 @@ def test_random_days_are_the_same(document: dict[str, Any], seed: int) -> None:
     demand_the_same_days(document, seed, 3)
 
 
-@soak_of(instance_documents(max_tasks=14), st.integers(0, 2**32), sample=200, whole=2000)
+@soak_of(instance_documents(max_tasks=14), st.integers(0, 2**32), sample=80, whole=2000)
 def test_soak(document: dict[str, Any], seed: int) -> None:
     """Ten days of each plan, under every policy: of 2,000 plans, 20,000 days."""
     demand_the_same_days(document, seed, 10)

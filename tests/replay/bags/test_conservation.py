@@ -122,7 +122,7 @@ def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, pol
     assert first.state.records == twin.state.records == whole.state.records
 
 
-@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=300, whole=2000)
+@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=80, whole=2000)
 def test_soak(document: dict[str, Any], seed: int) -> None:
     """Ten days of each plan, under every policy in turn: of 2,000 plans, 20,000 days."""
     rng = np.random.default_rng(seed)
@@ -134,7 +134,7 @@ def test_soak(document: dict[str, Any], seed: int) -> None:
         demand_sound_day(plan, policy, random_day(schedule.instance, rng), cloud)
 
 
-@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=300, whole=2000)
+@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=80, whole=2000)
 def test_soak_of_todays_clouds(document: dict[str, Any], seed: int) -> None:
     """The same for everything that clouds do: of 2,000 plans, 20,000 days."""
     rng = np.random.default_rng(seed)

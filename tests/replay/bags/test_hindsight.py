@@ -203,7 +203,7 @@ def test_it_is_never_below_the_bound_of_a_random_day(instance: Instance, todays:
     _look_at_random_day(instance, todays, seed)
 
 
-@soak_of(random_instances(12), st.booleans(), st.integers(0, 2**32 - 1), sample=200, whole=3000)
+@soak_of(random_instances(12), st.booleans(), st.integers(0, 2**32 - 1), sample=80, whole=3000)
 def test_it_is_never_below_the_bound_of_thousands_of_days(instance: Instance, todays: bool, seed: int) -> None:
     _look_at_random_day(instance, todays, seed)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -14,11 +16,28 @@ from spotbag.cli import main
 from spotbag.core.errors import InputError
 from spotbag.replay.bags import plan_choice
 from spotbag.replay.bags.runs import replay_days
-from spotbag.solvers.bags.candidates import QUIET, candidates
+from spotbag.solvers.bags.candidates import QUIET, Candidate, candidates
 
 _SLOW = pytest.mark.slow
 pytestmark = pytest.mark.xdist_group("plan choice")  # they share a choice
 _WHERE = spotbag.find_scenario("hads/sc2")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def made_once() -> Iterator[None]:
+    """Candidates of the same instance and plan are made by the first test, and are those of all others."""
+    made: dict[object, list[Candidate]] = {}
+
+    def once(instance: spotbag.Instance, quiet: spotbag.Result, **more: Any) -> list[Candidate]:
+        assert quiet.schedule is not None
+        key = (instance.to_text(), quiet.schedule.task_start_s.tobytes(), quiet.schedule.task_vm.tobytes())
+        if key not in made:
+            made[key] = candidates(instance, quiet, **more)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan_choice, "candidates", once)
+        yield
 
 
 @pytest.fixture(scope="module")

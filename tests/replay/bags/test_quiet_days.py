@@ -84,7 +84,7 @@ def test_every_method_on_hand_sized_instances(method: str) -> None:
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(library_names()[::4], marks=pytest.mark.slow, id="some"),
+        pytest.param(library_names()[::9], marks=pytest.mark.slow, id="some"),
         pytest.param(library_names(), marks=pytest.mark.soak, id="all"),
     ],
 )

@@ -6,7 +6,6 @@ import random
 from typing import Any, get_args
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +23,7 @@ from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
 from tests.helpers.random_days import random_day, random_plan
 from tests.helpers.random_instances import instance_documents
-from tests.helpers.soaks import soak_of
+from tests.helpers.soaks import soak, soak_of
 from tests.helpers.tiny_days import bag, plan, vm_type
 
 
@@ -190,6 +189,6 @@ def test_idle_vms_steal_what_asking_every_vm_for_every_task_gives_them() -> None
     assert compare_steals(range(15)) > 30
 
 
-@pytest.mark.slow
-def test_idle_vms_of_a_thousand_days_steal_what_asking_every_vm_for_every_task_gives_them() -> None:
-    assert compare_steals(range(15, 1000)) > 2000
+@soak(sample=200, whole=1000)
+def test_idle_vms_of_a_thousand_days_steal_what_asking_every_vm_for_every_task_gives_them(how_many: int) -> None:
+    assert compare_steals(range(15, 15 + how_many)) > 2 * how_many

@@ -21,6 +21,7 @@ RELAX_BURSTABLES = {"patterns", "columns"}
 """Exact unless the optimum rents burstable VMs; then they give a bound, and perhaps a plan."""
 FAST_SEEDS = 4
 SEEDS_OF_A_BLOCK = 100
+SAMPLE = 30
 BLOCKS = {"cores": 34, "memory": 14, "burstable": 2}  # 5,000 instances; those with CPU credits take longest
 TOLERANCE = 1e-7
 REFUSED = "refused"
@@ -69,21 +70,23 @@ def test_exact_methods_find_the_optimum_or_refuse(method: str, family: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("family", "block"),
+    ("family", "seeds"),
     [
-        # Blocks share no optima: each is a group of its own. The first of each family is the sample.
+        # Blocks share no optima: each is a group of its own.
         pytest.param(
-            family,
-            block,
-            marks=[pytest.mark.slow if block == 0 else pytest.mark.soak, pytest.mark.xdist_group(f"{family} {block}")],
+            family, seeds, id=f"{family}-{seeds.start}", marks=[mark, pytest.mark.xdist_group(f"{family} {seeds}")]
         )
         for family, blocks in BLOCKS.items()
-        for block in range(blocks)
+        for mark, seeds in (
+            (pytest.mark.slow, range(FAST_SEEDS, FAST_SEEDS + SAMPLE)),
+            *(
+                (pytest.mark.soak, range(first, first + SEEDS_OF_A_BLOCK))
+                for first in range(FAST_SEEDS, FAST_SEEDS + blocks * SEEDS_OF_A_BLOCK, SEEDS_OF_A_BLOCK)
+            ),
+        )
     ],
 )
-def test_exact_methods_find_the_optimum_or_refuse_on_thousands(family: str, block: int) -> None:
-    first = FAST_SEEDS + block * SEEDS_OF_A_BLOCK
-    seeds = range(first, first + SEEDS_OF_A_BLOCK)
+def test_exact_methods_find_the_optimum_or_refuse_on_thousands(family: str, seeds: range) -> None:
     found = {method: disagreements(method, family, seeds) for method in EXACT_METHODS}
     assert {method: wrong for method, wrong in found.items() if wrong} == {}
 

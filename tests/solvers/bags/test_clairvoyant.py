@@ -481,7 +481,7 @@ def test_the_bound_is_the_optimum_of_its_linear_programme(data: st.DataObject, p
     _compare_with_linear_programme(data, problem)
 
 
-@soak_of(st.data(), random_instances(5), sample=200, whole=1500)
+@soak_of(st.data(), random_instances(5), sample=100, whole=1500)
 def test_the_bound_is_the_optimum_of_thousands_of_linear_programmes(data: st.DataObject, problem: Instance) -> None:
     _compare_with_linear_programme(data, problem)
 
@@ -504,7 +504,7 @@ def test_every_task_is_done_in_the_cheapest_of_all_ways(problem: Instance, data:
     _compare_with_all_ways(problem, data)
 
 
-@soak_of(random_instances(4), st.data(), sample=500, whole=10_000)
+@soak_of(random_instances(4), st.data(), sample=200, whole=10_000)
 def test_thousands_of_tasks_are_done_in_the_cheapest_of_all_ways(problem: Instance, data: st.DataObject) -> None:
     _compare_with_all_ways(problem, data)
 
@@ -585,7 +585,7 @@ def test_nobody_who_knows_the_day_is_cheaper(data: st.DataObject, problem: Insta
     _compare_with_walk(data, problem, seed)
 
 
-@soak_of(st.data(), random_instances(8), st.integers(0, 10**6), sample=300, whole=3000)
+@soak_of(st.data(), random_instances(8), st.integers(0, 10**6), sample=120, whole=3000)
 def test_nobody_who_knows_the_day_is_cheaper_on_thousands(data: st.DataObject, problem: Instance, seed: int) -> None:
     _compare_with_walk(data, problem, seed)
 
