@@ -78,6 +78,12 @@ def test_what_must_be_read(verdict: Verdict, reading: object) -> None:
     assert any(same(found, reading) for found in verdict.readings)
 
 
+def test_prices_that_the_command_line_prints_are_found_where_lines_end_with_cr_alone() -> None:
+    verdict = _history("\t\t\rSPOTPRICEHISTORY\tus-east-1a\tm5.large\tLinux/UNIX\t0.02\t2026-11-03T12:00:00Z\r")
+    assert verdict.readings == [{"m5.large": {"us-east-1a": 0.02}}]
+    assert verdict.doubts
+
+
 @pytest.mark.parametrize(
     "verdict",
     [

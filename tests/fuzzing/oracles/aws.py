@@ -180,7 +180,7 @@ def _prices(data: bytes, doubts: set[str]) -> list[Price]:
         ]
         if re.search(r'"NextToken"', text):
             doubts.add("more pages follow")
-    elif re.search("^[^\t\n]*SPOTPRICEHISTORY[^\t\n]*\t", text, re.MULTILINE):
+    elif re.search(r"(?:^|[\r\n])[^\t\r\n]*SPOTPRICEHISTORY[^\t\r\n]*\t", text):
         raw = [line.split("\t") for line in lines_of(text, doubts) if line.strip()]
         rows = [[cell.strip().strip('"').strip() for cell in row] for row in raw]
         for row in raw:
