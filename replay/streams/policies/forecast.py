@@ -71,7 +71,7 @@ class Forecast:
         self._exact: list[Sequence[Fraction | None]] = [[None] * n_types for _ in places]
         self._rows: list[list[Units]] = [[math.inf] * n_types for _ in places]
         self._units_of_row = [1 for _ in places]
-        self._denominators: Counter[int] = Counter()
+        self._denominators: dict[int, int] = {}
         self._known: set[int] = set()
         self._lessons = 0
         self._queues: dict[int, _Queue] = {}
@@ -84,12 +84,21 @@ class Forecast:
         place = self._places[application]
         self._known.add(place)
         self._lessons += 1
-        self._denominators.subtract(value.denominator for value in self._exact[place] if value is not None)
-        self._denominators.update(value.denominator for value in runtime_s if value is not None)
-        self._denominators += Counter()  # those that are not there any more
+        for before, after in zip(self._exact[place], runtime_s, strict=True):
+            if before != after:
+                self._count_denominator(before, -1)
+                self._count_denominator(after, 1)
         self._exact[place] = runtime_s
         self._units_of_row[place] = 0
         self.units_per_s = math.lcm(self._replay.sampled.ticks_per_s, *self._denominators)
+
+    def _count_denominator(self, value: Fraction | None, times: int) -> None:
+        if value is not None:
+            number = self._denominators.get(value.denominator, 0) + times
+            if number:
+                self._denominators[value.denominator] = number
+            else:
+                del self._denominators[value.denominator]
 
     def knows(self, job: int) -> bool:
         """Whether anything has been learnt about the application of a job."""

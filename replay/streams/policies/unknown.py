@@ -209,17 +209,18 @@ class UnknownLearning(UnknownPaidBlocks):
     def begin(self, replay: StreamState) -> None:
         """Know nothing."""
         super().begin(replay)
-        self._took: dict[str, list[tuple[ExactSeconds, int]]] = {
-            application.name: [(0, 0)] * len(replay.stream.vm_types) for application in replay.stream.applications
-        }
+        names, n_types = [application.name for application in replay.stream.applications], len(replay.stream.vm_types)
+        self._took: dict[str, list[tuple[ExactSeconds, int]]] = {name: [(0, 0)] * n_types for name in names}
+        self._averages: dict[str, list[Fraction | None]] = {name: [None] * n_types for name in names}
 
     def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
         """Learn from the task."""
         job = replay.job_of[task]
-        took = self._took[replay.jobs[job].application]
+        application = replay.jobs[job].application
+        took, averages = self._took[application], self._averages[application]
         total_s, count = took[vm.type_index]
-        took[vm.type_index] = total_s + took_s, count + 1
+        total_s, count = took[vm.type_index] = total_s + took_s, count + 1
+        averages[vm.type_index] = Fraction(total_s) / count
         super().finished(replay, vm, task, took_s)
         if self.forecast.knows(job):
-            averages = [Fraction(total) / n if n else None for total, n in took]
-            self.forecast.learn(replay.jobs[job].application, averages)
+            self.forecast.learn(application, averages.copy())
