@@ -298,7 +298,7 @@ def last_shown_s(end_s: float, limits_s: Iterable[float]) -> float:
 
 
 def told_apart(ends: range) -> range:
-    """Return those of the ends of paid blocks or hours of a VM that are marked: the last, where all are too many."""
+    """Return the marked ends of paid blocks or hours of a VM: the last ones, where all are too many."""
     return ends if len(ends) <= MOST_ENDS else ends[-1:]
 
 

@@ -15,7 +15,7 @@ _SHOWN_OF_ISSUE = 2000
 
 
 def text_of(value: object, how: Callable[[Any], str] = str) -> str:
-    """Return what an object says of itself, whoever has made it and whatever it does then; a long text is cut."""
+    """Return the text of an object, whoever has made it and whatever its `__str__` does; a long text is cut."""
     try:
         text = how(value)
     except KeyboardInterrupt:

@@ -234,7 +234,7 @@ _aside = False
 
 @contextmanager
 def printing_aside() -> Iterator[None]:
-    """Have what plug-ins print go to standard error: standard output is for the answer of a command."""
+    """Send the output of plug-ins to standard error: standard output is for the answer of a command."""
     global _aside
     before, _aside = _aside, True
     try:

@@ -236,7 +236,7 @@ class _Supervisor:
 
     @contextmanager
     def known_to_the_end(self) -> Iterator[None]:
-        """Keep what is known if the cluster goes while the plan is carried out: nothing more will be."""
+        """Keep the record so far if the cluster goes while the plan is carried out: nothing more will be known."""
         try:
             with cluster_is_there(self.client):
                 yield
@@ -246,7 +246,7 @@ class _Supervisor:
             self.gone = str(error)
 
     def leave(self) -> None:
-        """Note what was reported, and end what runs still, and VMs that nobody else ends."""
+        """Note the last reports, and end running attempts, and VMs that nobody else ends."""
         self.until_s = now = self._now()
         if not self.gone:
             self._end_all_tasks()
@@ -279,7 +279,7 @@ class _Supervisor:
                 self.client.unsubscribe_topic(topic)
 
     def _end_runs(self, now: float) -> None:
-        """Note that what runs is cut off, or of a cluster that is gone, whose VMs nobody ends, that it runs still."""
+        """Note running attempts as cut off, or as running still on a cluster that is gone, whose VMs nobody ends."""
         if self.gone and self.stop_vm is None:
             self.runs += self.running.values()
             return
@@ -366,7 +366,7 @@ class _Supervisor:
         return False
 
     def _note_attempt(self, at_s: float, event: Mapping[str, Any]) -> None:
-        """Note that a task has begun, or that an attempt has ended."""
+        """Note the begin of a task, or the end of an attempt."""
         if not self.rented[event["vm"]].there:
             return
         task = event["task"]

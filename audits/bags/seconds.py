@@ -161,7 +161,7 @@ class SecondsAudit(Audit):
             super()._check_cause(event)
 
     def _may_give_up(self, now: int) -> bool:
-        """VMs that hibernate and resume on a day are waited for, and one that is terminated before it is ready."""
+        """Hibernated VMs of a day with resumptions are waited for, and VMs terminated before they are ready."""
         if self.figures.finished == self.figures.n_tasks:
             return False
         happens = {moment["time_s"] for moment in self.run["timeline"]["events"]}

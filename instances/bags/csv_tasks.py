@@ -210,7 +210,7 @@ def _normal(heading: str) -> str:
 def _columns(
     table: TextTable, form: CsvFormat, catalogue: Sequence[str]
 ) -> tuple[list[_Column], dict[int, str], list[str]]:
-    """What each column holds, those that are not understood, and what to say of those that are passed over."""
+    """Content of each column, columns that are not understood, and warnings about columns that are passed over."""
     ignored = _ignored(table, form)
     mapped = _mapped(table, form, ignored)
     decided = {(column.role, column.vm_type) for column in mapped.values()}
@@ -264,7 +264,7 @@ def _mapped(table: TextTable, form: CsvFormat, ignored: Collection[int]) -> dict
 
 
 def _ignored(table: TextTable, form: CsvFormat) -> set[int]:
-    """Columns that are to be left out."""
+    """Columns to leave out."""
     unknown = [heading for heading in form.ignored if heading not in table.first]
     if unknown:
         rule = f"there is no such column in {table.source} ({columns_text(table.first)})"
@@ -273,7 +273,7 @@ def _ignored(table: TextTable, form: CsvFormat) -> set[int]:
 
 
 def _column(index: int, heading: str, catalogue: Sequence[str]) -> _Column | None:
-    """What a heading means; None if it means nothing, or names a type that a catalogue that is given does not have."""
+    """Meaning of a heading; None if it has none, or names a type that is not in the given catalogue."""
     vm_type, rest = _type_in(heading, catalogue)
     name = _normal(rest)
     if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]")):
@@ -417,7 +417,7 @@ class _Reader:
         return made
 
     def _refuse_unknown(self, line: int, cells: Sequence[str]) -> None:
-        """Refuse what stands in columns that are not understood: it may say what a plan must not pass over."""
+        """Refuse columns that are not understood: a plan must not pass over their content."""
         for index in [index for index in self._unknown if cells[index]]:
             heading = self._unknown.pop(index)
             rule = (
@@ -607,7 +607,7 @@ def _quantity(cell: str, units: Mapping[str, float], factor: float | None) -> fl
 
 
 def _rule_of_amount(cell: str, units: Mapping[str, float], factor: float | None, no_unit: str, example: str) -> str:
-    """Say what is wrong with a cell that is no amount."""
+    """Return the fault of a cell that is no amount."""
     if "," in cell:
         return f"must be a number{_NO_COMMA}"
     found = _QUANTITY.fullmatch(cell)

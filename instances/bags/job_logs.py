@@ -252,7 +252,7 @@ class _Log:
                 break
 
     def _has_width(self, cells: list[str], number: int, line: str) -> bool:
-        """Whether a line has as many columns as the format; where blanks divide them, as many as the lines before."""
+        """Compare the columns of a line with the format, or, where blanks divide them, with the lines before."""
         least, most = _FEWEST_COLUMNS[self.kind], COLUMNS[self.kind]
         if not least <= len(cells) <= most:
             columns = f"{most}" if least == most else f"{least} to {most}"
@@ -266,7 +266,7 @@ class _Log:
         return False
 
     def _job(self, cells: list[str], line: int) -> _Job | None:
-        """What the cells of a job say; None if a number is none."""
+        """Numbers in the cells of a job; None if a cell has none."""
         try:
             run, allocated, cores, used_kb, asked_kb, status, *more = [
                 numbers[cells[column]] for column, numbers in self._columns

@@ -362,7 +362,7 @@ class _Skypilot:
         return None
 
     def _facts(self, line: int, row: Mapping[str, str]) -> dict[str, Any]:
-        """What a type is, the same in all its rows."""
+        """Machine of a type, the same in all its rows."""
         name = row["InstanceType"]
         facts: dict[str, Any] = {"source": self._said, "date": self._date}
         facts["vcpus"] = self._number(line, row, "vCPUs", _VCPUS)
@@ -384,7 +384,7 @@ class _Skypilot:
             return 0
 
     def _says_the_same(self, line: int, row: Mapping[str, str], values: Mapping[str, Any], *of: str) -> None:
-        """Refuse what the first row of the same type, of the same in a region, or in a zone of it says otherwise."""
+        """Refuse a row that contradicts the first row of the same type, of it in a region, or in a zone."""
         for key, value in values.items():
             first, before, text = self._first.setdefault((key, *of), (line, value, row[key]))
             if before != value:
@@ -392,7 +392,7 @@ class _Skypilot:
                 self.issues.append(Issue(f"line {line}", rule, key, row[key]))
 
     def rows(self, source: str) -> NewRows:
-        """Return what all rows say."""
+        """Return the types and prices of all rows."""
         rows = self._rows
         for (name, region), by_zone in self._zones.items():
             rows.quotes[name, region, "spot"] = _quote(dict(sorted(by_zone.items())), self._date, self._said)

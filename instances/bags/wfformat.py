@@ -76,7 +76,7 @@ class _Task(_Theirs):
     command: _Command | None = None
 
     def parts(self, by_name: bool) -> tuple[_Specified, _Executed]:
-        """Return what version 1.5 says of it in two places."""
+        """Return the facts of a task that version 1.5 has in two places."""
         name = self.name if by_name or self.id is None else self.id
         files = {link: [file.name for file in self.files if file.link == link] for link in ("input", "output")}
         specified = _Specified(
@@ -179,7 +179,7 @@ def _two_parts(document: _Document, source: str) -> tuple[list[_Specified], list
 
 
 def _issues_of_parts(specified: Sequence[_Specified], executed: Sequence[_Executed]) -> Iterator[Issue]:
-    """Say what is wrong with dependencies, and between the two parts."""
+    """Return the faults of dependencies, and contradictions between the two parts."""
     for number, task in enumerate(specified, 1):
         missing = [name for name, links in (("parents", task.parents), ("children", task.children)) if links is None]
         if missing:

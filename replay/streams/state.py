@@ -48,7 +48,7 @@ class JobProgress:
     last_finish_s: float | Fraction = 0
 
     def in_outcomes(self) -> JobProgress:
-        """Return this with its times as outcomes have them."""
+        """Return the progress with its times as outcomes have them."""
         return replace(self, late_s=plain(self.late_s), last_finish_s=plain(self.last_finish_s))
 
     def count(self, time_s: ExactSeconds) -> None:

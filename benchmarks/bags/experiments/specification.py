@@ -42,13 +42,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Counted(Generic[T]):
-    """Things that are made when they are gone through, as often as that is done, and counted without being made."""
+    """Sequence whose members are made anew by each iteration, and counted without being made."""
 
     count: int
     made: Callable[[], Iterable[T]]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of the things."""
         return self.count
 
     def __iter__(self) -> Iterator[T]:
@@ -138,7 +138,7 @@ class Days(Record):
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are of each plan."""
+        """Number of cells of each plan."""
         return math.prod(map(len, self.axes()))
 
 
@@ -303,7 +303,7 @@ def _add(labels: dict[str, Source], sources: Iterable[Source]) -> None:
 
 
 def _may_clash(labels: Sequence[str], families: Sequence[str]) -> bool:
-    """Whether instances may be called the same; those of a family are called by its name, and more after a comma."""
+    """Possible clash of two names of instances; instances of a family have its name, and more after a comma."""
     known = set(families)
     longer = [text.split(",") for text in (*labels, *(name.rpartition(",")[0] for name in families))]
     begins = (",".join(parts[:end]) for parts in longer for end in range(1, len(parts) + 1))

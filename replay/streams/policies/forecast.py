@@ -21,7 +21,7 @@ Units: TypeAlias = int | float
 
 @dataclass(slots=True)
 class _Queue:
-    """What the queue of a VM was expected to take when it was last gone through.
+    """Forecast of the queue of a VM when it was last gone through.
 
     Tasks leave a queue at its front; those that are left are delayed by as much as the end of the last one.
     """
@@ -38,7 +38,7 @@ class _Queue:
 
 @dataclass(slots=True)
 class _Waiting:
-    """What waits for a VM, whatever it is expected to take."""
+    """Tasks that wait for a VM, whatever their expected run times."""
 
     changes: int
     n_tasks: int
@@ -195,7 +195,7 @@ class Forecast:
         return int(paid_until(self.units(vm.requested_s), time, self.units(self._replay.stream.block_s)))
 
     def _queue(self, vm: StreamVm) -> tuple[_Queue, int]:
-        """What the queue of a VM takes, and how many of its tasks have begun since that was worked out."""
+        """Forecast of the queue of a VM, and number of its tasks that have begun since the forecast was made."""
         queue = self._queues.get(vm.index)
         if queue is None or queue.changes != vm.changes or queue.lessons != self._lessons:
             queue = self._queues[vm.index] = self._gone_through(vm)

@@ -566,14 +566,14 @@ def print_story(lines: Iterable[str]) -> None:
 
 
 def stories_of(traces: Iterable[Trace]) -> list[list[str]]:
-    """Return what happens in replays, line by line."""
+    """Return the events of replays, line by line."""
     from ..traces.stories import describe_trace
 
     return [list(describe_trace(trace)) for trace in traces]
 
 
 def print_stories(stories: Sequence[Sequence[str]]) -> None:
-    """Print what happens in replays, one after the other."""
+    """Print the events of replays, one replay after the other."""
     for index, story in enumerate(stories):
         if index:
             print()

@@ -118,7 +118,7 @@ class RunOptions:
 
     @property
     def recorded(self) -> bool:
-        """Whether a record of the first run is wanted."""
+        """True if a record of the first run is wanted."""
         return self.story or self.trace is not None or self.gantt is not None
 
     def check_files(self) -> None:

@@ -79,7 +79,7 @@ class TaskFileOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CsvOptions(TaskFileOptions):
-    """How a CSV file of tasks is to be read, and the rest of a bag; commands have them as those above."""
+    """Options of how a CSV file of tasks is read, and of the rest of a bag; commands have them as those above."""
 
     column: Annotated[
         list[str] | None,
@@ -106,7 +106,7 @@ class CsvOptions(TaskFileOptions):
         return [f"--{name.replace('_', '-')}" for name in given]
 
     def form(self) -> CsvFormat:
-        """Return what the options say of the file.
+        """Return the reading of the file that the options ask for.
 
         Raises
         ------

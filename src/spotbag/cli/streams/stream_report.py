@@ -106,7 +106,7 @@ def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
 
 
 def _print_jobs(runs: StreamRuns) -> None:
-    """Print how each job of a single run went; of many, those that were not in time, the worst of each policy first."""
+    """Print the jobs of a single run; of many jobs the late ones, the worst of each policy first."""
     from ...core.wording import counted
 
     columns = [
@@ -147,7 +147,7 @@ def runs_object(
     a2ha: A2haSettings,
     stories: Sequence[Sequence[str]] | None,
 ) -> dict[str, Any]:
-    """Return all that is known of the runs as one JSON object, with what happened in a single run if that is told."""
+    """Return the runs as one JSON object, with the events of a single run if they are told."""
 
     def as_object(index: int, outcome: StreamOutcome) -> Mapping[str, Any]:
         story = {} if stories is None else {"story": list(stories[index])}
