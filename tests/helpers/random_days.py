@@ -9,10 +9,7 @@ from spotbag.instances.clouds import INTERRUPTION_KINDS, Billing, Cloud
 from spotbag.instances.durations import NEVER
 from spotbag.instances.entries import RentalOffer, VmType
 from spotbag.instances.instance import Instance
-from spotbag.replay.bags.policy import Policy
-from spotbag.replay.bags.state import ReplayState
-from spotbag.replay.bags.vm import Vm
-from spotbag.replay.vms import LAUNCHING, RUNNING
+from spotbag.plugins import LAUNCHING, RUNNING, Policy, ReplayState, Vm
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 
@@ -201,7 +198,7 @@ class Anything(Policy):
         ]
         if self._preempts and running and rng.random() < 0.4:
             vm, task = running[int(rng.integers(len(running)))]
-            replay.preempt(task, vm, checkpoint=replay.work.takes_checkpoints and bool(rng.random() < 0.5))
+            replay.preempt(task, vm, checkpoint=replay.instance.checkpoint is not None and bool(rng.random() < 0.5))
         offers = [offer for offer in replay.instance.offers if replay.can_start(offer)]
         if self._preempts and offers and rng.random() < 0.1:
             replay.start_vm(offers[int(rng.integers(len(offers)))])

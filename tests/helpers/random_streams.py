@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from spotbag.instances.streams.stream import Stream
-from spotbag.replay.streams.policy import StreamPolicy
-from spotbag.replay.streams.state import StreamState
-from spotbag.replay.streams.vm import StreamVm
+from spotbag.plugins import StreamPolicy, StreamState, StreamVm
 
 TYPES = ("small", "big", "huge")
 
