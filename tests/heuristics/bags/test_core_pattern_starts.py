@@ -32,7 +32,7 @@ def look_at(instance: Instance, queues: list[Queue]) -> None:
         assert (instance.sustained_s[instance.task_group[queue.tasks], queue.offer.index] < NEVER).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["cheapest", "fastest", "balanced"]))
 @example(8623, "cheapest").via("no VM may be rented")
 def test_starts_of_tiny_bags_keep_all_limits(seed: int, goal: str) -> None:

@@ -173,7 +173,7 @@ OPTIONS = st.builds(
 
 
 @given(random_instances(12), OPTIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_plans_for_random_instances_pass_the_checker(problem: Instance, options: GreedyOptions) -> None:
     _check_plan(problem, options)
 

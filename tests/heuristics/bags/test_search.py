@@ -37,7 +37,7 @@ from spotbag.solvers.bags.solve import solve
 from tests.helpers.fake_time import fake_time
 from tests.helpers.random_instances import random_instances
 from tests.helpers.second_by_second import brute_force_objective
-from tests.helpers.soaks import soak_of
+from tests.helpers.soaks import soak_of, some
 from tests.helpers.stops import StopAt
 
 TINY = [name for name in library_names() if name.startswith("tiny/")]
@@ -70,8 +70,8 @@ def test_hand_sized_instances_are_solved_to_the_optimum(name: str) -> None:
 
 
 def test_same_seed_same_plan_and_another_seed_another() -> None:
-    instance = with_d_spot(generate_instance(60, seed=4, d_spot_fraction=0.8, goal="balanced"))
-    options = SearchOptions(moves=40_000)
+    instance = with_d_spot(generate_instance(30, seed=4, d_spot_fraction=0.8, goal="balanced"))
+    options = SearchOptions(moves=4_000)
     first, again, other = (search(instance, options, Run(seed=seed)).schedule for seed in (1, 1, 2))
     assert first is not None
     assert again is not None
@@ -323,7 +323,7 @@ def test_the_compiled_list_scheduling_is_that_of_the_timeline(
 
 
 @given(random_instances(10), st.sampled_from(["lpt", "ils", "search"]), st.integers(0, 3))
-@settings(max_examples=25)
+@settings(max_examples=9)
 def test_plans_of_every_method_for_random_instances_pass_the_checker(
     instance: Instance, method: str, seed: int
 ) -> None:
@@ -449,10 +449,13 @@ def test_huge_limits_of_vms_cost_neither_time_nor_memory() -> None:
         generate_instance(60, limit=10**6, seed=1, max_on_demand=None, d_spot_fraction=0.8, goal="balanced")
     )
     for method in ("lpt", "ils", "search"):
-        assert solve(instance, method, options={"moves": 100_000} if method == "search" else {}).schedule is not None
+        assert solve(instance, method, options={"moves": 10_000} if method == "search" else {}).schedule is not None
 
 
-def test_simple_heuristics_that_find_nothing_do_not_go_on_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", some(["search", "lpt"], fast=1))
+def test_simple_heuristics_that_find_nothing_do_not_go_on_without_end(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three fifths of the memory can be used: bounds do not see it, and no heuristic finds a plan."""
     offers = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 40}}
     instance = Instance(
@@ -469,10 +472,8 @@ def test_simple_heuristics_that_find_nothing_do_not_go_on_without_end(monkeypatc
         return plan(*given)
 
     monkeypatch.setattr(_Lpt, "plan", counted)
-    for method in ("lpt", "search"):
-        trials.clear()
-        assert solve(instance, method, time_limit_s=1e-6).schedule is None
-        assert len(trials) <= 6
+    assert solve(instance, method, time_limit_s=1e-6).schedule is None
+    assert len(trials) <= 6
 
 
 def test_memory_of_machines_binds_where_no_more_vms_may_be_rented() -> None:

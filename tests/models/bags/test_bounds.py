@@ -106,7 +106,7 @@ def test_what_even_divisible_tasks_cannot_meet_is_infeasible() -> None:
 
 @pytest.mark.parametrize("name", library_cases())
 def test_the_bound_is_below_every_plan(name: str) -> None:
-    _compare_with_plans(name, {"ils": {"max_iteration": 20, "max_attempt": 5}, "search": {"moves": 4000}})
+    _compare_with_plans(name, {"search": {"moves": 500}}, most_tasks=100)
 
 
 @pytest.mark.parametrize(
@@ -117,13 +117,14 @@ def test_the_bound_is_below_every_plan(name: str) -> None:
     ],
 )
 def test_the_bound_is_below_the_best_plan_of_every_heuristic(name: str) -> None:
-    _compare_with_plans(name, {})
+    _compare_with_plans(name, {}, most_tasks=200)
 
 
-def _compare_with_plans(name: str, options: dict[str, dict[str, Any]]) -> None:
+def _compare_with_plans(name: str, options: dict[str, dict[str, Any]], most_tasks: int) -> None:
+    """Also with the plans of simple heuristics, for bags of no more tasks."""
     problem = with_d_spot(library_instance(name))
     bound = divisible_bound(problem).objective
-    for method in ("greedy", "lpt", "ils", "search") if problem.n_tasks <= 200 else ("greedy", "search"):
+    for method in ("greedy", "lpt", "ils", "search") if problem.n_tasks <= most_tasks else ("greedy", "search"):
         result = solve(problem, method, options=options.get(method))
         assert result.objective is None or result.objective >= bound * (1 - 1e-9)
         if result.schedule is not None:
@@ -133,7 +134,7 @@ def _compare_with_plans(name: str, options: dict[str, dict[str, Any]]) -> None:
 
 
 @given(random_instances(4))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_the_bound_is_never_above_brute_force(problem: Instance) -> None:
     _compare_with_brute_force(problem, most_vms=4)
 
@@ -253,7 +254,7 @@ def test_kelley_finds_the_maximum_of_a_concave_function() -> None:
 
 
 @given(st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_work_that_fills_the_vms_to_the_last_second_is_not_called_infeasible(data: st.DataObject) -> None:
     _bound_full_vms(data)
 

@@ -193,7 +193,7 @@ def test_a_vm_of_a_limited_market_that_is_not_rented_is_slack() -> None:
 
 
 def test_every_weighted_optimum_lies_on_the_front() -> None:
-    problem = few_classes_instance([8, 12, 8])
+    problem = few_classes_instance([4, 6, 4])
     front = pareto_front(problem)
     for faster, slower in itertools.pairwise(front):
         assert faster.makespan_s < slower.makespan_s
@@ -324,12 +324,12 @@ def test_credits_of_many_decimals_are_no_more_than_are_earned() -> None:
 
 
 def test_fronts_with_burstable_vms_are_those_of_all_plans() -> None:
-    assert sum(compare_earning_front_with_all_plans(seed) for seed in range(20)) >= 10
+    assert sum(compare_earning_front_with_all_plans(seed) for seed in range(8)) >= 4
 
 
 @soak(120, 5_000)
 def test_thousands_of_fronts_with_burstable_vms_are_those_of_all_plans(how_many: int) -> None:
-    assert sum(compare_earning_front_with_all_plans(seed) for seed in range(20, 20 + how_many)) >= how_many / 2
+    assert sum(compare_earning_front_with_all_plans(seed) for seed in range(8, 8 + how_many)) >= how_many / 2
 
 
 def test_patterns_are_counted_before_they_are_listed() -> None:

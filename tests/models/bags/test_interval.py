@@ -236,7 +236,7 @@ def agrees_with_brute_force(seed: int) -> None:
     assert again.bound == pytest.approx(objective, rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", some(range(40), fast=15))
+@pytest.mark.parametrize("seed", some(range(40), fast=6))
 def test_tiny_instances_agree_with_brute_force(seed: int) -> None:
     agrees_with_brute_force(seed)
 
@@ -286,9 +286,9 @@ def test_the_hint_is_a_solution_of_the_model() -> None:
 
 
 def test_a_model_that_is_too_large_is_refused_with_its_size() -> None:
-    problem = with_d_spot(generate_instance(3000, seed=1, d_spot_fraction=0.8, goal="balanced"))
+    problem = with_d_spot(generate_instance(1100, seed=1, d_spot_fraction=0.8, goal="balanced"))
     with pytest.raises(
-        ModelRefusal, match=r"would need 120,000 intervals for 3,000 tasks on 35 VMs; its limit is 40,000"
+        ModelRefusal, match=r"would need 44,000 intervals for 1,100 tasks on [0-9]+ VMs; its limit is 40,000"
     ):
         interval(problem, IntervalOptions(), Run())
     tasks = [{"id": "t", "memory_mb": 1, "base_runtime_s": 1, "count": 50_000}]
@@ -335,13 +335,13 @@ def test_the_time_limit_is_observed_and_the_start_is_not_lost(monkeypatch: pytes
 
 def test_the_same_seed_gives_the_same_plan() -> None:
     problem = with_d_spot(library_instance("memory/m10"))
-    problem = problem.replace(tasks=problem.tasks[:7])
+    problem = problem.replace(tasks=problem.tasks[:5])
     plans = [optimum(problem, seed=3) for _ in range(2)]
     assert (plans[0].task_start_s == plans[1].task_start_s).all()
     assert (plans[0].task_vm == plans[1].task_vm).all()
 
 
-@pytest.mark.parametrize("name", ["m10", "m20", "m30", "two-sizes", "never-two"])
+@pytest.mark.parametrize("name", some(["m10", "never-two", "two-sizes", "m20", "m30"], fast=2))
 def test_the_configuration_bound_lies_between_the_divisible_one_and_every_plan(name: str) -> None:
     problem = with_d_spot(library_instance(f"memory/{name}"))
     bound = configuration_bound(problem)
