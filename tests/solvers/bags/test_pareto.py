@@ -25,6 +25,7 @@ from spotbag.solvers.bags.pareto_oracles import Answer, SolveOracle
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_front
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
+from tests.helpers.soaks import some
 from tests.helpers.tiny_core_instances import few_classes_instance, hand_instance
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
@@ -99,7 +100,7 @@ def test_many_plans_of_the_same_cost_are_one_point() -> None:
         assert (values(front), front.complete) == ([(10, 0.060)], True)
 
 
-@pytest.mark.parametrize("method", ["class-programme", "epsilon-constraint"])
+@pytest.mark.parametrize("method", some(["class-programme", "epsilon-constraint"], fast=1))
 def test_a_few_points_are_evenly_spread_and_proven(method: str) -> None:
     instance = few_classes_instance([3, 5, 4])
     whole = values(checked(instance))
@@ -115,7 +116,7 @@ def test_a_few_points_are_evenly_spread_and_proven(method: str) -> None:
 
 
 @pytest.mark.parametrize("every", [2, 3])
-@pytest.mark.parametrize("seed", [3, 11, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (20, 33))])
+@pytest.mark.parametrize("seed", some([3, 11, 20, 33], fast=1))
 def test_an_answer_without_proof_makes_nothing_proven_that_is_not(
     seed: int, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,21 +186,25 @@ def both_markets(counts: list[int], **fields: Any) -> Instance:
     return Instance.from_document(document | {"limits": {"max_on_demand": 5}} | fields, "both markets")
 
 
-def test_fronts_over_both_markets_with_burstable_vms_are_proven() -> None:
-    front = checked(both_markets([12, 15, 12]))
+@pytest.mark.parametrize(
+    ("counts", "with_burstable"), [([12, 15], 2), pytest.param([12, 15, 12], 5, marks=pytest.mark.slow)]
+)
+def test_fronts_over_both_markets_with_burstable_vms_are_proven(counts: list[int], with_burstable: int) -> None:
+    front = checked(both_markets(counts))
     assert (front.method, front.complete, front.proven) == ("class-programme", True, True)
     rented = [{offer.split()[0] for offer in point.schedule.vm_counts()} for point in front.points]
-    assert sum("t" in types for types in rented) >= 5
+    assert sum("t" in types for types in rented) >= with_burstable
     for weight in (0.2, 0.7):
         objective = {"cost_weight": weight, "cost_scale_usd": 0.2, "makespan_scale_s": 1000}
         instance = front.instance.replace(objective=objective)
-        result = solve(instance, "patterns", time_limit_s=1)
+        result = solve(instance, "patterns", time_limit_s=0.2)
         assert result.bound is not None
         best = min(weight * point.cost_usd / 0.2 + (1 - weight) * point.makespan_s / 1000 for point in front.points)
         assert result.bound <= best * (1 + 1e-9)
         assert result.objective is None or result.objective >= best * (1 - 1e-9)
 
 
+@pytest.mark.slow
 def test_both_ways_find_the_same_front_over_both_markets() -> None:
     instance = both_markets([2, 3, 2], deadline_s=400, d_spot_s=350)
     fast = checked(instance, method="class-programme")
@@ -317,7 +322,7 @@ def test_the_time_limit_holds_and_points_are_retained(monkeypatch: pytest.Monkey
     assert "this proves nothing" in none.message
 
 
-@pytest.mark.parametrize("most_points", [None, 4])
+@pytest.mark.parametrize("most_points", [4, pytest.param(None, marks=pytest.mark.slow)])
 def test_what_the_programme_leaves_over_is_done_in_the_general_way(
     most_points: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

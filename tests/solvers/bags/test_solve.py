@@ -16,7 +16,7 @@ from spotbag.core.limits import checkpoint
 from spotbag.heuristics.bags import search
 from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
 from spotbag.instances.instance import Instance
-from spotbag.instances.library import library_instance, library_names
+from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags import auto
@@ -25,9 +25,10 @@ from spotbag.solvers.bags.exact_method import exact_outcome
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.fake_time import fake_time
+from tests.helpers.library_cases import library_cases
 
 
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", library_cases())
 def test_every_library_instance_gets_a_checked_plan(name: str) -> None:
     result = solve(library_instance(name), "greedy")
     if name == "tiny/credits":

@@ -158,7 +158,7 @@ def test_the_largest_numbers_prove_something() -> None:
     assert platform_bound(tiny, "execution_time_s").value < 3 * 6e4 * 3
 
 
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(tiny_platforms(), st.integers(1, 400))
 def test_no_schedule_beats_a_bound(tiny: Platform, most_slots: int) -> None:
     found = set(all_metrics(tiny))
@@ -169,7 +169,7 @@ def test_no_schedule_beats_a_bound(tiny: Platform, most_slots: int) -> None:
         assert_not_beaten(tiny, best, most_slots=most_slots)
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(tiny_platforms(most_jobs=5, most_resources=4), st.data())
 def test_no_schedule_of_five_jobs_beats_a_bound(tiny: Platform, data: st.DataObject) -> None:
     order = data.draw(st.permutations(tiny.jobs))

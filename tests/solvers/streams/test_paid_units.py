@@ -149,7 +149,10 @@ def test_bounds_and_plans_of_columns_meet_those_of_cp_sat(monkeypatch: pytest.Mo
         assert by_columns.lower_bound_s <= exact.wall_s <= by_columns.wall_s
 
 
-@pytest.mark.parametrize(("name", "factor"), [("image", 1.5), ("synthetic", 1.1), ("test-suite", 1.1), ("long", 1.2)])
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [("image", 1.5), ("synthetic", 1.1), ("test-suite", 1.1), pytest.param("long", 1.2, marks=pytest.mark.slow)],
+)
 def test_bags_of_the_paper(name: str, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     run_times = bags()[name]
     budget = round(factor * fewest_paid_units(run_times))
