@@ -99,9 +99,10 @@ def test_without_credits_it_is_brute_force(family: str) -> None:
         assert expected is None or found == pytest.approx(expected, rel=1e-12), instance.name
 
 
-def test_with_credits_it_is_never_above_brute_force_and_equal_if_nothing_waits() -> None:
+@pytest.mark.parametrize("how_many", [10, pytest.param(60, marks=pytest.mark.slow)])
+def test_with_credits_it_is_never_above_brute_force_and_equal_if_nothing_waits(how_many: int) -> None:
     seen: Counter[str] = Counter()
-    for instance in small_instances("burstable", 40):
+    for instance in small_instances("burstable", how_many):
         expected = brute_force_objective(instance)
         found = exhaustive_objective(instance)
         if found is None:
@@ -113,8 +114,8 @@ def test_with_credits_it_is_never_above_brute_force_and_equal_if_nothing_waits()
         else:
             assert found == pytest.approx(expected, rel=1e-12), instance.name
             seen["equal"] += 1
-    assert seen["waiting is better"] >= 5
-    assert seen["equal"] >= 20
+    assert seen["waiting is better"] >= how_many / 10
+    assert seen["equal"] >= how_many / 2
 
 
 def _waits(instance: Instance) -> bool:
@@ -142,8 +143,9 @@ def _waits(instance: Instance) -> bool:
     return False
 
 
-def test_with_credits_for_all_tasks_it_is_brute_force() -> None:
-    for instance in small_instances("burstable", 25):
+@pytest.mark.parametrize("how_many", [6, pytest.param(40, marks=pytest.mark.slow)])
+def test_with_credits_for_all_tasks_it_is_brute_force(how_many: int) -> None:
+    for instance in small_instances("burstable", how_many):
         document = instance.to_document()
         for vm_type in document["vm_types"]:
             if "burstable" in vm_type:
@@ -193,7 +195,7 @@ def test_no_credits_are_saved_above_the_most_a_vm_can_hold() -> None:
     assert exhaustive_objective(enough) == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize("seeds", [range(25), pytest.param(range(25, 160), marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 160), marks=pytest.mark.slow)], ids=len)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_its_plans_pass_the_checker_and_come_to_what_they_claim(family: str, seeds: range) -> None:
     plans = 0
@@ -207,16 +209,17 @@ def test_its_plans_pass_the_checker_and_come_to_what_they_claim(family: str, see
     assert plans > 2 / 3 * len(seeds)
 
 
-def test_second_by_second_and_event_by_event_agree_without_credits() -> None:
+@pytest.mark.parametrize("how_many", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_second_by_second_and_event_by_event_agree_without_credits(how_many: int) -> None:
     compared = 0
-    for seed in range(100):
+    for seed in range(how_many):
         instance = tiny_instance(seed, memory=True)
         bag = tuple(task.count for task in instance.tasks)
         for offer in tiny_offers(instance):
             by_events = {tasks: plan.end_s for tasks, plan in ends_by_events(offer, bag).items()}
             assert {tasks: plan.end_s for tasks, plan in ends_by_seconds(offer, bag).items()} == by_events
             compared += len(by_events)
-    assert compared > 500
+    assert compared > 5 * how_many
 
 
 def test_spot_vms_without_d_spot_are_refused() -> None:
@@ -246,7 +249,7 @@ def compare_with_search(family: str, seeds: range) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_search_is_never_below_the_optimum_and_its_bound_never_above(family: str) -> None:
-    compare_with_search(family, range(15))
+    compare_with_search(family, range(6))
 
 
 @soak(140, 1440)
@@ -254,7 +257,7 @@ def test_the_search_is_never_below_the_optimum_and_its_bound_never_above(family:
 def test_the_search_is_never_below_the_optimum_and_its_bound_never_above_on_thousands(
     family: str, how_many: int
 ) -> None:
-    compare_with_search(family, range(15, 15 + how_many))
+    compare_with_search(family, range(6, 6 + how_many))
 
 
 def test_tiny_instances_are_the_same_for_a_seed_and_others_for_others() -> None:
@@ -271,11 +274,11 @@ def test_tiny_instances_have_every_shape() -> None:
         instance = tiny_instance(seed, **FAMILIES[family])
         assert 1 <= instance.n_tasks <= 5
         seen[family].update(_shapes(instance))
-        seen[family]["infeasible"] += tiny_optimum(family, seed) is None
+        seen[family]["infeasible"] += seed < 40 and tiny_optimum(family, seed) is None
     everywhere = set(_shapes(tiny_instance(0))) - {"burstable", "memory binds"}
     for counts in seen.values():
         assert {shape for shape in everywhere if counts[shape] < 5} == set()
-        assert 2 <= counts["infeasible"] <= 25
+        assert 1 <= counts["infeasible"] <= 10  # of forty
     assert [seen[family]["burstable"] for family in FAMILIES] == [0, 0, 100]
     assert seen["cores"]["memory binds"] == 0
     assert seen["memory"]["memory binds"] >= 30

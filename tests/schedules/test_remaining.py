@@ -298,6 +298,7 @@ _FOLLOWING = (
 )
 
 
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6))
 def test_what_follows_of_a_rest_is_what_follows_of_its_fields(seed: int) -> None:
     """What a state works out at once, or takes from other states of the bag, and what an instance works out itself."""

@@ -86,7 +86,7 @@ def test_a_schedule_cannot_be_changed(plan: Schedule) -> None:
 
 
 @given(random_instances())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_writing_and_reading_gives_the_same_plan(instance: Instance) -> None:
     result = solve(instance, "greedy")
     if result.schedule is None:
@@ -210,7 +210,7 @@ def test_plans_give_the_checkpoint_interval_of_each_task_on_a_spot_vm(plan: Sche
     assert [entry.checkpoint_interval_s is not None for entry in placed] == spot.tolist()
 
 
-def test_hundreds_of_thousands_of_faulty_entries_are_refused_at_once() -> None:
-    text = '{"format": "spotbag.schedule/1", "instance": "x", "vms": [], "tasks": [' + '{"idd": 1},' * 400_000 + "{}]}"
-    with pytest.raises(InputError, match="only the first 1000 of 400001 entries were looked at"):
+def test_a_hundred_thousand_faulty_entries_are_refused_at_once() -> None:
+    text = '{"format": "spotbag.schedule/1", "instance": "x", "vms": [], "tasks": [' + '{"idd": 1},' * 100_000 + "{}]}"
+    with pytest.raises(InputError, match="only the first 1000 of 100001 entries were looked at"):
         parse_schedule_document(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.findings import RULES
@@ -242,6 +242,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_nothing_but_an_input_error_comes_of_a_wrong_file(data: st.DataObject) -> None:
     make = data.draw(st.sampled_from([recovered, moved]))

@@ -336,7 +336,7 @@ def changed(draw: st.DrawFn, plan: ScheduleDocument) -> ScheduleDocument:
 
 
 @given(plans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_checker_agrees_with_a_look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
     _look_at_every_second(case)
 
@@ -349,7 +349,7 @@ def test_the_checker_agrees_with_a_look_at_every_second_of_thousands(
 
 
 @given(rests())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=7, deadline=None)
 def test_the_checker_agrees_with_a_look_at_every_second_from_a_state(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:
@@ -373,7 +373,7 @@ def _look_at_every_second(case: tuple[Instance, ScheduleDocument, int]) -> None:
 
 
 @given(plans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_looking_at_each_task_and_vm_finds_no_more_than_the_arrays(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:

@@ -198,13 +198,13 @@ def compare_with_every_rescue(case: tuple[Instance, ScheduleDocument]) -> None:
                     assert usd <= (found.worst_cost_usd or 0.0) * (1 + 1e-9), (level, group, at_s)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(tiny_plans())
 def test_verdicts_and_bills_hold_against_every_rescue(case: tuple[Instance, ScheduleDocument]) -> None:
     compare_with_every_rescue(case)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(tiny_rests())
 def test_verdicts_and_bills_hold_against_every_rescue_from_a_state(case: tuple[Instance, ScheduleDocument]) -> None:
     compare_with_every_rescue(case)

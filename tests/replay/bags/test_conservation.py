@@ -85,7 +85,7 @@ def plan_that_holds_on_a_quiet_day(schedule: Schedule) -> ReplayPlan:
     return plan
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.sampled_from(BILLINGS))
 def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: Billing) -> None:
     rng = np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: 
         demand_sound_day(plan, policy, random_day(schedule.instance, rng), replace(PAPERS, billing=billing))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(instance_documents(), st.integers(0, 2**32), st.sampled_from((*POLICIES, "rescue")))
 def test_random_days_of_todays_clouds(document: dict[str, Any], seed: int, policy: str) -> None:
     rng = np.random.default_rng(seed)
@@ -104,7 +104,7 @@ def test_random_days_of_todays_clouds(document: dict[str, Any], seed: int, polic
     demand_sound_day(replay_plan(schedule), policy, random_cloud_day(schedule.instance, rng), cloud)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.integers(0, 40))
 def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, policy: str, steps: int) -> None:
     """A replay that is copied in the middle ends twice, each time as one that never was."""

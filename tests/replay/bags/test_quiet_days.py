@@ -18,6 +18,7 @@ from spotbag.schedules.schedule_files import read_schedule
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.library_cases import library_cases
+from tests.helpers.soaks import some
 
 
 def demand_plan(schedule: Schedule) -> None:
@@ -67,17 +68,21 @@ def test_best_known_plans(name: str) -> None:
     demand_plan(read_schedule(best_known_plan_path(name), instance))
 
 
-@pytest.mark.parametrize("method", ["greedy", "lpt"])
 @pytest.mark.parametrize("name", library_cases())
-def test_fast_methods(name: str, method: str) -> None:
-    demand_plan_of(name, method, None)
+def test_greedy(name: str) -> None:
+    demand_plan_of(name, "greedy", None)
+
+
+@pytest.mark.parametrize("name", some(["hads/J60", *(name for name in library_names() if name != "hads/J60")], fast=1))
+def test_longest_task_first(name: str) -> None:
+    demand_plan_of(name, "lpt", None)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_on_hand_sized_instances(method: str) -> None:
-    for name in library_names():
-        if name.startswith("tiny/"):
-            demand_plan_of(name, method, 5, True, **({"moves": 2000} if method == "search" else {}))
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_method_on_hand_sized_instances(method: str, every: int) -> None:
+    for name in [name for name in library_names() if name.startswith("tiny/")][::every]:
+        demand_plan_of(name, method, 5, True, **({"moves": 2000} if method == "search" else {}))
 
 
 @pytest.mark.parametrize("method", METHODS)

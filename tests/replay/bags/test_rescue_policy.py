@@ -100,10 +100,11 @@ def test_losing_one_of_two_types_may_cost_more_than_losing_both() -> None:
     assert replay_day(plan, "rescue", down(14399, "a")).cost_usd == pytest.approx(usd)
 
 
-def test_a_type_that_returns_costs_no_more_than_one_that_does_not() -> None:
+@pytest.mark.parametrize("every_s", [7, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_type_that_returns_costs_no_more_than_one_that_does_not(every_s: int) -> None:
     plan = two_tasks(deadline_s=250, d_spot_s=250)
     certificate = certify(plan, "blackout")
-    for at_s in range(100):
+    for at_s in range(0, 100, every_s):
         for back_s in (1, 5, 60):
             events = (TimelineEvent(at_s, "one", "hibernate"), TimelineEvent(at_s + back_s, "one", "resume"))
             outcome = replay_day(plan, "rescue", Timeline(events))

@@ -163,7 +163,7 @@ POLICIES = ("static", "hads", "burst-hads", "anything")
 REPLAYS = st.integers(0, 2**32), st.sampled_from(POLICIES), st.booleans()
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(instance_documents(), *REPLAYS)
 def test_every_moment_of_a_replay_can_be_gone_on_from(
     document: dict[str, Any], seed: int, policy: str, todays: bool

@@ -68,7 +68,7 @@ def demand_sound_replay(platform: Platform, policy: str, seed: int) -> Counter[s
     return replay.counts
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(crowded_platforms(), st.sampled_from(sorted(POLICIES)))
 def test_crowded_platforms(platform: Platform, policy: str) -> None:
     demand_sound_replay(platform, policy, 1)

@@ -25,7 +25,7 @@ policies = st.builds(
     st.sampled_from(sorted(PLATFORM_POLICIES)),
     st.lists(st.sampled_from(sorted(SUFFIXES)), unique=True),
 )
-patient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+patient = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 def replayed(platform: Platform, policy: str, seed: int = 0) -> PlatformOutcome:

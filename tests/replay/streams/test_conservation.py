@@ -133,7 +133,7 @@ def test_soak_of_periods_that_are_passed_over(how_many: int) -> None:
             demand_same_without_idle_periods(seed, policy)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(sorted(POLICIES)))
 def test_random_streams(seed: int, policy: str) -> None:
     demand_sound_stream(seed, policy)
