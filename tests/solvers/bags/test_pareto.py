@@ -115,7 +115,7 @@ def test_a_few_points_are_evenly_spread_and_proven(method: str) -> None:
     assert widest <= 0.7 * (whole[-1][0] - whole[0][0])
 
 
-@pytest.mark.parametrize("every", [2, 3])
+@pytest.mark.parametrize("every", some([2, 3], fast=1))
 @pytest.mark.parametrize("seed", some([3, 11, 20, 33], fast=1))
 def test_an_answer_without_proof_makes_nothing_proven_that_is_not(
     seed: int, every: int, monkeypatch: pytest.MonkeyPatch

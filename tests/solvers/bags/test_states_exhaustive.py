@@ -109,7 +109,7 @@ def _filled(deadline_s: int) -> Instance:
     return hand_instance([1, 9], vm_types=vm_types, machines=[machine], deadline_s=deadline_s, d_spot_s=None)
 
 
-@pytest.mark.parametrize("deadline_s", [10, 11])
+@pytest.mark.parametrize("deadline_s", some([10, 11], fast=1))
 @pytest.mark.parametrize("method", ["auto", "search", "interval", "core-counts"])
 def test_tasks_that_fill_a_paid_vm_to_the_last_second_cost_nothing(method: str, deadline_s: int) -> None:
     """1 s + 9 s = 10 s are paid: $ 0. The bound was 4e-19, above all that a plan can cost, or above the plan."""
