@@ -62,7 +62,7 @@ INITS_WITH_CODE = {
 def modules() -> dict[str, Path]:
     """Files of the package by their dotted names, ``spotbag`` left out: ``models.bags.interval``."""
     found = {}
-    for path in sorted(ROOT.rglob("*.py")):
+    for path in sorted(path for top in (*STAGES, "src") for path in (ROOT / top).rglob("*.py")):
         place = path.relative_to(ROOT)
         if place.parts[0] == "src":
             place = place.relative_to("src/spotbag") if place.parts[1] == "spotbag" else None
@@ -89,12 +89,20 @@ def named_modules(table: ast.expr) -> Iterator[str]:
         yield key if isinstance(value, tuple) else value
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements of a file, however deep; expressions hold none and are passed over."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.expr):
+            yield node
+            yield from statements(node)
+
+
 def imports_of(name: str, path: Path) -> set[str]:
     """Modules of the package that a file imports, wherever in it, also for types only."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     package = [part for part in package if part]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             top = {alias.name.split(".")[0] for alias in node.names}
             assert not top & {"spotbag", *STAGES}, f"{path}: use relative imports between folders"
@@ -108,7 +116,7 @@ def imports_of(name: str, path: Path) -> set[str]:
             for alias in node.names:
                 inside = f"{target}.{alias.name}".lstrip(".")
                 found.add(inside if inside in MODULES else target)
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_MODULES":
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "_MODULES":
             found |= {".".join([*package, place]) for place in named_modules(node.value)}
     assert found <= set(MODULES), (path, found - set(MODULES))
     return found - {name}

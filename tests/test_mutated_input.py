@@ -109,7 +109,7 @@ def broken(draw: st.DrawFn, document: dict[str, Any]) -> str:
 
 
 RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-FEW = settings(RELAXED, max_examples=40)
+FEW = settings(RELAXED, max_examples=15)
 
 
 Whole = TypeVar("Whole", bound=WholeDocument)

@@ -147,6 +147,7 @@ def test_solve_gives_the_best_plan_so_far(interrupted: Interrupted, number: sign
     assert "interrupted: this is the best plan and bound so far" in found.err
 
 
+@pytest.mark.slow
 def test_a_second_signal_does_not_wait(interrupted: Interrupted) -> None:
     found = interrupted.run(("solve", "hads/J60", "--json"), SEARCH, signals=[signal.SIGINT, signal.SIGTERM])
     assert (found.out, found.err) == ("", "interrupted\n")
@@ -161,12 +162,14 @@ def test_solve_gives_its_plan_if_the_drawing_is_interrupted(interrupted: Interru
     assert sorted(os.listdir(interrupted.folder)) == ["command.py", "plan.json"]
 
 
+@pytest.mark.slow
 def test_replay_does_not_replay_a_plan_whose_making_was_interrupted(interrupted: Interrupted) -> None:
     found = interrupted.run(("replay", "hads/J60", "--json"), SEARCH)
     assert found.json()["interrupted"] is True
     assert found.json()["message"] == "interrupted while planning: nothing was replayed"
 
 
+@pytest.mark.slow
 def test_replay_gives_the_days_so_far(interrupted: Interrupted) -> None:
     found = interrupted.run((*REPLAY, "--runs", "1000"), DAYS, call=30)
     assert found.json()["interrupted"] is True
@@ -174,6 +177,7 @@ def test_replay_gives_the_days_so_far(interrupted: Interrupted) -> None:
     assert "of 1000 days are here" in found.err
 
 
+@pytest.mark.slow
 def test_replay_whose_picture_is_interrupted_ends(interrupted: Interrupted) -> None:
     found = interrupted.run((*REPLAY, "--gantt", "day.svg"), ("spotbag.charts.replay", "write_replay"))
     assert (found.out, found.err) == ("", "interrupted\n")
@@ -184,11 +188,12 @@ def test_replay_whose_picture_is_interrupted_ends(interrupted: Interrupted) -> N
     ("number", "group", "call"),
     [
         (signal.SIGINT, True, 1),  # the workers are still loading
-        pytest.param(signal.SIGINT, True, 60, marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, True, 60, marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, False, 60, marks=pytest.mark.slow),
+        (signal.SIGINT, True, 60),
+        (signal.SIGTERM, True, 60),
+        (signal.SIGTERM, False, 60),
     ],
 )
+@pytest.mark.slow
 def test_workers_end_without_a_word(interrupted: Interrupted, number: signal.Signals, group: bool, call: int) -> None:
     words = (*REPLAY, "--runs", "100000", "--workers", "2")
     found = interrupted.run(words, PARENT, call=call, signals=[number], group=group)

@@ -83,7 +83,7 @@ def test_markup_in_a_name_or_a_folder_is_shown_and_crashes_nothing(terminal: Ter
     bag = written(BOLD, library_instance("tiny/two-cores"), "bag.json")
     stream = written(BOLD, spotbag.library_stream("tiny/two-jobs"), "stream.json")
     platform = written(BOLD, spotbag.library_platform("tiny/hybrid"), "platform.json")
-    picture = str(folder / "picture.svg")
+    picture = str(folder / "picture.html")
     for words in (
         ["solve", bag, "-m", "search", "--gantt", picture, "--out", str(folder / "plan.json")],
         ["show", str(folder / "plan.json"), "--instance", bag, "--gantt", picture],
@@ -263,6 +263,7 @@ def run_closed(command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(code, shell=True, stdout=subprocess.PIPE, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_with_standard_error_closed_only_the_object_is_on_standard_output() -> None:
     done = run_closed("solve nothing.json --json 2>&-")
     assert done.returncode == 2

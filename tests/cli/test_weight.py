@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from spotbag.cli import main
 
 _HEAVY = {"jinja2", "joblib", "llvmlite", "matplotlib", "networkx", "numba", "ortools", "pandas", "pulp", "pyomo"}
@@ -53,6 +55,7 @@ def test_the_greedy_loads_no_other_method_system_or_solver() -> None:
     assert len(modules) <= 500
 
 
+@pytest.mark.slow
 def test_a_certificate_loads_its_kernel_and_no_search() -> None:
     own = parts_of_spotbag(loaded_by("solve", "--method", "greedy", "tiny/two-cores"))
     assert {name for name in in_stage(own, "heuristics") if "rescue" not in name} == {
@@ -61,6 +64,7 @@ def test_a_certificate_loads_its_kernel_and_no_search() -> None:
     assert "solvers.bags.survival" not in own
 
 
+@pytest.mark.slow
 def test_a_report_on_a_plan_loads_no_graphs_and_no_replay(tmp_path: Path) -> None:
     plan, page = str(tmp_path / "plan.json"), str(tmp_path / "plan.html")
     assert main(["solve", "--method", "greedy", "tiny/two-cores", "--out", plan]) == 0
@@ -69,6 +73,7 @@ def test_a_report_on_a_plan_loads_no_graphs_and_no_replay(tmp_path: Path) -> Non
     assert not {name for name in parts_of_spotbag(modules) if name.split(".")[0] in ("replay", "benchmarks")}
 
 
+@pytest.mark.slow
 def test_a_replay_of_a_plan_loads_no_solver(tmp_path: Path) -> None:
     plan = str(tmp_path / "plan.json")
     assert main(["solve", "--method", "greedy", "tiny/two-cores", "--out", plan]) == 0
@@ -79,6 +84,7 @@ def test_a_replay_of_a_plan_loads_no_solver(tmp_path: Path) -> None:
     assert in_stage(own, "heuristics") == {"heuristics.bags.d_spot"}
 
 
+@pytest.mark.slow
 def test_a_stream_and_a_platform_load_no_picture_and_no_other_system() -> None:
     for system, words in (("streams", ("stream", "tiny/two-jobs")), ("platforms", ("platform", "tiny/hybrid"))):
         modules = loaded_by(*words, "--once")

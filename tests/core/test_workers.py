@@ -116,7 +116,8 @@ def test_an_error_of_an_input_can_be_sent_between_processes() -> None:
     assert pickle.loads(pickle.dumps(error)).issues == error.issues
 
 
-@pytest.mark.parametrize("in_order", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("in_order", [True, False])
 def test_what_a_lost_process_had_to_do_is_done_once_more(tmp_path: Path, in_order: bool) -> None:
     found = by_workers(end_once, [(str(tmp_path), number) for number in range(8)], 2, in_order)
     assert sorted(found) == [2 * number for number in range(8)]

@@ -399,5 +399,5 @@ def test_parts_raise_our_errors_too(model: type) -> None:
 
 
 def test_thousands_of_unknown_keys_are_refused_at_once() -> None:
-    faulty = document() | {f"k{number}": 1 for number in range(100_000)}
-    assert "has 100005 keys, most of them unknown" in errors(faulty)
+    faulty = document() | {f"k{number}": 1 for number in range(20_000)}
+    assert "has 20005 keys, most of them unknown" in errors(faulty)

@@ -78,7 +78,7 @@ def test_a_change_that_breaks_a_rule_is_refused(record: WholeDocument, changes: 
     assert str(caught.value) == made_anew(record, changes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(instance_documents(), instance_documents())
 def test_fields_of_another_instance(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Instance(**first), Instance(**second))
@@ -89,7 +89,7 @@ def test_fields_of_thousands_of_other_instances(first: dict[str, Any], second: d
     compare_all_fields(Instance(**first), Instance(**second))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(stream_documents(), stream_documents())
 def test_fields_of_another_stream(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Stream(**first), Stream(**second))
@@ -100,7 +100,7 @@ def test_fields_of_thousands_of_other_streams(first: dict[str, Any], second: dic
     compare_all_fields(Stream(**first), Stream(**second))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(platform_documents(), platform_documents())
 def test_fields_of_another_platform(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Platform(**first), Platform(**second))

@@ -366,9 +366,9 @@ def test_the_same_seed_gives_the_same_rows_with_any_number_of_processes(result: 
 
 def test_progress_is_reported_for_all_runs() -> None:
     described: list[tuple[int, str]] = []
-    options = ThaiOptions(runs=5, sampling_fractions=(0.1,))
+    options = ThaiOptions(runs=1, sampling_fractions=(0.1,))
     thai_runs(options, lambda done, label: described.append((done, label)))
-    assert sum(done for done, _ in described) == n_thai_runs(options) == 15
+    assert sum(done for done, _ in described) == n_thai_runs(options) == 3
     assert {label for _, label in described} == {"all approaches", "without m3.xlarge", "sampling 10 %"}
 
 
@@ -423,7 +423,7 @@ def test_a_type_that_cannot_be_rented_is_nowhere_in_the_stream() -> None:
 
 
 def test_fixed_vms_that_end_each_for_itself_cost_no_more_and_change_no_task() -> None:
-    options = ThaiOptions(runs=4, run_time_scale=0.955, sampling_fractions=())
+    options = ThaiOptions(runs=1, run_time_scale=0.955, sampling_fractions=())
     runs = {
         end: thai_runs(dataclasses.replace(options, fixed_vms_end=end), lambda done, label: None).approaches
         for end in ("together", "each")

@@ -208,10 +208,8 @@ def test_a_quiet_day_shows_no_signs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "magic"), [("d.png", b"\x89PNG"), ("d.PDF", b"%PDF")])
 def test_pictures_are_written(tmp_path: Path, name: str, magic: bytes) -> None:
-    for number, trace in enumerate((bad_day(), quiet_day())):
-        path = tmp_path / f"{number}{name}"
-        write_replay(trace, path)
-        assert path.read_bytes().startswith(magic)
+    write_replay(quiet_day(), tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(magic)
 
 
 def test_the_page_stands_alone_and_describes_pieces_and_moves(tmp_path: Path) -> None:

@@ -185,12 +185,3 @@ def test_a_narrow_terminal_leaves_columns_out_and_says_so(shell: Shell, monkeypa
     assert "cost ($)" not in out
     assert "A wider terminal shows cost" in out
     assert lines(out)["greedy"][:3] == ["0.400000", "25.000", "feasible"]
-
-
-def test_help_of_the_command_loads_no_numbers() -> None:
-    heavy = "{'numpy', 'joblib', 'highspy', 'numba', 'ortools'}"
-    code = "import sys; from spotbag.cli import main; "
-    code += "[main([command, '--help']) for command in ('bound', 'compare', 'best-known')]; "
-    code += f"assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

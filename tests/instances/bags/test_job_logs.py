@@ -202,8 +202,8 @@ def test_a_log_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_log_is_read_without_being_kept() -> None:
-    # 20,000 lines of 1.1 MB in all; only their 100 kinds of jobs are kept.
-    lines = [job(number, run=number % 100 + 1) for number in range(1, 20_001)]
+    # 5,000 lines of 280 KB in all; only their 100 kinds of jobs are kept.
+    lines = [job(number, run=number % 100 + 1) for number in range(1, 5_001)]
     log = _Log("swf", JobFilter(), 512, "log")
     tracemalloc.start()
     log.read(iter(lines))

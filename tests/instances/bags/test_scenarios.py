@@ -114,17 +114,17 @@ def test_times_up_and_down_are_exponential() -> None:
 
 
 def test_hibernations_within_the_deadline_are_as_many_as_expected() -> None:
-    days = [find_scenario("hads/sc2").day(FOUR, 3, day) for day in range(1000)]
+    days = [find_scenario("hads/sc2").day(FOUR, 3, day) for day in range(500)]
     # Never up again: a type has hibernated by the deadline with probability 1 - exp(-5).
     hit = sum(event.time_s <= FOUR.deadline_s for timeline in days for event in timeline.events)
-    assert hit / 4000 == pytest.approx(1 - math.exp(-5), abs=0.005)
-    days = [find_scenario("hads/sc1").day(FOUR, 3, day) for day in range(1000)]
+    assert hit / 2000 == pytest.approx(1 - math.exp(-5), abs=0.005)
+    days = [find_scenario("hads/sc1").day(FOUR, 3, day) for day in range(500)]
     hit = sum(event.time_s <= FOUR.deadline_s for timeline in days for event in timeline.events)
-    assert hit / 4000 == pytest.approx(1 - math.exp(-1), abs=0.03)
+    assert hit / 2000 == pytest.approx(1 - math.exp(-1), abs=0.03)
     # Up and down at the rate 5 / D: events come as a Poisson process of that rate, every other one a hibernation.
-    days = [find_scenario("hads/sc4").day(FOUR, 3, day) for day in range(1000)]
+    days = [find_scenario("hads/sc4").day(FOUR, 3, day) for day in range(500)]
     hit = sum(event.time_s <= FOUR.deadline_s for timeline in days for event in timeline.events)
-    assert hit / 4000 == pytest.approx(5, rel=0.03)
+    assert hit / 2000 == pytest.approx(5, rel=0.03)
 
 
 def test_a_day_is_the_same_for_the_same_seed_and_another_for_another() -> None:
@@ -183,7 +183,7 @@ rates = st.sampled_from([0.0, 1e-300, 0.3, 5.0, 300.0, 10_000.0])
 
 
 @given(rates, rates, st.integers(1, 40), st.integers(0, 500), st.integers(0, 3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_events_alternate_at_different_seconds(k_h: float, k_r: float, deadline_s: int, boot_s: int, day: int) -> None:
     # With up to 10,000 events in 40 s, rounding brings many into one second.
     deadline_s += boot_s
@@ -326,7 +326,7 @@ def down_seconds(timeline: Timeline, name: str, end_s: int) -> list[bool]:
     st.integers(0, 12),
     st.integers(0, 5),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_every_second_is_as_the_trace_says(
     data: list[int], gap_s: float, deadline_s: int, boot_s: int, day: int
 ) -> None:
@@ -492,7 +492,7 @@ def test_types_have_limits_of_their_own() -> None:
     st.integers(0, 12),
     st.integers(0, 5),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_every_second_has_as_many_vms_as_the_trace_says(
     data: list[int], one_means: Any, scale: Any, gap_s: float, boot_s: int, day: int
 ) -> None:
