@@ -102,6 +102,7 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in KB on Linux")
 @pytest.mark.xdist_group("nonsense")
 @pytest.mark.parametrize("nonsense", NONSENSE)
+@pytest.mark.slow
 def test_nonsense_takes_little_memory(taken: dict[str, list[int]], nonsense: str) -> None:
     issues, memory_kb = taken[nonsense]
     assert 1 <= issues <= 100_001

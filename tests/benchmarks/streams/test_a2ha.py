@@ -224,6 +224,8 @@ def test_assumptions_reach_the_replays(
 ) -> None:
     monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.settings.RATIOS", (0.25, 0.5, 0.75))
     monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.SHORT_JOBS", ("image",))
+    # The least payments, which are of no replay, take twice as long as all replays.
+    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.least_units_by", lambda *given: (1, 1))
     options = A2haOptions(1, 5, optimum_s=0.1, optimum_runs=1, **changes)
     found = a2ha_runs({50: 154}, options, lambda done, label: None)
     for job, ratios, initial in (("image", (0.25, 0.5), 1), (LONG_JOB, (0.5, 0.5), 50)):
@@ -536,10 +538,12 @@ def test_the_suitable_ratios_are_the_best_ones() -> None:
     fine = as_the_paper_says()
     for job, limit in (("image", 20), ("test-suite", 35)):
         runs = fine
-        for ratios in [ratios for ratios in sweep_ratios() if max(ratios) > 0]:
-            text = f"with suitable ratios the number of hosts is within {limit} %"
-            [claim] = [claim for statement, claim in judge(runs).items() if statement.startswith(text)]
-            assert claim.verdict == "holds"  # as long as some are near
+        text = f"with suitable ratios the number of hosts is within {limit} %"
+        suitable = [ratios for ratios in sweep_ratios() if max(ratios) > 0]
+        for number, ratios in enumerate(suitable, start=1):
+            if number in (1, len(suitable) // 2, len(suitable)):
+                [claim] = [claim for statement, claim in judge(runs).items() if statement.startswith(text)]
+                assert claim.verdict == "holds"  # as long as some are near, were it only one
             runs = changed(runs, job, ratios, hosts=2 * FIGURES.job(job).optimal_hosts)
         [claim] = [claim for statement, claim in judge(runs).items() if statement.startswith(text)]
         assert (claim.verdict, claim.ours) == ("does not hold", "100.0 ± 0.0 %")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spotbag.cli import main
+from spotbag.instances.instance import Instance
+from spotbag.solvers.bags.solve import solve
 from tests.helpers.command_shell import Shell
 from tests.helpers.fake_time import fake_time
 from tests.helpers.tiny_core_instances import few_classes_instance, hand_instance
@@ -81,6 +84,14 @@ def test_the_picture_has_the_heuristics_and_the_table_how_far_they_are(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_time(monkeypatch)
+    plans: dict[str, Any] = {}
+
+    def once(instance: Instance, method: str, **given: Any) -> Any:
+        if method not in plans:
+            plans[method] = solve(instance, method, **given)
+        return plans[method]
+
+    monkeypatch.setattr("spotbag.solvers.bags.solve.solve", once)  # both commands draw the same plans
     found = shell.json("pareto", "bag.json", "--plot", "front.svg", "--time-limit", "3600")
     text = Path("front.svg").read_text()
     for part in ("greedy", "lpt", "ils", "search", "makespan (s)", "front, proven"):
