@@ -7,6 +7,7 @@ import json
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 from unittest import mock
 
@@ -235,7 +236,9 @@ def plan_or_refused(text: str) -> ScheduleDocument | str:
         return str(error)
 
 
-PLANS = [(instance, _plan(instance)) for instance in (INSTANCE, BURST)]
+@cache
+def _plans() -> list[tuple[Instance, dict[str, Any]]]:
+    return [(instance, _plan(instance)) for instance in (INSTANCE, BURST)]
 
 
 @given(st.data())
@@ -250,7 +253,7 @@ def test_thousands_of_broken_plans(data: st.DataObject) -> None:
 
 
 def _read_broken_plans(data: st.DataObject) -> None:
-    instance, plan = data.draw(st.sampled_from(PLANS))
+    instance, plan = data.draw(st.sampled_from(_plans()))
     text = data.draw(broken(plan))
     document = plan_or_refused(text)
     with as_long_documents():

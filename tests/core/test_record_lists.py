@@ -117,7 +117,7 @@ def test_another_text_is_not_decoded(text: str) -> None:
     assert decode_long_list(text, "tasks", Task) is None
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.integers(0, 10**40), st.integers(0, 10**40), st.integers(-60, 60) | st.none())
 def test_numbers_are_read_exactly(whole: int, fraction: int, exponent: int | None) -> None:
     number = f"{whole}.{fraction}" + ("" if exponent is None else f"e{exponent}")

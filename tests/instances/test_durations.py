@@ -86,7 +86,7 @@ def test_rounding_noise_adds_no_second() -> None:
 
 
 @given(random_instances())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_durations_are_those_counted_checkpoint_by_checkpoint(instance: Instance) -> None:
     _count_checkpoints(instance)
 

@@ -78,7 +78,7 @@ def test_every_method_meets_every_instance_and_only_seeded_ones_more_than_once()
 def test_methods_without_random_numbers_give_the_same_plan_whatever_the_seed() -> None:
     instance = library_instance("hads/J60")
     for method in ("greedy", "lpt"):
-        plans = [run_case(Case("a", instance.replace(d_spot_s=1274), method, seed)) for seed in (0, 1, 2)]
+        plans = [run_case(Case("a", instance.replace(d_spot_s=1274), method, seed)) for seed in (0, 1)]
         assert len({(plan.cost_usd, plan.makespan_s) for plan in plans}) == 1
 
 
@@ -106,6 +106,7 @@ def test_a_refusal_and_a_run_without_a_plan_become_rows_with_the_reason() -> Non
 
 
 @pytest.mark.xdist_group("processes")
+@pytest.mark.slow
 def test_runs_in_processes_are_those_of_one_process() -> None:
     asked = Specification(instances=["tiny/two-cores", "tiny/boot"], methods=["greedy", "lpt"])
     alone, together = ({(one.instance, one.method): one.objective for one in runs(asked, n)} for n in (1, 2))

@@ -56,7 +56,7 @@ pytestmark = pytest.mark.xdist_group("caron")  # one process: they share a resul
 
 SMALL_TREES = {8: (2, 8), 16: (2, 4, 16)}
 FEW = CaronOptions(
-    runs=2, seed=3, numbers=(6, 16), processors=(16, 64), budgets=(BUDGETS, (4.0, 16.0)), fan_outs=SMALL_TREES
+    runs=2, seed=3, numbers=(4, 8), processors=(16, 64), budgets=(BUDGETS, (4.0, 16.0)), fan_outs=SMALL_TREES
 )
 SETTINGS = [Setting(kind, number) for kind in SETS for number in (10, 20)]
 
@@ -104,15 +104,15 @@ def test_a_setting_has_clusters_and_budgets_as_asked_for_and_everything_else_as_
 
 def test_the_numbers_are_those_of_the_replays(result: PublishedComparisonResult) -> None:
     runs = replay_platform(
-        library_platform("caron/hybrid"), (*POLICIES, MONEY + RULES[0]), 2, seed=3, job_set=JobSet("mixed", 16)
+        library_platform("caron/hybrid"), (*POLICIES, MONEY + RULES[0]), 2, seed=3, job_set=JobSet("mixed", 8)
     )
     for summary in runs.summaries():
         table = "Figs 2-7" if summary.policy in POLICIES else "rules"
         for name, scale in (("cost", 1), ("execution_time_h", 3600), ("delay_h", 3600)):
-            ours = mean(quantity(result, table, "mixed", "16 jobs", summary.policy, name))
+            ours = mean(quantity(result, table, "mixed", "8 jobs", summary.policy, name))
             assert ours * scale == pytest.approx(summary.means[name.replace("_h", "_s")].mean)
         if table == "Figs 2-7":
-            late = quantity(result, table, "mixed", "16 jobs", summary.policy, "late_jobs")
+            late = quantity(result, table, "mixed", "8 jobs", summary.policy, "late_jobs")
             assert mean(late) == summary.means["late_jobs"].mean
 
 
@@ -171,7 +171,7 @@ def test_progress_is_reported_for_all_steps(
     result: PublishedComparisonResult, described: list[tuple[int, str]]
 ) -> None:
     assert sum(done for done, _ in described) == n_caron_runs(FEW)
-    assert {"6 mixed jobs", "trees of 16 resources", "frontier, big jobs"} <= {label for _, label in described}
+    assert {"4 mixed jobs", "trees of 16 resources", "frontier, big jobs"} <= {label for _, label in described}
 
 
 @pytest.mark.slow
@@ -197,7 +197,7 @@ def test_no_run_costs_less_than_its_bound(result: PublishedComparisonResult) -> 
 def test_no_policy_lies_below_the_frontier(result: PublishedComparisonResult) -> None:
     for kind in SETS:
         rows = [row for row in result.rows if (row.table, row.job) == ("frontier", kind)]
-        assert {row.scenario for row in rows} == {"16 jobs"}
+        assert {row.scenario for row in rows} == {"8 jobs"}
         values = {(row.policy, row.quantity): mean(row) for row in rows}
         steps = [(values[name, "cost"], values[name, "delay_h"]) for name, what in values if what == "cost"]
         line, points = steps[:6], steps[6:]

@@ -25,7 +25,7 @@ from tests.helpers.rescues import carried_on
 
 @pytest.fixture(scope="module")
 def plan() -> Schedule:
-    schedule = solve(library_instance("burst-hads/ED200").replace(boot_overhead_s=60), "greedy").schedule
+    schedule = solve(library_instance("burst-hads/J60").replace(boot_overhead_s=60), "greedy").schedule
     assert schedule is not None
     return schedule
 
@@ -37,7 +37,7 @@ def test_the_chart_has_a_row_for_each_core_and_spot_vms_first(plan: Schedule) ->
     markets = ["on-demand" in lane.label for lane in panel.lanes]
     assert markets == sorted(markets)
     bars = {bar.name: bar for bar in panel.bars if bar.look in TASKS}
-    assert len(bars) == 200
+    assert len(bars) == 60
     for task, name in enumerate(plan.instance.task_ids):
         bar = bars[name]
         assert panel.lanes[bar.lane].label == plan.vm_ids[plan.task_vm[task]]
@@ -73,7 +73,7 @@ def test_svg_has_title_axes_legend_tasks_and_limits(plan: Schedule, tmp_path: Pa
     write_gantt(plan, path, "greedy")
     text = path.read_text(encoding="utf-8")
     for part in (
-        f"burst-hads/ED200, greedy: ${plan.cost_usd:.4f}, makespan {plan.makespan_s:,} s",
+        f"burst-hads/J60, greedy: ${plan.cost_usd:.4f}, makespan {plan.makespan_s:,} s",
         "time since the start (s)",
         "VM (one row for each core)",
         f"D_spot ({plan.instance.d_spot_s:,} s)",
@@ -105,7 +105,7 @@ def test_a_page_has_every_task_and_is_small(tmp_path: Path) -> None:
 def test_a_plan_is_drawn_onto_axes_that_are_given_and_onto_new_ones(plan: Schedule) -> None:
     axes = Figure(figsize=(5, 3)).add_subplot()
     assert plot_gantt(plan, axes, "greedy") is axes
-    assert axes.get_title("left").startswith("burst-hads/ED200, greedy: $")
+    assert axes.get_title("left").startswith("burst-hads/J60, greedy: $")
     legend = axes.get_legend()
     assert legend is not None
     assert "deadline (2,700 s)" in [text.get_text() for text in legend.get_texts()]

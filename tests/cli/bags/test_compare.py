@@ -94,7 +94,7 @@ def test_no_plan_for_an_instance_is_exit_code_1(shell: Shell) -> None:
 
 @pytest.mark.xdist_group("processes")
 def test_every_run_goes_to_a_file(shell: Shell) -> None:
-    words = ["compare", "tiny/two-cores", "tiny/boot", "--method", "greedy,ils", "--seeds", "2"]
+    words = ["compare", "tiny/two-cores", "tiny/boot", "--method", "greedy,ils", "--seeds", "2", "--survive", "none"]
     shell.run(*words, "--out", "rows.csv")
     with open(shell.folder / "rows.csv", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -75,7 +75,7 @@ def test_json_has_the_means_and_every_day(shell: Shell) -> None:
 
 @pytest.mark.xdist_group("processes")
 def test_days_are_the_same_for_every_policy_number_and_process(shell: Shell) -> None:
-    """Day 2 is the same day alone, among six, under another policy, and in another process."""
+    """Day 2 is the same day alone, among three, under another policy, and in another process."""
     among = shell.json(*FEW, "--policy", "hads,burst-hads")["days"][2]["policies"]["hads"]
     alone = shell.json(*ANY, "--policy", "hads", "--day", "2")["days"][0]["end"]
     assert alone["cost_usd"] == among["cost_usd"]

@@ -35,7 +35,7 @@ def scenarios() -> st.SearchStrategy[ShockScenario]:
 
 
 @given(scenarios(), st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_every_day_is_one_that_can_be_written(scenario: ShockScenario, day: int) -> None:
     timeline = scenario.day(BAG, 1, day)
     assert event_issues(timeline.events) == []

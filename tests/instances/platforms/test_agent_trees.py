@@ -18,7 +18,7 @@ from tests.helpers.random_platforms import random_platforms
 
 
 @given(random_platforms())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_graph_is_the_tree_of_the_platform(platform: Platform) -> None:
     tree = platform_tree(platform)
     assert networkx.is_arborescence(tree)
@@ -32,7 +32,7 @@ def test_the_graph_is_the_tree_of_the_platform(platform: Platform) -> None:
 
 
 @given(st.integers(1, 60), st.integers(2, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_regrouped_trees_are_balanced_and_as_low_as_can_be(number: int, fan_out: int) -> None:
     flat = many_resources(number, 0, 0)
     platform = regrouped(flat, fan_out)
@@ -55,7 +55,7 @@ def test_regrouped_trees_are_balanced_and_as_low_as_can_be(number: int, fan_out:
 
 
 @given(random_platforms(), st.integers(2, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_regrouped_platform_is_the_same_but_for_its_agents(platform: Platform, fan_out: int) -> None:
     other = regrouped(platform, fan_out)
     assert other.jobs == platform.jobs

@@ -275,7 +275,7 @@ def test_other_jobs_leave_the_rest_alone() -> None:
 
 
 @given(platform_documents())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_writing_and_reading_gives_the_same_platform_and_the_schema_accepts_it(valid: dict[str, Any]) -> None:
     platform = Platform.from_document(valid, "random")
     text = platform.to_text()

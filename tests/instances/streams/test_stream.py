@@ -431,7 +431,7 @@ def test_what_is_drawn_is_an_instance_of_the_stream(stream: Stream, seed: int) -
 
 
 @given(random_streams(), st.integers(0, 100))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: Stream, seed: int) -> None:
     for name, rows in by_job(draw_jobs(stream, seed)).items():
         by_level = [
@@ -448,7 +448,7 @@ def test_a_task_that_is_long_on_one_type_is_long_on_all(stream: Stream, seed: in
 
 
 @given(random_streams(), st.integers(0, 1000), st.integers(0, 100))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_other_jobs_leave_the_tasks_of_a_job_alone(stream: Stream, submitted_s: int, seed: int) -> None:
     added = stream.jobs[0].model_dump() | {"id": "new", "submitted_s": submitted_s, "deadline_s": 5000}
     more = Stream.from_document(stream.to_document() | {"jobs": [added, *stream.to_document()["jobs"]]}, "more")
