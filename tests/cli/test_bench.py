@@ -86,6 +86,7 @@ def test_the_tables_of_burst_hads(shell: Shell) -> None:
     assert document["scales"] == "paper"
 
 
+@pytest.mark.slow
 def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
     found = shell.json(
         *("bench", "burst-hads", "--runs", "2", "--rate-scale", "0.5"),
@@ -146,6 +147,7 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
     assert all(f"wrote {Path('pictures', name)}" in shell.err for name in names)
 
 
+@pytest.mark.slow
 def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag.benchmarks.platforms.caron.settings.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
     out = shell.run("bench", "caron", "--full", "--runs", "2", "--seed", "7", "--number", "6", "--out", "a.json")

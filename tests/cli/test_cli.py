@@ -436,10 +436,10 @@ def test_show_a_plan_of_an_unknown_instance_as_it_says_of_itself(shell: Shell) -
     shell.run("solve", "mine.json", "-m", "greedy", "--out", "plan.json")
     assert "as the file says" in shell.run("show", "plan.json")
     assert shell.json("show", "plan.json")["instance"] == "mine"
-    shell.run("show", "plan.json", "--gantt", "x.png", code=2)
+    shell.run("show", "plan.json", "--gantt", "x.html", code=2)
     assert "name that with --instance" in shell.err
-    shell.run("show", "plan.json", "--instance", "mine.json", "--gantt", "x.png")
-    assert (shell.folder / "x.png").exists()
+    shell.run("show", "plan.json", "--instance", "mine.json", "--gantt", "x.html")
+    assert (shell.folder / "x.html").exists()
 
 
 def test_list_generate_and_schema(shell: Shell) -> None:

@@ -73,12 +73,17 @@ def test_json_has_the_means_and_every_day(shell: Shell) -> None:
     assert found["differences"][0]["against"] == "hads"
 
 
-@pytest.mark.xdist_group("processes")
-def test_days_are_the_same_for_every_policy_number_and_process(shell: Shell) -> None:
-    """Day 2 is the same day alone, among three, under another policy, and in another process."""
+def test_days_are_the_same_for_every_policy_and_number(shell: Shell) -> None:
+    """Day 2 is the same day alone, among three, and under another policy."""
     among = shell.json(*FEW, "--policy", "hads,burst-hads")["days"][2]["policies"]["hads"]
     alone = shell.json(*ANY, "--policy", "hads", "--day", "2")["days"][0]["end"]
     assert alone["cost_usd"] == among["cost_usd"]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("processes")
+def test_days_are_the_same_in_every_process(shell: Shell) -> None:
+    among = shell.json(*FEW, "--policy", "hads,burst-hads")["days"][2]["policies"]["hads"]
     parallel = shell.json(*FEW, "--policy", "hads", "--workers", "2")["days"][2]["policies"]["hads"]
     assert parallel == among
 
@@ -92,8 +97,8 @@ def test_one_day_is_described_plotted_traced_and_audited(shell: Shell) -> None:
 
 
 def test_a_picture_for_each_policy(shell: Shell) -> None:
-    shell.run(*ANY, "--policy", "hads,static", "--day", "1", "--gantt", "day.svg")
-    assert sorted(path.name for path in shell.folder.iterdir()) == ["day-hads.svg", "day-static.svg"]
+    shell.run(*ANY, "--policy", "hads,static", "--day", "1", "--gantt", "day.html")
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["day-hads.html", "day-static.html"]
 
 
 def test_a_plan_is_read_and_a_scripted_day_replayed(shell: Shell) -> None:

@@ -234,7 +234,22 @@ def test_the_library_is_listed(shell: Shell) -> None:
         (("tiny/hybrid", "--once", "--trace", "no/t.jsonl"), "folder does not exist"),
         (("tiny/hybrid", "--once", "--trace", "p.png", "--gantt", "p.png"), "another file of this command"),
         (("bad.json", "--gantt", "p.gif"), "must end in .png, .svg, .pdf, .html"),
-        (("tiny/hybrid", "--draw", "small", "--number", "301", "--gantt", "p.png"), "jobs cannot be read: 300 at most"),
+        (
+            (
+                "tiny/hybrid",
+                "--draw",
+                "small",
+                "--number",
+                "301",
+                "--runs",
+                "2",
+                "-p",
+                "money-saving",
+                "--gantt",
+                "p.png",
+            ),
+            "jobs cannot be read: 300 at most",
+        ),
     ],
 )
 def test_bad_input_is_refused_with_a_way_out(shell: Shell, words: tuple[str, ...], said: str) -> None:
@@ -291,10 +306,10 @@ def test_a_picture_that_cannot_be_read_takes_nothing_from_the_rest(
 
 
 def test_what_was_written_is_said(shell: Shell) -> None:
-    words = (*TINY, "--once", "-p", "money-saving", "--gantt", "p.svg", "--trace", "t.jsonl")
+    words = (*TINY, "--once", "-p", "money-saving", "--gantt", "p.html", "--trace", "t.jsonl")
     shell.run(*words)
-    assert shell.err == "wrote t.jsonl\nwrote p.svg\n"
-    assert shell.json(*words)["written"] == ["t.jsonl", "p.svg"]
+    assert shell.err == "wrote t.jsonl\nwrote p.html\n"
+    assert shell.json(*words)["written"] == ["t.jsonl", "p.html"]
     assert shell.json(*TINY, "--once")["written"] == []
 
 

@@ -55,11 +55,16 @@ def test_json_has_the_means_and_every_run(shell: Shell) -> None:
     assert sum(job["late_tasks"] for job in runs[0]["jobs"]) == runs[0]["late_tasks"]
 
 
-@pytest.mark.xdist_group("processes")
-def test_a_run_is_the_same_alone_among_others_and_in_another_process(shell: Shell) -> None:
+def test_a_run_is_the_same_alone_and_among_others(shell: Shell) -> None:
     among = shell.json(*THAI, "--policy", "known", "--policy", "unknown")["outcomes"][2]["policies"]["unknown"]
     alone = shell.json("stream", "thai/table2", "--once", "--seed", "2", "--policy", "unknown")["outcomes"]
     assert alone == [{"seed": 2, "policies": {"unknown": among}}]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("processes")
+def test_a_run_is_the_same_in_another_process(shell: Shell) -> None:
+    among = shell.json(*THAI, "--policy", "known", "--policy", "unknown")["outcomes"][2]["policies"]["unknown"]
     parallel = shell.json(*THAI, "--policy", "unknown", "--workers", "2", "--runs", "6")["outcomes"][2]
     assert parallel["policies"]["unknown"] == among
 
