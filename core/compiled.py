@@ -6,11 +6,13 @@ what only compiled loops call. The means by which Python calls a function take a
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -18,6 +20,7 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from .limits import LimitReached, current_limit, overtime
@@ -30,6 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _cgutils: Any = cgutils
 _types: Any = types
 _carray: Any = cast(Any, numba).carray
+_config: Any = cast(Any, numba).config
 _FunctionCache: Any = FunctionCache
 
 _LEAVE_AFTER_S = 0.3
@@ -40,7 +44,7 @@ _PART = {"no_cpython_wrapper": True}
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function when it is first called; later processes find it in the cache.
+    """Compile a function when it is first called; later processes find it in the cache while no part of it changes.
 
     Where it cannot be kept (no folder to write to, a full disk), it is compiled anew in every process. The plain
     function stays reachable as ``function.py_func``. While it runs, other threads can: `core.processes.run_compiled`
@@ -48,16 +52,25 @@ def compiled(function: Function) -> Function:
     """
     made: Any = numba.njit(**_OPTIONS)(function)
     with suppress(RuntimeError):  # no place for a cache
-        made._cache = _Cache(function)
+        made._cache = _Cache(made)
     made._compile_for_args = partial(_compile, made._compile_for_args)
     return cast(Function, made)
 
 
 class _Cache(_FunctionCache):  # type: ignore[misc]
-    """Files of compiled functions; what cannot be read or written is as if it were not there."""
+    """Files of a compiled loop; what cannot be read or written is as if it were not there.
+
+    They are valid for the loop as it is in this process, with all that it is made of. Numba by itself looks only at the
+    file in which the loop stands, and goes on with parts and constants that have changed in others.
+    """
+
+    def __init__(self, loop: Any) -> None:
+        super().__init__(loop.py_func)
+        self._loop = loop
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Read what was compiled; None if there is nothing."""
+        self._cache_file._source_stamp = fingerprint(self._loop)  # what is compiled now is saved by it, too
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # files that were cut or damaged fail in any way
@@ -73,6 +86,7 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
 
     def is_filled(self) -> bool:
         """Whether anything that was compiled is there."""
+        self._cache_file._source_stamp = fingerprint(self._loop)
         try:
             return bool(self._cache_file._load_index())  # numba has no other way to ask
         except Exception:
@@ -82,6 +96,96 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
         """Take away the index: it might name a file that was not written, or one of another version of the function."""
         with suppress(OSError):
             os.unlink(self._cache_file._index_path)
+
+
+def parts_of(loop: Any) -> dict[FunctionType, dict[str, Any]]:
+    """Return what a compiled loop is made of.
+
+    Returns
+    -------
+    dict
+        The plain function of the loop and of all parts that it calls, directly or not; for each, the values of the
+        names that it uses from outside: parts, constants, types, modules.
+    """
+    parts: dict[FunctionType, dict[str, Any]] = {}
+    left = [_plain(loop)]
+    while left:
+        function = left.pop()
+        if function is not None and function not in parts:
+            parts[function] = dict(_used_by(function))
+            left += map(_plain, parts[function].values())
+    return parts
+
+
+def _plain(value: Any) -> FunctionType | None:
+    """Return the function that is compiled, or that writes code (`records_of`); None for all other values."""
+    function = getattr(value, "py_func", getattr(value, "_defn", value))
+    if not isinstance(function, FunctionType) or (function is value and not _is_ours(function.__module__)):
+        return None  # numba replaces functions of others by its own
+    return function
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _used_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    for name in _names(function.__code__):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        yield name, cell.cell_contents
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def fingerprint(loop: Any) -> str:
+    """Return a digest of all that a compiled loop is made of, and of how it is compiled.
+
+    It is of the code and the values in this process, not of files, which may have changed since they were imported.
+    """
+    parts = parts_of(loop)
+    values = {id(value): value for uses in parts.values() for value in uses.values()}
+    texts = {key: repr(_described(value)) for key, value in values.items()}  # once, however often it is used
+    digest = hashlib.sha256(repr((_config.BOUNDSCHECK, _described(loop))).encode())
+    for function, uses in parts.items():
+        digest.update(repr((_described(function.__code__), _described(function.__defaults__))).encode())
+        digest.update(repr({name: texts[id(value)] for name, value in uses.items()}).encode())
+    return digest.hexdigest()
+
+
+def _described(value: Any) -> Any:
+    """Return something whose `repr` is the same in all processes, and only for equal values."""
+    match value:
+        case tuple():
+            return tuple(map(_described, value))
+        case frozenset():
+            return sorted(repr(_described(one)) for one in value)
+        case CodeType():
+            names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars, value.co_argcount)
+            return value.co_code, value.co_exceptiontable, names, _described(value.co_consts)
+        case np.ndarray():
+            return value.dtype, value.shape, value.tobytes()
+        case type():
+            return value.__module__, value.__qualname__, getattr(value, "_fields", ())
+        case Dispatcher():
+            return _described(value.py_func), sorted(value.targetoptions.items())
+        case FunctionType() | BuiltinFunctionType():
+            return value.__module__, value.__qualname__
+        case ModuleType() if not _is_ours(value.__name__):
+            return value.__name__
+        case None | bool() | int() | float() | complex() | str() | bytes() | range() | np.generic() | np.dtype():
+            return type(value).__name__, value
+        case types.Type() | ir.Type():
+            return str(value)
+    if (function := _plain(value)) is not None:  # an intrinsic
+        return _described(function)
+    raise TypeError(f"a compiled loop uses {value!r}: import single names, of functions and constants")
 
 
 def _compile(compile_for: Callable[..., Any], *given: Any, **named: Any) -> Any:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
+import inspect
+import subprocess
+import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +17,7 @@ import numba
 import pytest
 
 from spotbag.core import processes
-from spotbag.core.compiled import is_ready
+from spotbag.core.compiled import fingerprint, is_ready, parts_of
 from spotbag.core.limits import LimitReached, within
 from tests.helpers.stops import StopAt
 
@@ -102,3 +108,201 @@ def test_who_stops_work_does_not_wait_until_it_is_compiled(
     ended.set()
     processes.wait_for_left_behind()
     assert twice(21) == 42
+
+
+# ------------------------------------------------- what changes in other files is seen, with the caches that there are
+
+_OUTER = """
+from spotbag.core.compiled import compiled
+from inner_part import Pair, number_of, scaled
+
+@compiled
+def loop(number):
+    return scaled(number) + Pair(number, 0).right
+"""
+_INNER = """
+from typing import NamedTuple
+import numpy as np
+from spotbag.core.compiled import compiled_part, inlined_part, records_of
+from innermost_part import FACTOR, TABLE, plus
+
+RECORD = np.dtype([("address", np.int64)])
+number_of = records_of(RECORD, "address", np.dtype([("a", np.int64), ("b", np.int64)]))
+
+class Pair(NamedTuple):
+    left: int
+    right: int
+
+@inlined_part
+def scaled(number):
+    return plus(FACTOR * number) + TABLE[0]
+
+@compiled_part
+def at(r):
+    return number_of(r, 0).a
+"""
+_INNERMOST = """
+import numpy as np
+from spotbag.core.compiled import compiled_part
+
+_TERM = 0
+FACTOR = 2
+TABLE = np.zeros(2)
+
+@compiled_part
+def plus(number, term=0):
+    return number + _TERM + term
+"""
+
+
+@pytest.fixture
+def loop_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Load a loop that is made of three files anew, in which some text is replaced, as another process does."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    texts = {"outer_loop": _OUTER, "inner_part": _INNER, "innermost_part": _INNERMOST}
+
+    def load(old: str = "", new: str = "") -> Any:
+        for name, text in texts.items():
+            monkeypatch.delitem(sys.modules, name, raising=False)
+            (tmp_path / f"{name}.py").write_text(text.replace(old, new) if old else text)
+        importlib.invalidate_caches()
+        return importlib.import_module("outer_loop").loop
+
+    return load
+
+
+def test_a_changed_part_of_another_file_is_compiled_anew(loop_of: Callable[..., Any]) -> None:
+    assert loop_of()(21) == 42
+    assert is_ready(loop_of())
+    changed = loop_of("number + _TERM", "number - 2 + _TERM")
+    assert not is_ready(changed)
+    assert changed(21) == 40
+    assert is_ready(loop_of("number + _TERM", "number - 2 + _TERM"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("FACTOR = 2", "FACTOR = 2.0"),
+        ("_TERM = 0", "_TERM = 1"),
+        ("term=0", "term=1"),
+        ("np.zeros(2)", "np.ones(2)"),
+        ("FACTOR * number", "FACTOR + number"),
+        ("TABLE[0]", "TABLE[1]"),
+        ("@inlined_part", "@compiled_part"),
+        ("left: int\n    right: int", "right: int\n    left: int"),
+    ],
+)
+def test_all_that_changes_what_a_loop_does_is_seen(loop_of: Callable[..., Any], old: str, new: str) -> None:
+    assert fingerprint(loop_of()) != fingerprint(loop_of(old, new))
+
+
+def test_records_are_told_apart_by_their_fields(loop_of: Callable[..., Any]) -> None:
+    loop_of()
+    before = fingerprint(sys.modules["inner_part"].at)
+    loop_of('("a", np.int64), ("b", np.int64)', '("b", np.int64), ("a", np.int64)')
+    assert fingerprint(sys.modules["inner_part"].at) != before
+
+
+def test_what_changes_nothing_costs_no_compiling(loop_of: Callable[..., Any]) -> None:
+    before = fingerprint(loop_of())
+    assert fingerprint(loop_of("_TERM = 0", "_TERM = 0  # nothing")) == before
+    assert fingerprint(loop_of("_TERM = 0", "_TERM = 0\n_OTHER = 1")) == before
+    assert before != fingerprint(loop_of("_TERM = 0", "_TERM = -0.0"))
+
+
+def test_checked_bounds_have_a_cache_of_their_own(loop_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = loop_of()
+    before = fingerprint(loop)
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
+    assert fingerprint(loop) != before
+
+
+def test_a_loop_names_what_its_cache_could_not_tell_apart(loop_of: Callable[..., Any]) -> None:
+    loop = loop_of("_TERM = 0", "_TERM = object()")
+    with pytest.raises(TypeError, match="import single names"):
+        loop(21)
+
+
+_ROOT = Path(__file__).parents[2]
+_KERNELS = sorted(path for stage in ("heuristics", "models", "replay") for path in (_ROOT / stage).rglob("*_kernel.py"))
+
+
+@cache
+def _loops() -> dict[tuple[Path, str], Any]:
+    """Compiled loops of the package by their files and names."""
+    found = {}
+    for path in _KERNELS:
+        module = importlib.import_module(".".join(("spotbag", *path.relative_to(_ROOT).with_suffix("").parts)))
+        for name, value in vars(module).items():
+            options = getattr(value, "targetoptions", {"no_cpython_wrapper": True})
+            if value is not None and "no_cpython_wrapper" not in options and value.__module__ == module.__name__:
+                found[path, name] = value
+    return found
+
+
+@cache
+def _names_of(path: Path) -> dict[str, Any]:
+    """What the names of a file stand for: statements, or the file and the name that they are imported from."""
+    names: dict[str, Any] = {}
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            place = path.parents[node.level - 1].joinpath(*(node.module or "").split(".")).with_suffix(".py")
+            names |= {alias.asname or alias.name: (place, alias.name) for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {one.id: node for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    return names
+
+
+def _names_in(function: ast.FunctionDef) -> set[str]:
+    """Names that a function reads and does not set."""
+    names = [one for part in function.body for one in ast.walk(part) if isinstance(one, ast.Name)]
+    local = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    local |= {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    return {one.id for one in names} - local
+
+
+def _made_of(path: Path, name: str) -> dict[tuple[Path, str], set[str]]:
+    """Functions that the source says a loop is made of, with their files, and the names of the file that they use."""
+    made: dict[tuple[Path, str], set[str]] = {}
+    left = [(path, name)]
+    while left:
+        place, name = left.pop()
+        means = _names_of(place).get(name)
+        if isinstance(means, tuple):
+            left.append(means)
+        elif isinstance(means, ast.FunctionDef) and (place, name) not in made:
+            made[place, name] = _names_in(means) & {*_names_of(place)}
+            left += [(place, used) for used in made[place, name]]
+    return made
+
+
+def test_all_loops_are_keyed_by_all_that_they_are_made_of() -> None:
+    """The functions, files and names that the sources name are those that are looked at."""
+    assert {len(_made_of(*place)) > 1 for place in _loops()} == {True, False}
+    for place, loop in _loops().items():
+        looked_at = {
+            (Path(inspect.getfile(part)).resolve(), part.__name__): {*used}
+            for part, used in parts_of(loop).items()
+            if hasattr(getattr(sys.modules[part.__module__], part.__name__, None), "py_func")  # others write code
+        }
+        made_of = _made_of(*place)
+        assert {file for file, _ in looked_at} == {file for file, _ in made_of}, place
+        assert {*looked_at} == {*made_of}, place
+        assert all(made_of[part] <= looked_at[part] for part in made_of), place
+
+
+def test_another_process_finds_the_same_loops() -> None:
+    """Nothing that a loop is keyed by depends on addresses in memory or on the seed of hashes."""
+    places = [(loop.__module__, loop.__name__) for loop in _loops().values()]
+    code = f"""
+from importlib import import_module
+from spotbag.core.compiled import fingerprint
+print(*[fingerprint(getattr(import_module(module), name)) for module, name in {places}])
+"""
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert made.stdout.split() == [fingerprint(loop) for loop in _loops().values()]
