@@ -22,7 +22,6 @@ from ...instances.bags.scripted_days import Scenario
 from ...instances.clouds import Cloud
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
-from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
 from ...solvers.bags.candidates import QUIET, Candidate, candidates, survival_level
 from ...solvers.bags.methods import GivenMethod
@@ -31,6 +30,7 @@ from ...solvers.bags.result import Quantity, Result, Stage
 from ...solvers.bags.solve import solve
 from ..policies import Given, PolicyMaker
 from ..runs import check_runs
+from .checked_plan import CheckedPlan, checked, with_verdict
 from .policies import KIND
 from .policy import Policy
 from .runs import chosen_cloud, on_demand_price_usd, outcomes_of
@@ -62,11 +62,11 @@ class _Days:
     seed: int
     cloud: Cloud
 
-    def __call__(self, case: tuple[Schedule, range, int]) -> list[_Day]:
+    def __call__(self, case: tuple[CheckedPlan, range, int]) -> list[_Day]:
         """Replay some days of a plan; the last number is how many there are in all."""
-        schedule, numbers, total = case
+        plan, numbers, total = case
         days = []
-        for outcome in outcomes_of(schedule, self.make, self.scenario, numbers, self.seed, self.cloud, total):
+        for outcome in outcomes_of(plan, self.make, self.scenario, numbers, self.seed, self.cloud, total):
             days.append(_Day(outcome.cost_usd, not outcome.meets_deadline))
             checkpoint()
         return days
@@ -150,7 +150,8 @@ def choose_plan(
             choice = None
             if quiet.schedule is not None:
                 if late_usd is None:
-                    price = on_demand_price_usd(quiet.schedule, found.cloud, idle_limit_s=0)
+                    sound = with_verdict(quiet.schedule, ())  # `solve` returns no plan that breaks a rule
+                    price = on_demand_price_usd(sound, found.cloud, idle_limit_s=0)
                     late_usd = _PRICES_OF_A_LATE_DAY * (quiet.schedule.cost_usd if price is None else price)
                 with within(share_of_time(_SHARE_OF_CANDIDATES)):
                     plans = candidates(instance, quiet, seed=seed, on_made=lambda name: say(name, 0))
@@ -202,6 +203,7 @@ class _Choice:
         say: Callable[[str, int], None],
     ) -> None:
         self.plans = plans
+        self._checked: dict[int, CheckedPlan] = {}
         self.best = 0
         self.days: list[list[_Day]] = [[] for _ in plans]
         self._found = found
@@ -239,7 +241,9 @@ class _Choice:
             for first in range(numbers.start, numbers.stop, _DAYS_A_CASE)
         ]
         total = len(self.plans) * self._n_days
-        cases = [(self.plans[number].schedule, part, total) for number in plans for part in parts]
+        for number in plans:
+            self._checked[number] = checked(self._checked.get(number, self.plans[number].schedule))
+        cases = [(self._checked[number], part, total) for number in plans for part in parts]
         done = []
         with_plan = [number for number in plans for _ in parts]
         for number, row in zip(with_plan, each(self._found, cases, self._workers), strict=True):

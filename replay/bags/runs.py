@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import LimitReached, Stop
 from ...core.plugins import blaming
@@ -23,6 +22,7 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..policies import Given, PolicyMaker
 from ..runs import Runs, by_name, check_runs, means_of, replay_batches
+from .checked_plan import CheckedPlan, checked
 from .engine import Replay
 from .outcome import DayOutcome, trace_of
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
@@ -33,9 +33,6 @@ from .policy import Policy
 if TYPE_CHECKING:
     from .compiled_engine import CompiledReplays
 
-PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})
-"""Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
-
 _DAYS_A_BATCH = 8
 _LOADS_FOR = 20_000
 """Tasks of all replays for which compiled loops are loaded, about as long as the other engine takes."""
@@ -45,7 +42,7 @@ _Row: TypeAlias = tuple[list[DayOutcome], float | None, float | None]
 
 
 def replay_day(
-    schedule: Schedule,
+    schedule: Schedule | CheckedPlan,
     policy: Given[Policy] = "hads",
     timeline: Timeline = QUIET,
     *,
@@ -55,8 +52,8 @@ def replay_day(
 
     Parameters
     ----------
-    schedule : Schedule
-        The plan.
+    schedule : Schedule or CheckedPlan
+        The plan, checked here unless it has been.
     policy : str, Policy or callable
         What answers to events: a name; or a policy of your own, by its class, an instance, or a function
         that makes one. See `spotbag.replay.policies`.
@@ -79,12 +76,12 @@ def replay_day(
         If the plan cannot be carried out.
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
-    ready = _Ready(schedule, KIND.single(policy, 0))
+    [ready] = _ready(checked(schedule), [KIND.single(policy, 0)])
     return _run(ready, None, 0, timeline, chosen_cloud(cloud, schedule.instance))
 
 
 def trace_day(
-    schedule: Schedule,
+    schedule: Schedule | CheckedPlan,
     policy: Given[Policy] = "hads",
     timeline: Timeline = QUIET,
     *,
@@ -102,7 +99,7 @@ def trace_day(
         What is known of days like this one, for policies that ask for it: ``Scenario.law``.
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
-    ready = _Ready(schedule, KIND.single(policy, day))
+    [ready] = _ready(checked(schedule), [KIND.single(policy, day)])
     with blaming(ready.make.called):
         chosen = chosen_cloud(cloud, schedule.instance)
         run = Replay(ready.plan, ready.make(day), _day(ready, timeline), chosen, record=True, law=law)
@@ -159,7 +156,7 @@ class Days(Runs[DayOutcome]):
 
 
 def replay_days(
-    schedule: Schedule,
+    schedule: Schedule | CheckedPlan,
     policies: Sequence[Given[Policy]],
     scenario: Scenario,
     runs: int,
@@ -177,8 +174,8 @@ def replay_days(
 
     Parameters
     ----------
-    schedule : Schedule
-        The plan.
+    schedule : Schedule or CheckedPlan
+        The plan, checked here unless it has been.
     policies : sequence of str, Policy or callable
         What answers to events, each as for `replay_day`; each day has a policy of its own. There may be none if bounds
         or hindsight are asked for.
@@ -221,15 +218,17 @@ def replay_days(
     if first_day < 0:
         raise InputError("replay", [Issue("", "must be 0 or more", "first_day", first_day)])
     numbers = range(first_day, first_day + runs)
-    ready = [_Ready(schedule, make) for make in KIND.several(policies, 0, workers, none=bounds or hindsight)]
-    chosen = chosen_cloud(cloud, schedule.instance, scenario)
+    makers = KIND.several(policies, 0, workers, none=bounds or hindsight)
+    plan = checked(schedule)
+    ready = _ready(plan, makers)
+    chosen = chosen_cloud(cloud, plan.instance, scenario)
     compiled = _by_compiled_loops(ready, runs)
-    known = replay_plan(schedule) if hindsight else None
-    work = partial(_batch, schedule.instance, ready, scenario, seed, chosen, bounds, known, compiled)
+    known = replay_plan(plan.schedule) if hindsight else None
+    work = partial(_batch, plan.instance, ready, scenario, seed, chosen, bounds, known, compiled)
     signalled = Signalled()
     with interruptible(stop):
-        on_demand_usd = on_demand_price_usd(schedule, chosen)
-        on_demand_last_task_usd = on_demand_price_usd(schedule, chosen, idle_limit_s=0)
+        on_demand_usd = on_demand_price_usd(plan, chosen)
+        on_demand_last_task_usd = on_demand_price_usd(plan, chosen, idle_limit_s=0)
         done, interrupted = replay_batches(work, numbers, workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
@@ -244,7 +243,7 @@ def replay_days(
 
 
 def outcomes_of(
-    schedule: Schedule,
+    schedule: Schedule | CheckedPlan,
     make: PolicyMaker[Policy],
     scenario: Scenario,
     days: range,
@@ -265,9 +264,9 @@ def outcomes_of(
     planned : int
         How many replays there are in all, of whatever plans: for many, compiled loops are worth while.
     """
-    ready = _Ready(schedule, make)
-    compiled = _by_compiled_loops([ready], planned)
-    rows = _batch(schedule.instance, [ready], scenario, seed, cloud, False, None, compiled, days)
+    ready = _ready(checked(schedule), [make])
+    compiled = _by_compiled_loops(ready, planned)
+    rows = _batch(schedule.instance, ready, scenario, seed, cloud, False, None, compiled, days)
     return (outcomes[0] for outcomes, _, _ in rows)
 
 
@@ -276,7 +275,9 @@ def is_baseline(name: str) -> bool:
     return name.partition("+")[0] == OnDemand.name
 
 
-def on_demand_price_usd(schedule: Schedule, cloud: Cloud = PAPERS, *, idle_limit_s: int | None = None) -> float | None:
+def on_demand_price_usd(
+    schedule: Schedule | CheckedPlan, cloud: Cloud = PAPERS, *, idle_limit_s: int | None = None
+) -> float | None:
     """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer.
 
     Idle VMs are paid for to the end of their allocation cycle, as by the published schedulers, or for
@@ -290,23 +291,28 @@ def on_demand_price_usd(schedule: Schedule, cloud: Cloud = PAPERS, *, idle_limit
         return None
 
 
+@dataclass(frozen=True, slots=True)
 class _Ready:
     """What makes a policy, and the plan that it starts from."""
 
-    def __init__(self, schedule: Schedule, make: PolicyMaker[Policy]) -> None:
-        self.make = make
-        self.kind = type(make(0))
-        self.on_demand = issubclass(self.kind, OnDemand)
-        _demand_possible(schedule)
-        self.plan: ReplayPlan = replay_plan(on_demand_schedule(schedule) if self.on_demand else schedule)
+    make: PolicyMaker[Policy]
+    kind: type[Policy]
+    plan: ReplayPlan
+
+    @property
+    def on_demand(self) -> bool:
+        """Whether it is the on-demand baseline."""
+        return issubclass(self.kind, OnDemand)
 
 
-def _demand_possible(schedule: Schedule) -> None:
-    """Refuse a plan that no cloud could carry out."""
-    broken = [entry for entry in check(schedule.instance, schedule).violations if entry.rule in PHYSICAL_RULES]
-    if broken:
-        more = f" (and {len(broken) - 1} more; 'spotbag check' lists all)" if len(broken) > 1 else ""
-        raise SpotbagError(f"{schedule.instance.name}: the plan cannot be carried out: {broken[0]}{more}")
+def _ready(plan: CheckedPlan, makers: Sequence[PolicyMaker[Policy]]) -> list[_Ready]:
+    """Make a plan ready for some policies, once for all of them and once for the on-demand baseline."""
+    kinds = [type(make(0)) for make in makers]
+    plans: dict[bool, ReplayPlan] = {}
+    for on_demand in {issubclass(kind, OnDemand) for kind in kinds}:
+        plan.demand_possible()
+        plans[on_demand] = replay_plan(on_demand_schedule(plan.schedule) if on_demand else plan.schedule)
+    return [_Ready(make, kind, plans[issubclass(kind, OnDemand)]) for make, kind in zip(makers, kinds, strict=True)]
 
 
 def chosen_cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenario | None = None) -> Cloud:

@@ -12,9 +12,9 @@ from typing import Any
 from ....core.limits import LimitReached
 from ....heuristics.bags.d_spot import with_d_spot
 from ....instances.bags.scenarios import find_scenario
+from ....replay.bags.checked_plan import CheckedPlan, checked
 from ....replay.bags.policies import KIND
 from ....replay.bags.runs import Days, chosen_cloud, outcomes_of, replay_days
-from ....schedules.schedule import Schedule
 from ....schedules.schedule_files import parse_schedule_document, schedule_of_document
 from .cells import KEPT, Finished, PlanCell, instance_made_of, key_of, reason_of, where
 from .rows import CLAIRVOYANT
@@ -62,11 +62,11 @@ class DaysCell:
 
     def compile(self, plan: str) -> None:
         """Compile the loops of replays, for cells that are each too short for that; policies without any need none."""
-        schedule = _planned(self.plan.source.made_of, plan)
+        planned = _planned(self.plan.source.made_of, plan)
         scenario = find_scenario(self.scenario)
-        cloud = chosen_cloud(self.cloud or None, schedule.instance, scenario)
+        cloud = chosen_cloud(self.cloud or None, planned.instance, scenario)
         [make] = KIND.several([self.policy], 0)
-        for _ in outcomes_of(schedule, make, scenario, range(1), self.seed, cloud, planned=_MANY_REPLAYS):
+        for _ in outcomes_of(planned, make, scenario, range(1), self.seed, cloud, planned=_MANY_REPLAYS):
             pass
 
 
@@ -133,12 +133,12 @@ def _finished(cell: DaysCell, values: dict[str, Any], seconds: float) -> Finishe
     return Finished(key, cell.name, row, None)
 
 
-def _replayed(cells: Sequence[DaysCell], schedule: Schedule) -> list[dict[str, Any]] | None:
+def _replayed(cells: Sequence[DaysCell], plan: CheckedPlan) -> list[dict[str, Any]] | None:
     """Replay the days under the policies of all cells; None if that was interrupted."""
     start = time.perf_counter()
     policies = [cell.policy for cell in cells if cell.policy != CLAIRVOYANT]
     days = replay_days(
-        schedule,
+        plan,
         policies,
         find_scenario(cells[0].scenario),
         cells[0].n_days,
@@ -150,7 +150,7 @@ def _replayed(cells: Sequence[DaysCell], schedule: Schedule) -> list[dict[str, A
     if days.interrupted:
         return None
     seconds = (time.perf_counter() - start) / len(cells)
-    return [_values(cell, days, policies, schedule.instance.deadline_s, seconds) for cell in cells]
+    return [_values(cell, days, policies, plan.instance.deadline_s, seconds) for cell in cells]
 
 
 def _values(cell: DaysCell, days: Days, policies: Sequence[str], deadline_s: int, seconds: float) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def _cost_if_done(cost: float, makespan: float | None) -> float | None:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _planned(made_of: tuple[str, str | None, str | None], plan: str) -> Schedule:
+def _planned(made_of: tuple[str, str | None, str | None], plan: str) -> CheckedPlan:
     document = parse_schedule_document(plan)
     instance = with_d_spot(instance_made_of(*made_of), made_for_s=document.d_spot_s)
-    return schedule_of_document(document, instance)
+    return checked(schedule_of_document(document, instance))

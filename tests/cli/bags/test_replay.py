@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from typing import Any
 
 import pytest
 
+from spotbag.audits.bags import plan as checker
 from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.library import library_instance
+from spotbag.replay.bags import checked_plan
 from spotbag.replay.bags.policies import POLICIES
+from spotbag.solvers.bags import solve
+from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds
 from tests.helpers.command_shell import Shell
 
 # Without a certificate, which takes longer than the days.
@@ -291,3 +297,38 @@ def test_clouds_are_listed_with_how_to_use_them(shell: Shell) -> None:
     for cloud in CLOUDS.values():
         assert cloud.summary in out
         assert cloud.source in out
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often a plan was checked and the bound of a day was worked out."""
+    counted: Counter[str] = Counter()
+
+    def count(place: Any, name: str, word: str) -> None:
+        usual = getattr(place, name)
+
+        def counting(*given: Any) -> Any:
+            counted[word] += 1
+            return usual(*given)
+
+        monkeypatch.setattr(place, name, counting)
+
+    for module in (checker, checked_plan, solve):
+        count(module, "check", "checks")
+    count(ClairvoyantBounds, "bound", "bounds")
+    return counted
+
+
+@pytest.mark.parametrize("more", [("--runs", "3"), ("--day", "0")])
+def test_a_plan_is_checked_once_and_a_day_bounded_once_for_all_policies(
+    shell: Shell, calls: Counter[str], more: tuple[str, str]
+) -> None:
+    """Whoever makes or reads the plan checks it; neither the policies nor the two prices on demand do so again."""
+    days = 3 if more[0] == "--runs" else 1
+    words = ("--policy", "static,hads,on-demand,clairvoyant", "--scenario", "hads/sc4", *more)
+    shell.run("replay", "burst-hads/J60", "--method", "greedy", *words)
+    assert calls == {"checks": 1, "bounds": days}
+    shell.run("solve", "burst-hads/J60", "--method", "greedy", "--out", "plan.json")
+    calls.clear()
+    shell.run("replay", "burst-hads/J60", "--plan", "plan.json", *words)
+    assert calls == {"checks": 1, "bounds": days}

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import spotbag
-from spotbag.audits.bags.plan import check
+from spotbag.audits.bags.plan import CheckReport, check
 from spotbag.cli import main
 from spotbag.core.errors import InputError
-from spotbag.replay.bags import plan_choice
+from spotbag.replay.bags import checked_plan, plan_choice
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.candidates import QUIET, Candidate, candidates
 
@@ -108,6 +108,19 @@ def test_candidates_that_are_the_same_plan_are_one() -> None:
     assert next(entry.name for entry in made) == QUIET
     assert len(made) == len(places) < 5
     assert not any(check(entry.schedule.instance, entry.schedule).violations for entry in made)
+
+
+def test_each_candidate_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many parts its 70 days of the choice and 70 of the report are replayed in."""
+    seen: list[spotbag.Schedule] = []
+
+    def watched(instance: spotbag.Instance, plan: spotbag.Schedule) -> CheckReport:
+        seen.append(plan)
+        return check(instance, plan)
+
+    monkeypatch.setattr(checked_plan, "check", watched)
+    made = spotbag.choose_plan(spotbag.library_instance("tiny/two-cores"), _WHERE, "static", 70, method="greedy")
+    assert len(seen) == len({id(plan) for plan in seen}) == made.candidates
 
 
 @_SLOW

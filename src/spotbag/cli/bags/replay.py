@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ...instances.bags.scripted_days import Scenario
     from ...instances.clouds import Cloud
     from ...instances.instance import Instance
+    from ...replay.bags.checked_plan import CheckedPlan
     from ...replay.bags.runs import Days
     from ...schedules.schedule import Schedule
     from ...traces.trace import Trace
@@ -162,24 +163,25 @@ def replay_command(
     days_from = options.find_scenario()
     problem = changes.load(instance)
     days_from = days_from or options.usual_scenario(problem)
-    schedule, maker, interrupted = _plan(problem, plan, planning)
+    checked, maker, interrupted = _plan(problem, plan, planning)
     if interrupted:
         _print_no_plan(problem, "interrupted while planning: nothing was replayed", as_json, interrupted=True)
         raise typer.Exit(INTERRUPTED)
-    if schedule is None:
+    if checked is None:
         _print_no_plan(problem, maker, as_json)
         raise typer.Exit(NO_FEASIBLE_PLAN)
+    schedule = checked.schedule
     wanted = options.days(days_from, schedule)
     if policy is None:
         replayed = _without_impossible_baseline(replayed, schedule)
     if one_day:
-        traces = _traces(schedule, replayed, wanted, day or 0)
+        traces = _traces(checked, replayed, wanted, day or 0)
         files.write(traces)
         if day is not None:
-            _print_day(traces, _of_day(schedule, replayed, wanted, day, references), as_json)
+            _print_day(traces, _of_day(checked, replayed, wanted, day, references), as_json)
             return
     with interruptible():  # from here on there is an answer, which a signal asks for
-        days = _replay(schedule, replayed, wanted, references)
+        days = _replay(checked, replayed, wanted, references)
         if as_json:
             print_json("replay", days_object(schedule, maker, days, days_from.name, seed))
         elif days.n_runs:
@@ -310,13 +312,13 @@ def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: b
         print(reason)
 
 
-def _replay(schedule: Schedule, policies: Sequence[str], wanted: _Days, references: Sequence[str]) -> Days:
+def _replay(plan: CheckedPlan, policies: Sequence[str], wanted: _Days, references: Sequence[str]) -> Days:
     """Replay all days under all policies, and work out what they are compared with."""
     from ...replay.bags.runs import replay_days
 
-    with counting(f"replaying {schedule.instance.name}", wanted.n_days) as count:
+    with counting(f"replaying {plan.instance.name}", wanted.n_days) as count:
         days = replay_days(
-            schedule,
+            plan,
             policies,
             wanted.scenario,
             wanted.n_days,
@@ -345,8 +347,10 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
     return policies
 
 
-def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple[Schedule | None, str, bool]:
+def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple[CheckedPlan | None, str, bool]:
     """Read or make the plan; with what it is called, or why there is none, and whether its making was interrupted."""
+    from ...replay.bags.checked_plan import with_verdict
+
     if plan is not None:
         from ...core.text_files import source_name
 
@@ -356,15 +360,17 @@ def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple
     warn(result.warnings)
     if result.schedule is None:
         return None, f"{problem.name}: no plan found by {name}\n{result.message}", result.interrupted
-    return result.schedule, f"plan by {name}", result.interrupted
+    made = with_verdict(result.schedule, ())  # `solve` returns no plan that breaks a rule
+    return made, f"plan by {name}", result.interrupted
 
 
-def _read_plan(problem: Instance, path: str) -> Schedule:
+def _read_plan(problem: Instance, path: str) -> CheckedPlan:
     """Read a plan; say what the checker would say of it."""
     from ...audits.bags.plan import check
     from ...core.errors import SpotbagError
     from ...core.text_files import source_name
     from ...heuristics.bags.d_spot import with_d_spot
+    from ...replay.bags.checked_plan import with_verdict
     from ...schedules.schedule_files import read_schedule_document, schedule_of_document
 
     document = read_schedule_document(path)
@@ -380,23 +386,23 @@ def _read_plan(problem: Instance, path: str) -> Schedule:
             f" (and {len(report.violations) - 1} more; 'spotbag check' lists all)" if len(report.violations) > 1 else ""
         )
         warn([f"the plan is not feasible here: {report.violations[0]}{more}"])
-    return schedule
+    return with_verdict(schedule, report.violations)
 
 
 # --------------------------------------------------------------------- one day
 
 
-def _traces(schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int) -> list[Trace]:
+def _traces(plan: CheckedPlan, policies: Sequence[str], wanted: _Days, day: int) -> list[Trace]:
     """Trace of one day under each policy."""
     from ...replay.bags.runs import trace_day
 
-    timeline = wanted.scenario.day(schedule.instance, wanted.seed, day)
+    timeline = wanted.scenario.day(plan.instance, wanted.seed, day)
     law = wanted.scenario.law
-    return [trace_day(schedule, name, timeline, cloud=wanted.cloud, day=day, law=law)[1] for name in policies]
+    return [trace_day(plan, name, timeline, cloud=wanted.cloud, day=day, law=law)[1] for name in policies]
 
 
 def _of_day(
-    schedule: Schedule, policies: Sequence[str], wanted: _Days, day: int, references: Sequence[str]
+    plan: CheckedPlan, policies: Sequence[str], wanted: _Days, day: int, references: Sequence[str]
 ) -> dict[str, float | None]:
     """Bound of a day, and the least cost found for it, those that are asked for."""
     from ...replay.bags.runs import replay_days
@@ -405,7 +411,7 @@ def _of_day(
         return {}
     bounds, hindsight = (name in references for name in REFERENCES)
     days = replay_days(
-        schedule,
+        plan,
         policies if hindsight else [],
         wanted.scenario,
         1,
