@@ -50,11 +50,22 @@ def compiled(function: Function) -> Function:
     function stays reachable as ``function.py_func``. While it runs, other threads can: `core.processes.run_compiled`
     ends it by one of them. Whoever asks work to stop does not wait until it is compiled.
     """
-    made: Any = numba.njit(**_OPTIONS)(function)
+    made = _by_types(numba.njit(**_OPTIONS)(function))
     with suppress(RuntimeError):  # no place for a cache
         made._cache = _Cache(made)
     made._compile_for_args = partial(_compile, made._compile_for_args)
     return cast(Function, made)
+
+
+def _by_types(made: Any) -> Any:
+    """Have a function compiled once for all numbers of a type; numba compiles it again for each that is written out."""
+    resolve = made.get_call_template
+
+    def resolve_by_types(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return resolve(tuple(map(_types.unliteral, given)), {key: _types.unliteral(of) for key, of in named.items()})
+
+    made.get_call_template = resolve_by_types
+    return made
 
 
 class _Cache(_FunctionCache):  # type: ignore[misc]
@@ -218,7 +229,7 @@ def is_ready(function: Any) -> bool:
 
 def compiled_part(function: Function) -> Function:
     """Compile a function that only compiled ones call; it is kept in their cache. Python cannot call it."""
-    return cast(Function, numba.njit(**_OPTIONS | _PART)(function))
+    return cast(Function, _by_types(numba.njit(**_OPTIONS | _PART)(function)))
 
 
 def inlined_part(function: Function) -> Function:

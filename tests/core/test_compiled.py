@@ -30,21 +30,22 @@ def twice(number):
 """
 
 
+def loaded(folder: Path, text: str) -> Any:
+    """Load a module anew, as another process does."""
+    path = folder / "doubling.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("doubling", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[[], Any]:
     """Load a module with a compiled function anew, as another process does."""
-    path = tmp_path / "doubling.py"
-    path.write_text(_MODULE)
-
-    def load() -> Any:
-        spec = importlib.util.spec_from_file_location("doubling", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.twice  # type: ignore[attr-defined]
-
-    return load
+    return lambda: loaded(tmp_path, _MODULE).twice
 
 
 def cached(folder: Path) -> list[Path]:
@@ -217,6 +218,26 @@ def test_checked_bounds_have_a_cache_of_their_own(loop_of: Callable[..., Any], m
     before = fingerprint(loop)
     monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
     assert fingerprint(loop) != before
+
+
+_SPELLED_OUT = """
+from spotbag.core.compiled import compiled, compiled_part
+
+@compiled_part
+def part(number, doubled):
+    return 2 * number if doubled else number
+
+@compiled
+def loop(number):
+    return part(0, True) + part(1, False) + part(number, number > 1) + part(7, number > 1)
+"""
+
+
+def test_a_part_is_compiled_once_whatever_numbers_are_written_out(tmp_path: Path) -> None:
+    """Numba by itself would compile it four times here; 0 + 1 + 42 + 14."""
+    loop = loaded(tmp_path, _SPELLED_OUT).loop
+    assert loop(21) == 57
+    assert len(loop.py_func.__globals__["part"].signatures) == 1
 
 
 def test_a_loop_names_what_its_cache_could_not_tell_apart(loop_of: Callable[..., Any]) -> None:
