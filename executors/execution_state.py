@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..core.quantities import SECONDS_PER_HOUR
+from ..core.bill import unpaid_usd
 from ..schedules.documents import Mode
 from ..schedules.schedule import Schedule
 from ..schedules.state import State, TaskOnVm, VmState
@@ -52,7 +52,7 @@ def execution_state(
         ready_s = found[0].start_s if found else max(float(schedule.vm_ready_s[number]), execution.until_s)
         until_s = (found[-1].end_s if gone and found else None) or execution.until_s
         billed_from_s = ready_s if name not in before else 0.0
-        spent_usd += offer.price_usd_per_hour / SECONDS_PER_HOUR * max(until_s - billed_from_s, 0.0)
+        spent_usd += unpaid_usd(offer.price_usd_per_s, until_s, billed_from_s)
         if gone:
             continue
         on_it = tuple(_on_vm(schedule, run, since_s) for run in running if run.vm == name)

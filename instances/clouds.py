@@ -10,6 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
+from ..core.bill import blocks_of
 from ..core.errors import InputError, Issue
 from ..core.wording import near_names
 from .entries import CLOUD_NAMES, CloudName
@@ -80,7 +81,7 @@ class Billing:
 
     def billed_s(self, session_s: int) -> int:
         """Seconds on the bill for a session."""
-        return -(-max(session_s, self.minimum_s) // self.block_s) * self.block_s
+        return blocks_of(session_s, self.block_s, self.minimum_s) * self.block_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from pydantic import Field
 
+from ..core.bill import unpaid_usd
 from ..core.errors import InputError, Issue
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, Credits, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
@@ -19,6 +20,7 @@ from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, WholeDocument, 
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..instances.entries import MAX_TASKS, Burstable, Machine, Market, RunningTask, Task
 from ..instances.instance import Instance, RunningTasks
+from .evaluation import vm_cost_usd
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -175,8 +177,8 @@ class State(WholeDocument):
             )
             for number, vm in zip(alive, _requested(plan, 0.0, alive, time_s), strict=True)
         ]
-        seconds = np.clip(np.minimum(plan.vm_end_s, time_s) - plan.vm_paid_until_s, 0, None)
-        spent = float((plan.instance.offer_price_usd_per_s[plan.vm_offer] * seconds).sum())
+        until_s = np.minimum(plan.vm_end_s, time_s)
+        spent = float(vm_cost_usd(plan.instance, plan.vm_offer, plan.vm_paid_until_s, until_s).sum())
         return cls._known(
             instance=plan.instance.name,
             time_s=float(time_s),
@@ -459,7 +461,7 @@ def _price_of(since_s: float, until_s: float) -> Any:
         if vm.price_usd_per_hour is None or vm.status in ("hibernated", "launching"):
             return 0.0
         begin = max(since_s, vm.ready_s, since_s if vm.paid_until_s is None else vm.paid_until_s)
-        return vm.price_usd_per_hour / SECONDS_PER_HOUR * max(until_s - begin, 0.0)
+        return unpaid_usd(vm.price_usd_per_hour / SECONDS_PER_HOUR, until_s, begin)
 
     return usd
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.bill import unpaid_usd
 from ...core.limits import checkpoint
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.durations import NEVER
@@ -329,7 +330,7 @@ class _Listed:
 
     def more_usd(self, end_s: int) -> float:
         """What it costs more if it ends then."""
-        return self.queue.offer.price_usd_per_s * max(end_s - self.paid_s, 0)
+        return unpaid_usd(self.queue.offer.price_usd_per_s, end_s, self.paid_s)
 
     def place(self, task: int) -> None:
         """Append a task."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.bill import unpaid_usd
 from ...core.quantities import IntArray
 from ...schedules.schedule import Schedule
 
@@ -88,10 +89,10 @@ class Twins:
             price = offer.vm_type.offers["on-demand"].price_usd_per_hour / 3600
             # The later it goes down, the longer it is paid for, and the shorter its twin.
             bills = [
-                offer.price_usd_per_s * max(at_s - paid_s, 0) + price * (end_s - at_s - boot)
+                unpaid_usd(offer.price_usd_per_s, at_s, paid_s) + price * (end_s - at_s - boot)
                 for at_s in (int(self._ready_s[vm]), planned_s - 1)
             ]
-            planned_usd = offer.price_usd_per_s * max(planned_s - paid_s, 0)
+            planned_usd = unpaid_usd(offer.price_usd_per_s, planned_s, paid_s)
             more += max(*bills, planned_usd) - planned_usd
         return self._planned_usd + more
 

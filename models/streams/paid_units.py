@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.bill import blocks_of
 from ...core.errors import InputError, Issue
 from ...core.quantities import IntArray
 
@@ -54,7 +55,7 @@ class UnitsProblem:
 
     def units_until(self, wall_s: int) -> int:
         """Units of a host that is paid from the start until a time."""
-        return -(-wall_s // self.unit_s)
+        return blocks_of(wall_s, self.unit_s)
 
     def largest_units(self, wall_s: int) -> int:
         """Units within the budget beyond which a host has no more room by a time."""
@@ -220,7 +221,7 @@ def check_bag(run_times_s: Sequence[int], unit_s: int, boot_s: int) -> None:
 
 def units_of(busy_s: int, unit_s: int, boot_s: int) -> int:
     """Units that a host pays which is busy with tasks for so long."""
-    return -(-(boot_s + busy_s) // unit_s)
+    return blocks_of(boot_s + busy_s, unit_s)
 
 
 def fewest_paid_units(run_times_s: Sequence[int], unit_s: int = 3600, boot_s: int = 300) -> int:

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ...core.bill import blocks_of
 from ...core.errors import InputError, Issue
 from ...instances.streams.entries import Job
 from ...instances.streams.stream import Stream
@@ -172,7 +173,7 @@ def block_price_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:
 
 def paid_blocks(problem: SizingProblem) -> int:
     """Blocks that a VM is charged for in eq. 5: ``ceil(d / Theta)``, until the deadline."""
-    return -(-max(problem.available_s, 0) // problem.block_s)
+    return blocks_of(problem.available_s, problem.block_s)
 
 
 def planning_cost_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...core.compiled import is_ready
-from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import PAPERS, Billing, Cloud
 from ...instances.durations import BASELINE, FULL_SPEED
@@ -20,6 +19,7 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ..vms import VmBill
 from . import state_kernel as kernel
 from .engine_kernel import replay
+from .fleet import is_free, with_rest_usd
 from .outcome import COUNTED, DayOutcome
 from .plan import ReplayPlan
 from .policies.burst_hads import BurstHads
@@ -44,7 +44,6 @@ _MORE_VMS = 32
 _MOST_TYPES = 62
 _COMPILES_FOR = 1_000_000
 """Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
-_MB_PER_GB = 1024
 
 
 class CompiledReplays:
@@ -278,15 +277,9 @@ class CompiledReplays:
                 names.append(name)
                 taken.add(name)
             ready_s = first_ready if sessions else ready
-            in_first_hour = offer.market == "spot" and sessions and first_end - first_ready < SECONDS_PER_HOUR
-            if billing.first_hour_free and in_first_hour and first_lost:
+            if sessions and is_free(billing, offer, first_ready, first_end, first_lost):
                 billed -= first_billed
-            cost = offer.price_usd_per_s * billed
-            gb_hours = offer.vm_type.memory_mb / _MB_PER_GB / SECONDS_PER_HOUR
-            if billing.hibernated_usd_per_gb_hour:
-                cost += billing.hibernated_usd_per_gb_hour * gb_hours * hibernated
-            if billing.stopped_usd_per_gb_hour:
-                cost += billing.stopped_usd_per_gb_hour * gb_hours * stopped
+            cost = with_rest_usd(offer.price_usd_per_s * billed, billing, offer, hibernated, stopped)
             rested = max(terminated - ready_s - hibernated - worked, 0) if sessions else 0
             bills.append(
                 VmBill(names[k], offer.vm_type.name, offer.market, ready_s, terminated, hibernated, cost, rested)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.bill import unpaid_usd
 from ...instances.durations import FULL_SPEED
 from ...schedules.schedule import Schedule
 from .policies.static import Static
@@ -65,7 +66,7 @@ def _move(replay: ReplayState, source: Vm, task: int) -> None:
         end_s = replay.end_if_placed_s(vm, task, saved=saved) if vm.alive and not vm.spot else None
         if end_s is not None and end_s <= replay.instance.deadline_s:
             last_s = vm.zero_s + max(replay.timeline(vm).core_free_s)
-            entry = (max(0, end_s - last_s) * vm.offer.price_usd_per_s, end_s, vm)
+            entry = (unpaid_usd(vm.offer.price_usd_per_s, end_s, last_s), end_s, vm)
             if best is None or entry[:2] < best[:2]:
                 best = entry
     target = _new_vm(replay, task) if best is None else best[2]

@@ -157,7 +157,7 @@ def _bill(vm: Vm, billing: Billing, now_s: int, prices: list[tuple[int, float]] 
     hibernated_s = vm.hibernated_s + (now_s - vm.halted_at_s if state == HIBERNATED else 0)
     stopped_s = vm.stopped_s + (now_s - vm.halted_at_s if state == STOPPED else 0)
     sessions = vm.sessions if vm.session_s is None else [*vm.sessions, (vm.session_s, now_s, False)]
-    free = billing.first_hour_free and vm.spot and _first_hour(sessions)
+    free = bool(sessions) and is_free(billing, offer, *sessions[0])
     paid = sessions[1:] if free else sessions
     if prices:
         costs = [_session_usd(offer.price_usd_per_hour, prices, start, end, billing) for start, end, _ in paid]
@@ -167,11 +167,7 @@ def _bill(vm: Vm, billing: Billing, now_s: int, prices: list[tuple[int, float]] 
         for start, end, _ in paid:
             billed_s += billing.billed_s(end - start)
         cost = offer.price_usd_per_s * billed_s
-    gb_hours = offer.vm_type.memory_mb / _MB_PER_GB / SECONDS_PER_HOUR
-    if billing.hibernated_usd_per_gb_hour:
-        cost += billing.hibernated_usd_per_gb_hour * gb_hours * hibernated_s
-    if billing.stopped_usd_per_gb_hour:
-        cost += billing.stopped_usd_per_gb_hour * gb_hours * stopped_s
+    cost = with_rest_usd(cost, billing, offer, hibernated_s, stopped_s)
     rested_s = 0
     if sessions:
         rested_s = end_s - first_ready_s - hibernated_s
@@ -180,12 +176,20 @@ def _bill(vm: Vm, billing: Billing, now_s: int, prices: list[tuple[int, float]] 
     return VmBill(vm.name, offer.vm_type.name, offer.market, first_ready_s, end_s, hibernated_s, cost, max(rested_s, 0))
 
 
-def _first_hour(sessions: list[tuple[int, int, bool]]) -> bool:
-    """Whether the first session was ended by the cloud within an hour."""
-    if not sessions:
-        return False
-    start_s, end_s, interrupted = sessions[0]
-    return interrupted and end_s - start_s < SECONDS_PER_HOUR
+def is_free(billing: Billing, offer: RentalOffer, start_s: int, end_s: int, interrupted: bool) -> bool:
+    """Whether the first session of a VM costs nothing."""
+    within_an_hour = interrupted and end_s - start_s < SECONDS_PER_HOUR
+    return billing.first_hour_free and offer.market == "spot" and within_an_hour
+
+
+def with_rest_usd(cost: float, billing: Billing, offer: RentalOffer, hibernated_s: int, stopped_s: int) -> float:
+    """Add to the bill of a VM what it costs while it is hibernated or stopped."""
+    gb_hours = offer.vm_type.memory_mb / _MB_PER_GB / SECONDS_PER_HOUR
+    if billing.hibernated_usd_per_gb_hour:
+        cost += billing.hibernated_usd_per_gb_hour * gb_hours * hibernated_s
+    if billing.stopped_usd_per_gb_hour:
+        cost += billing.stopped_usd_per_gb_hour * gb_hours * stopped_s
+    return cost
 
 
 def _session_usd(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.bill import blocks_of
 from ...core.compiled import compiled_part, numbers_at, records_of
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
@@ -800,6 +801,9 @@ def give_back(r: Any, v: int) -> None:
         r.on_demand_rented -= 1
 
 
+_blocks_of = compiled_part(blocks_of)
+
+
 @compiled_part
 def end_session(r: Any, v: int, interrupted: int) -> None:
     """End what a VM is billed for, if it runs."""
@@ -807,7 +811,7 @@ def end_session(r: Any, v: int, interrupted: int) -> None:
     if vm.session_s != NONE:
         end_s = r.now_s
         seconds = end_s - vm.session_s
-        billed_s = -(-max(seconds, r.minimum_s) // r.block_s) * r.block_s
+        billed_s = _blocks_of(seconds, r.block_s, r.minimum_s) * r.block_s
         if vm.sessions == 0:
             vm.first_ready_s, vm.first_end_s, vm.first_lost, vm.first_billed_s = (
                 vm.session_s,

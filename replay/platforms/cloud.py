@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...core.bill import blocks_of
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate, is_good
 from .job import PlatformJob, over_budget
@@ -106,9 +107,9 @@ class CloudScheduler(LocalScheduler):
     def price(self, machines: int, until_s: int, now_s: int) -> float:
         """What so many machines cost until a time: all hours that begin and are not paid (line 4)."""
         idle = self._idle[:machines]
-        hours = (machines - len(idle)) * _hours(until_s - now_s)
+        hours = (machines - len(idle)) * blocks_of(until_s - now_s, VM_HOUR_S)
         for machine in idle:
-            hours += _hours(until_s - machine.paid_until_s)
+            hours += blocks_of(until_s - machine.paid_until_s, VM_HOUR_S)
         return self.cost_per_vm_hour * hours
 
     def machines_within(self, job: PlatformJob, now_s: int) -> int:
@@ -131,7 +132,7 @@ class CloudScheduler(LocalScheduler):
 
     def charge(self, machine: Machine, until_s: int) -> float:
         """Pay a machine until a time; return what that costs beyond what is paid already."""
-        hours = _hours(until_s - machine.paid_until_s)
+        hours = blocks_of(until_s - machine.paid_until_s, VM_HOUR_S)
         machine.paid_until_s += hours * VM_HOUR_S
         return self.cost_per_vm_hour * hours
 
@@ -142,7 +143,3 @@ class CloudScheduler(LocalScheduler):
     def drop(self, machine: Machine) -> None:
         """Let an idle machine go."""
         self._idle.remove(machine)
-
-
-def _hours(seconds: int) -> int:
-    return -(-seconds // VM_HOUR_S) if seconds > 0 else 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
+from ...core.bill import blocks_of
 from ...core.quantities import ExactSeconds, exact_seconds, plain
 from ...instances.streams.draws import SampledJobs
 from ..event_loop import EventQueue
@@ -62,7 +63,7 @@ class JobProgress:
 
 def paid_until(since: ExactSeconds, time: ExactSeconds, block: int) -> ExactSeconds:
     """End of the last block that is paid from one time to another, all in one unit; at least one block is."""
-    return since + max(-(-(time - since) // block), 1) * block
+    return since + blocks_of(time - since, block, block) * block
 
 
 class StreamState(EventQueue[ExactSeconds]):

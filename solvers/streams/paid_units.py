@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from ...core.bill import blocks_of
 from ...core.errors import InputError, Issue
 from ...core.limits import LimitReached, Stop, stopped, within
 from ...core.processes import interruptible
@@ -236,7 +237,7 @@ class _Search:
             low, step = target_s + 1, 4 * step
         # Hosts that end with a unit waste nothing: such times can be easier than later ones.
         unit_s = self._problem.unit_s
-        for target_s in range(-(-self.bound_s // unit_s) * unit_s, self.wall_s, unit_s):
+        for target_s in range(blocks_of(self.bound_s, unit_s) * unit_s, self.wall_s, unit_s):
             if out_of_time() or self._keep(packed_by(self._problem, target_s, out_of_time)):
                 break
         low = min(low, self.wall_s)
