@@ -17,7 +17,7 @@ import sys
 
 from hypothesis import HealthCheck, settings
 
-_AS_LONG_AS_IT_TAKES = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_AS_LONG_AS_IT_TAKES = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 settings.register_profile("new-examples", _AS_LONG_AS_IT_TAKES)
 settings.register_profile("same-examples", _AS_LONG_AS_IT_TAKES, derandomize=True)

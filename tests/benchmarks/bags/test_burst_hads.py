@@ -52,7 +52,7 @@ def days() -> BurstHadsDays:
     return replayed(BURST_HADS, FEW)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("few draws", marks=pytest.mark.slow)])
 def burst() -> PublishedComparisonResult:
     return compared(BURST_HADS, FEW)
 

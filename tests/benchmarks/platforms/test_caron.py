@@ -66,7 +66,7 @@ def described() -> list[tuple[int, str]]:
     return []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("few draws", marks=pytest.mark.slow)])
 def result(described: list[tuple[int, str]]) -> PublishedComparisonResult:
     return compare(CARON, FEW, lambda done, label: described.append((done, label)))
 

@@ -70,7 +70,7 @@ FIGURES = a2ha_figures()
 N_CLAIMS = 60
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("few draws", marks=pytest.mark.slow)])
 def result() -> PublishedComparisonResult:
     return compared(A2HA, FEW)
 

@@ -514,6 +514,7 @@ def test_nothing_leads_from_what_a_policy_sees_to_the_future(copied: bool) -> No
     assert any(found == SECRET_S for found in reachable(replay))
 
 
+@pytest.mark.xdist_group("compiled days")  # one process compiles the engine
 @pytest.mark.parametrize(
     ("events", "paid_s"),
     [
