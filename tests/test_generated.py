@@ -51,6 +51,7 @@ def test_what_is_written_is_not_stale(checkout: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_times_that_are_measured_are_left_out(checkout: Path) -> None:
     (checkout / "README.md").write_text("```console\n$ spotbag compare tiny/boot -m greedy,lpt\n```\n")
     assert generated.main([]) == 0

@@ -124,6 +124,7 @@ def test_the_tables_of_thai(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
     assert all(f"wrote {Path('pictures', name)}" in shell.err for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared")
 @in_its_group("a2ha")
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

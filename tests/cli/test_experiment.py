@@ -25,6 +25,7 @@ def test_commands_of_experiments(shell: Shell, tmp_path: Path, monkeypatch: pyte
     assert {entry["name"] for entry in shell.json("experiment", "list")["experiments"]} == set(ready_names())
 
 
+@pytest.mark.slow
 def test_a_paper_is_replayed_again_where_something_else_is_asked_of_it(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

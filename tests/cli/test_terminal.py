@@ -242,6 +242,7 @@ def test_what_is_printable_is_left_alone() -> None:
     assert printable("\U000e0041") == "\\udb40\\udc41"
 
 
+@pytest.mark.slow
 def test_pictures_hold_no_control_characters(shell: Shell) -> None:
     from xml.etree import ElementTree
 

@@ -94,6 +94,7 @@ def test_signals_that_a_program_handles_itself_are_left_to_it() -> None:
     assert seen == [signal.SIGTERM]
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_processes_end_when_they_are_asked_to_stop() -> None:
     done: list[int] = []

@@ -49,6 +49,7 @@ def result(days: HadsDays) -> PublishedComparisonResult:
 # ---------------------------------------------------------------------------- the on-demand baseline
 
 
+@pytest.mark.slow
 def test_on_demand_vms_have_a_plan_of_their_own_and_are_paid_to_the_ends_of_their_cycles(days: HadsDays) -> None:
     """It was the plan for spot VMs, moved, and paid to the last tasks."""
     instance, _ = library_job("hads", "J60", 1208, "printed")
@@ -173,6 +174,7 @@ def test_all_assumptions_judge_the_same_statements(result: PublishedComparisonRe
             assert any(claim.fitted for claim in other.claims) == (setting.name == AS_READ)
 
 
+@pytest.mark.slow
 def test_another_rule_of_the_scheduler_is_replayed(days: HadsDays) -> None:
     read = HADS.replay(HadsOptions(1, policy="hads+spare-time-spot"), lambda done, label: None)
     costs = [found.cells["ED200", "sc2"].values(cost_usd) for found in (days, read)]

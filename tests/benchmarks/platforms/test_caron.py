@@ -157,6 +157,7 @@ def test_the_counts_of_the_grid_are_of_all_its_settings(result: PublishedCompari
     assert set(sums.values()) == {2 * 2 * 2}
 
 
+@pytest.mark.slow
 def test_only_statements_are_replayed_where_nothing_else_is_asked_for(result: PublishedComparisonResult) -> None:
     done: list[int] = []
     options = dataclasses.replace(FEW, only_statements=True)

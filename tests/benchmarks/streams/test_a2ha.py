@@ -210,6 +210,7 @@ def test_other_run_times_have_what_is_printed_of_them() -> None:
     assert hosts_by_formula(len(suite), float(np.mean(suite))) == 29
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "settings", "boot_s"),
     [

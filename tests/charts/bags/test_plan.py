@@ -87,6 +87,7 @@ def test_svg_has_title_axes_legend_tasks_and_limits(plan: Schedule, tmp_path: Pa
     assert (tmp_path / "again.svg").read_text(encoding="utf-8") == text
 
 
+@pytest.mark.slow
 def test_a_page_has_every_task_and_is_small(tmp_path: Path) -> None:
     instance = generate_instance(3000, limit=20, name="a $b$ <c> & _d_", d_spot_fraction=0.8, goal="balanced")
     schedule = solve(instance, "greedy").schedule

@@ -80,6 +80,7 @@ def test_files_of_points_and_plans(shell: Shell) -> None:
     assert json.loads(Path("front.json").read_text())["points"] == found["points"]
 
 
+@pytest.mark.slow
 def test_the_picture_has_the_heuristics_and_the_table_how_far_they_are(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -252,6 +252,7 @@ def test_a_stop_ends_it_with_the_best_plan_so_far(method: str) -> None:
         assert result.objective <= min((point.best for point in result.trace), default=math.inf) + 1e-12
 
 
+@pytest.mark.slow
 def test_progress_and_trace_agree_and_the_best_never_rises() -> None:
     seen: list[TracePoint] = []
     result = solve(library_instance("hads/J60"), "search", on_progress=lambda point, _: seen.append(point))

@@ -96,6 +96,7 @@ def test_days_are_those_of_the_law_drawn_one_by_one(k_h: float, k_r: float, boot
             assert times_of(timeline, name) == expected
 
 
+@pytest.mark.slow
 def test_times_up_and_down_are_exponential() -> None:
     from scipy import stats  # takes long to load
 

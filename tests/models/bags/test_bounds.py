@@ -166,6 +166,7 @@ def _compare_with_brute_force(problem: Instance, most_vms: int) -> None:
     assert bound * (1 - 1e-9) <= exact.objective <= result.objective * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_plan_that_waits_for_credits_is_below_brute_force() -> None:
     def vm_type(name: str, vcpus: int, speed: float, burstable: dict[str, float] | None = None) -> dict[str, object]:
         offers = {"spot": {"price_usd_per_hour": 0.01, "limit": 1}}
@@ -253,6 +254,7 @@ def test_kelley_finds_the_maximum_of_a_concave_function() -> None:
     assert bounded.value <= 1.0 + 1e-9 or bounded.theta[0] < 3
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=4, deadline=None)
 def test_work_that_fills_the_vms_to_the_last_second_is_not_called_infeasible(data: st.DataObject) -> None:

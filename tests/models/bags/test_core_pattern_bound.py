@@ -184,5 +184,6 @@ def test_seconds_are_not_raised_one_by_one_where_rounding_keeps_all_below_the_le
     assert makespans_raised(0.0) <= 200
 
 
+@pytest.mark.slow
 def test_a_target_gap_ends_the_bound_by_core_patterns() -> None:
     assert makespans_raised(0.05) < makespans_raised(0.0)

@@ -271,6 +271,7 @@ def test_as_printed_every_task_in_a_row_loses_a_second(vcpus: int, memory_mb: fl
     assert "as printed" in outcome.explanation
 
 
+@pytest.mark.slow
 def test_as_printed_is_the_corrected_model_with_longer_tasks() -> None:
     types = [vm_type("a", 2, 800, spot=(1, 2)), vm_type("b", 1, spot=(2, 1))]
     needs = [(100, 3, 5), (500, 4, 2), (500, 6, 3)]

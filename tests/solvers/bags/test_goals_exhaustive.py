@@ -164,6 +164,7 @@ def test_a_market_limit_leaves_no_question_about_more_than_three_classes_open() 
     assert wrong("cores", 633, "class-programme", Asked("fastest", 0.00404, (17, 0.00184))) == ""
 
 
+@pytest.mark.slow
 def test_a_false_proof_of_the_second_quantity_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def claimed(attempts: Attempts, instance: Instance, first: Attempt, **given: Any) -> SecondStage:
         assert first.schedule is not None

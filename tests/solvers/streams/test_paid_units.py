@@ -199,6 +199,7 @@ def test_the_least_payment_by_a_time_of_equal_tasks() -> None:
     assert least_units_by([10] * 90, 100, 10, 20, 90) == (90, 90)
 
 
+@pytest.mark.slow
 def test_the_time_limit_is_observed(monkeypatch: pytest.MonkeyPatch) -> None:
     run_times = bags()["long"][:48]
     budget = round(1.02 * fewest_paid_units(run_times))
