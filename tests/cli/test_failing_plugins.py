@@ -65,6 +65,9 @@ def test_an_experiment_with_a_plugin_that_exits_has_rows_that_say_so(shell: Shel
 @pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_other_processes_print_beside_the_answer_too(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor().shutdown()  # processes of other tests print where standard error was then
     shell = Shell(capfd, tmp_path)  # type: ignore[arg-type]
     out = shell.run(*_REPLAY, "--policy", f"{_HERE}:bag_exits", "--workers", "2", "--json", code=2)
     assert json.loads(out)["message"].startswith(f"the policy {_HERE}:bag_exits failed: SystemExit: 0")
