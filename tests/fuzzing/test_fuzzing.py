@@ -27,7 +27,7 @@ def test_a_sample_of_damaged_inputs() -> None:
 
 @pytest.mark.slow
 def test_thousands_of_damaged_inputs() -> None:
-    _fuzz(shares(4_000))
+    _fuzz(shares(2_000))
 
 
 @pytest.mark.soak

@@ -341,7 +341,7 @@ def test_the_checker_agrees_with_a_look_at_every_second(case: tuple[Instance, Sc
     _look_at_every_second(case)
 
 
-@soak_of(plans(), sample=300, whole=2000)
+@soak_of(plans(), sample=100, whole=2000)
 def test_the_checker_agrees_with_a_look_at_every_second_of_thousands(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:
@@ -357,7 +357,7 @@ def test_the_checker_agrees_with_a_look_at_every_second_from_a_state(
     _look_at_each(case)
 
 
-@soak_of(rests(), sample=300, whole=5000)
+@soak_of(rests(), sample=100, whole=5000)
 def test_the_checker_agrees_with_a_look_at_every_second_from_thousands_of_states(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:
@@ -380,7 +380,7 @@ def test_looking_at_each_task_and_vm_finds_no_more_than_the_arrays(
     _look_at_each(case)
 
 
-@soak_of(plans(), sample=500, whole=5000)
+@soak_of(plans(), sample=150, whole=5000)
 def test_looking_at_each_task_and_vm_of_thousands_of_plans_finds_no_more_than_the_arrays(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:

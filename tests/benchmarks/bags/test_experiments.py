@@ -328,7 +328,7 @@ def reduced_gaps() -> str:
         ends = {name: [value[0], value[-1]] for name, value in family.model_dump().items() if isinstance(value, list)}
         n_tasks = [24, 40] if isinstance(family.n_tasks, list) else 32
         families.append(family.model_copy(update=ends | {"seed": 1, "n_tasks": n_tasks}))
-    changes = {"instances": ["tiny/boot", "tiny/two-cores"], "families": families, "time_limit_s": 0.5}
+    changes = {"instances": ["tiny/boot", "tiny/two-cores"], "families": families, "time_limit_s": 0.2}
     methods = {"methods": ["greedy", "lpt", "ils", "search", "auto", "columns", "core-counts"]}
     return format_specification(asked.model_copy(update=changes | methods))
 
@@ -381,7 +381,7 @@ def test_nothing_is_lost_when_an_experiment_is_killed(
     spec, whole = undisturbed
     path, draw = tmp_path / "rows.jsonl", random.Random(workers)
     before = 0
-    for kill in range(3):
+    for kill in range(2):
         running = _begun(spec, tmp_path, "--workers", str(workers))
         _wait_for_lines(path, before + draw.randrange(1, len(whole) // 4), running)
         running.send_signal(signal.SIGKILL)
