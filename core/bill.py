@@ -1,4 +1,4 @@
-"""What the time of a VM costs: the arithmetic of all bills, stated once.
+"""Arithmetic of all bills for the time of VMs, stated once.
 
 The audits have a copy of their own. Functions are plain, so that compiled loops can be made of them as well.
 """
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def blocks_of(seconds: ExactSeconds, block_s: int, least_s: int = 0) -> int:
-    """Return how many blocks are billed for some time: those that have begun, of the least that is billed or more."""
+    """Return the number of blocks that have begun in some time, or in the least time that is billed."""
     return -(-max(seconds, least_s) // block_s)
 
 
 def unpaid_usd(usd_per_s: float, until_s: float, paid_until_s: float) -> float:
-    """Return what a VM costs until a moment, beside what is paid already."""
+    """Return the cost of a VM until a moment, from the moment until which it is paid."""
     return usd_per_s * max(until_s - paid_until_s, 0)

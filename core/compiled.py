@@ -110,7 +110,7 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
 
 
 def parts_of(loop: Any) -> dict[FunctionType, dict[str, Any]]:
-    """Return what a compiled loop is made of.
+    """Return the parts of a compiled loop.
 
     Returns
     -------

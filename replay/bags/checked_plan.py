@@ -32,7 +32,7 @@ class CheckedPlan:
 
     @property
     def instance(self) -> Instance:
-        """What it is a plan of."""
+        """Instance of the plan."""
         return self.schedule.instance
 
     def demand_possible(self) -> None:

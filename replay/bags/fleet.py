@@ -177,7 +177,7 @@ def _bill(vm: Vm, billing: Billing, now_s: int, prices: list[tuple[int, float]] 
 
 
 def is_free(billing: Billing, offer: RentalOffer, start_s: int, end_s: int, interrupted: bool) -> bool:
-    """Whether the first session of a VM costs nothing."""
+    """True if the first session of a VM costs nothing."""
     within_an_hour = interrupted and end_s - start_s < SECONDS_PER_HOUR
     return billing.first_hour_free and offer.market == "spot" and within_an_hour
 

@@ -301,7 +301,7 @@ class _Ready:
 
     @property
     def on_demand(self) -> bool:
-        """Whether it is the on-demand baseline."""
+        """True for the on-demand baseline."""
         return issubclass(self.kind, OnDemand)
 
 
