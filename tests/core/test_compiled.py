@@ -92,6 +92,7 @@ def test_a_full_disk_does_without_a_cache(
 def test_who_stops_work_does_not_wait_until_it_is_compiled(
     load: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    processes.wait_for_left_behind()  # a solver that another test has interrupted
     twice = load()
     begun, ended = processes.threading.Event(), processes.threading.Event()
     compile_all = twice.compile
