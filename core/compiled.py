@@ -17,11 +17,11 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic
 
 from .limits import LimitReached, current_limit, overtime
 from .processes import COMPILING, run_in_thread
@@ -30,17 +30,78 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 # numba's own parts have no types.
-_cgutils: Any = cgutils
 _types: Any = types
-_carray: Any = cast(Any, numba).carray
 _config: Any = cast(Any, numba).config
 _FunctionCache: Any = FunctionCache
+_JITCodeLibrary: Any = JITCodeLibrary
+_CompilerBase: Any = CompilerBase
+_DefaultPassBuilder: Any = DefaultPassBuilder
 
 _LEAVE_AFTER_S = 0.3
 """Seconds in which a function that was compiled before is surely read."""
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
-_PART = {"no_cpython_wrapper": True}
+class _PartLibrary(_JITCodeLibrary):  # type: ignore[misc]
+    """Code of a function that only compiled loops call: it is optimised and made ready with theirs, not by itself.
+
+    Numba by itself makes machine code of each part with all that it calls, and of these parts again with what calls
+    them: three quarters of what a loop of many parts took to compile.
+    """
+
+    def finalize(self) -> None:
+        """Be ready to be linked."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return that there is no such function in this process."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What makes code; it is told nothing of functions that are not there."""
+        return _NoEnvironments()
+
+
+class _NoEnvironments:
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing: only what Python calls has an environment."""
+
+
+class _LoopLibrary(_JITCodeLibrary):  # type: ignore[misc]
+    """Code of a loop, with the parts that it calls, and those that they call."""
+
+    def finalize(self) -> None:
+        """Link all parts, and make machine code."""
+        parts, left = dict.fromkeys(self._linking_libraries), list(self._linking_libraries)
+        while left:
+            new = [part for part in left.pop()._linking_libraries if part not in parts]
+            parts |= dict.fromkeys(new)
+            left += new
+        self._linking_libraries = list(parts)
+        super().finalize()
+
+
+class _Compiler(_CompilerBase):  # type: ignore[misc]
+    """What compiles a loop."""
+
+    library: Any = _LoopLibrary
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the steps of numba, for code of its own kind."""
+        state = self.state
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return [_DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
+class _PartCompiler(_Compiler):
+    """What compiles a part."""
+
+    library = _PartLibrary
+
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": _Compiler}
+_PART = {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
 
 
 def compiled(function: Function) -> Function:
@@ -123,7 +184,7 @@ def parts_of(loop: Any) -> dict[FunctionType, dict[str, Any]]:
     while left:
         function = left.pop()
         if function is not None and function not in parts:
-            parts[function] = dict(_used_by(function))
+            parts[function] = dict(used_by(function))
             left += map(_plain, parts[function].values())
     return parts
 
@@ -131,16 +192,18 @@ def parts_of(loop: Any) -> dict[FunctionType, dict[str, Any]]:
 def _plain(value: Any) -> FunctionType | None:
     """Return the function that is compiled, or that writes code (`records_of`); None for all other values."""
     function = getattr(value, "py_func", getattr(value, "_defn", value))
-    if not isinstance(function, FunctionType) or (function is value and not _is_ours(function.__module__)):
+    if not isinstance(function, FunctionType) or (function is value and not is_ours(function.__module__)):
         return None  # numba replaces functions of others by its own
     return function
 
 
-def _is_ours(module: str) -> bool:
+def is_ours(module: str) -> bool:
+    """Whether a module is of this package: its functions can be compiled."""
     return module.partition(".")[0] == __name__.partition(".")[0]
 
 
-def _used_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def used_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Return the names that a function uses from outside, and what they stand for."""
     for name in _names(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
@@ -188,11 +251,11 @@ def _described(value: Any) -> Any:
             return _described(value.py_func), sorted(value.targetoptions.items())
         case FunctionType() | BuiltinFunctionType():
             return value.__module__, value.__qualname__
-        case ModuleType() if not _is_ours(value.__name__):
+        case ModuleType() if not is_ours(value.__name__):
             return value.__name__
         case None | bool() | int() | float() | complex() | str() | bytes() | range() | np.generic() | np.dtype():
             return type(value).__name__, value
-        case types.Type() | ir.Type():
+        case types.Type():
             return str(value)
     if (function := _plain(value)) is not None:  # an intrinsic
         return _described(function)
@@ -235,72 +298,3 @@ def compiled_part(function: Function) -> Function:
 def inlined_part(function: Function) -> Function:
     """Compile a function into the only one that calls it."""
     return cast(Function, numba.njit(**_OPTIONS | _PART | {"inline": "always"})(function))
-
-
-def records_of(context: np.dtype[Any], field: str, dtype: np.dtype[Any], columns: str | None = None) -> Any:
-    """Return what gives compiled loops a record of an array whose address in memory is in another record.
-
-    A loop with much state hands on one record with addresses instead of many arrays, which take long to compile and are
-    counted at each call. Nothing checks the number, and whoever calls the loop keeps the arrays alive.
-
-    Parameters
-    ----------
-    context : dtype
-        Of the record that is handed on.
-    field : str
-        In which of its fields the address is.
-    dtype : dtype
-        Of the records of the array.
-    columns : str, optional
-        Of an array of two dimensions: the field with the length of its rows.
-
-    Returns
-    -------
-    intrinsic
-        Takes the record that is handed on, and the number of the record, or its row and column.
-    """
-    record, holder = numba.from_dtype(dtype), numba.from_dtype(context)
-    number = ir.IntType(64)
-
-    def load(builder: Any, pointer: Any, name: str) -> Any:
-        offset = holder.offset(name)
-        return builder.load(_cgutils.get_record_member(builder, pointer, offset, number))
-
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = arguments[1]
-        if columns is not None:
-            place = builder.add(builder.mul(place, load(builder, arguments[0], columns)), arguments[2])
-        offset = builder.mul(place, ir.Constant(number, dtype.itemsize))
-        return builder.inttoptr(builder.add(load(builder, arguments[0], field), offset), target.get_value_type(record))
-
-    if columns is None:
-
-        @intrinsic
-        def at(typing_context: Any, r: Any, k: Any) -> Any:
-            return record(holder, _types.int64), generate
-
-    else:
-
-        @intrinsic
-        def at(typing_context: Any, r: Any, row: Any, column: Any) -> Any:
-            return record(holder, _types.int64, _types.int64), generate
-
-    return at
-
-
-def _pointer_of(typing_context: Any, address: Any) -> Any:
-    pointer = _types.CPointer(_types.int64)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(pointer))
-
-    return pointer(_types.int64), generate
-
-
-_pointer: Any = intrinsic(_pointer_of)
-
-
-@compiled_part
-def numbers_at(address: int, row: int, length: int) -> Any:
-    """Return a row of a table of 64-bit whole numbers, for compiled loops; see `records_of`."""
-    return _carray(_pointer(address + 8 * row * length), (length,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
 from typing import Any
 
 from ...instances.bags.timeline import Timeline, event_documents
@@ -12,7 +13,8 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..vms import VmBill
 from .plan import plan_records
-from .state import ReplayState
+from .rows import Rows
+from .state import COUNTED, ReplayState
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,6 @@ class DayOutcome:
         return self.makespan_s is not None and self.makespan_s <= self.deadline_s
 
 
-COUNTED = (
-    *("late_tasks", "hibernations", "resumes", "resumes_in_time", "on_demand_started", "busy_hibernations"),
-    *("steal_attempts", "steals", "tasks_stolen", "checkpoints", "recoveries", "stops", "restarts", "reclaims"),
-)
-"""What a `DayOutcome` and the counts of both engines call by the same name."""
-
 _TOLD = (
     *("hibernations", "resumes", "on_demand_started", "migrations", "steal_attempts", "steals", "tasks_stolen"),
     *("checkpoints", "recoveries", "cpu_time_saved_s"),
@@ -106,21 +102,28 @@ _TOLD = (
 
 def outcome_of(state: ReplayState) -> DayOutcome:
     """Return what an ended replay came to."""
-    bills = state.fleet.bills(state.billing, state.now_s)
-    counts = state.counts
+    return outcome_with(state.policy_name, state.deadline_s, vars_of_rows(state), state.bills())
+
+
+def vars_of_rows(state: ReplayState) -> dict[str, Any]:
+    """Return the fields of a replay that are no tables."""
+    return {entry.name: getattr(state, entry.name) for entry in fields(Rows)}
+
+
+def outcome_with(policy: str, deadline_s: int, values: Mapping[str, Any], bills: tuple[VmBill, ...]) -> DayOutcome:
+    """Return what an ended replay came to, from the fields of its `Rows` and the bills of its VMs."""
     return DayOutcome(
-        policy=state.policy_name,
-        cost_usd=math.fsum(bill.cost_usd for bill in bills),
-        makespan_s=None if state.unfinished else state.last_finish_s,
-        deadline_s=state.instance.deadline_s,
-        unfinished_tasks=state.unfinished,
-        migrations={kind: counts["migrated_" + kind] for kind in MIGRATION_KINDS},
-        hibernations_by_migration={kind: counts["hibernations_" + kind] for kind in MIGRATION_KINDS},
-        cpu_time_saved_s=state.cpu_time_saved_s,
-        events=counts["events"],
+        policy=policy,
+        cost_usd=math.fsum([bill.cost_usd for bill in bills]),
+        makespan_s=None if values["unfinished"] else values["last_finish_s"],
+        deadline_s=deadline_s,
+        unfinished_tasks=values["unfinished"],
+        migrations={kind: values["migrated_" + kind] for kind in MIGRATION_KINDS},
+        hibernations_by_migration={kind: values["hibernations_" + kind] for kind in MIGRATION_KINDS},
+        cpu_time_saved_s=values["cpu_time_saved_s"],
+        events=values["events_handled"],
         bills=bills,
-        preemptions=counts["preemptions"],
-        **{name: counts[name] for name in COUNTED},
+        **{name: values[name] for name in COUNTED},
     )
 
 
@@ -142,7 +145,8 @@ def trace_of(
     hibernation : bool
         Whether VMs could hibernate at all: not in the on-demand baseline.
     """
-    assert state.records is not None, "the replay keeps no record"
+    records = state.records
+    assert records is not None, "the replay keeps no record"
     run: dict[str, Any] = {
         "record": "run",
         "policy": state.policy_name,
@@ -166,7 +170,7 @@ def trace_of(
     for name in ("stops", "restarts", "reclaims", "preemptions"):
         if getattr(outcome, name):
             end[name] = getattr(outcome, name)
-    return Trace(state.instance.to_document(), run, state.records, end)
+    return Trace(state.instance.to_document(), run, records, end)
 
 
 def _billing_record(billing: Billing) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,8 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
+from .rows import DurationRow, GroupRow, QueueRow
+from .tables import duration_table, group_table, offer_table, plan_tables, price_classes, rows_of
 from .work import WorkTable
 
 
@@ -35,6 +37,34 @@ class PlannedVm:
     cores: tuple[tuple[Run, ...], ...]
 
 
+class PlanTables:
+    """What every replay of a plan starts from, as arrays of rows.
+
+    Attributes
+    ----------
+    offers, groups, durations, queues, tasks : array
+        See `rows`.
+    regular : list of int
+        On-demand offers that are not burstable, by price.
+    n_prices : int
+        How many prices offers have.
+    duration_rows, group_rows, queue_rows : list
+        What no replay changes, as objects.
+    """
+
+    def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
+        self.offers = offer_table(instance, work.sustained)
+        self.groups = group_table(instance)
+        self.durations = duration_table(instance)
+        self.tasks, self.queues = plan_tables(work.group_of, vms)
+        self.regular = [offer.index for offer in work.on_demand_offers]
+        self.n_prices = len(price_classes(instance))
+        self.group_rows = rows_of(GroupRow, self.groups)
+        self.duration_rows = [rows_of(DurationRow, row) for row in self.durations]
+        self.queue_rows = rows_of(QueueRow, self.queues)
+        self.task_values = self.tasks.tolist()
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayPlan:
     """What a replay starts from.
@@ -49,12 +79,19 @@ class ReplayPlan:
         VMs that are requested at the start.
     schedule : Schedule
         The plan itself.
+    tables : PlanTables
+        What every replay starts from.
     """
 
     instance: Instance
     work: WorkTable
     vms: tuple[PlannedVm, ...]
     schedule: Schedule
+    tables: PlanTables = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the tables."""
+        object.__setattr__(self, "tables", PlanTables(self.instance, self.work, self.vms))
 
 
 def replay_plan(schedule: Schedule) -> ReplayPlan:

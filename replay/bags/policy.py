@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import Any, ClassVar
 
 from ...instances.entries import RentalOffer
 from ..policy_names import Rule, Rules, named_with_rules
+from . import asking
 from .state import ReplayState
 from .vm import Vm
 
@@ -90,3 +92,67 @@ class Policy:
 
     def terminated(self, replay: ReplayState, vm: Vm) -> None:
         """Answer a VM that the policy has terminated."""
+
+
+class RulePolicy(Policy):
+    """A policy whose answers are rules over rows (see `rules`): Python runs them, and many days run them compiled.
+
+    Attributes
+    ----------
+    answers : mapping of function to function
+        Of questions of `asking`, the rules that answer them; nothing is done about others.
+    """
+
+    answers: ClassVar[Mapping[Callable[..., None], Callable[..., None]]] = {}
+
+    def row_options(self) -> dict[str, int]:
+        """Return the fields of `Rows` that the options of the policy set."""
+        return {}
+
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_idle, replay, vm)
+
+    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_unused, replay, vm)
+
+    def noticed(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_noticed, replay, vm)
+
+    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_hibernated, replay, vm)
+
+    def lost(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_lost, replay, vm)
+
+    def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_trigger, replay, vm)
+
+    def resumed(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_resumed, replay, vm)
+
+    def terminated(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_terminated, replay, vm)
+
+    def _answer(self, question: Callable[..., None], *given: Any) -> None:
+        rule = self.answers.get(question)
+        if rule is not None:
+            rule(*given)
+
+
+def has_own_rules(kind: type[Policy]) -> bool:
+    """Whether all answers of a policy are its rules: none is a method that somebody has overridden."""
+    asked = (name for name in vars(Policy) if name in vars(RulePolicy) or name in _OTHER_QUESTIONS)
+    return issubclass(kind, RulePolicy) and all(
+        getattr(kind, name) is getattr(RulePolicy, name) for name in asked if name not in ("answers", "__doc__")
+    )
+
+
+_OTHER_QUESTIONS = ("capacity_changed", "price_changed", "preempted", "woken", "finished")

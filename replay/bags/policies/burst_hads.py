@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....instances.durations import FULL_SPEED
 from ...policy_names import Rules
-from ..policy import IDLE_60, Policy
-from ..state import ReplayState
-from ..vm import Vm
-from .migration import check_migration, migrate_tasks, need_on, retry_stranded, tasks_to_leave
+from ..asking import (
+    answer_hibernated,
+    answer_idle,
+    answer_lost,
+    answer_noticed,
+    answer_resumed,
+    answer_terminated,
+    answer_unused,
+)
+from ..policy import IDLE_60, RulePolicy
+from ..rows import NONE, Rows, VmRow
+from ..rules import is_halted, is_idle, let_go, list_tasks, runtime_of, saved_now, sort_tasks
+from .migration import list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal
-
-BURST_PERIOD_S = 60
-"""Seconds that one CPU credit lasts at full speed on one vCPU (section III-E)."""
 
 
 @dataclass(kw_only=True, eq=False)
-class BurstHads(Policy):
+class BurstHads(RulePolicy):
     """The dynamic scheduling module of Burst-HADS (section III-D), with Algorithms 4 and 5.
 
     Parameters
@@ -49,85 +53,87 @@ class BurstHads(Policy):
         """Have the name say for how long idle VMs are kept."""
         self.name = self.name_with_options()
 
-    def idle(self, replay: ReplayState, vm: Vm) -> None:
-        """Steal work (section III-F); end burstable VMs that nothing can need any more."""
-        retry_stranded(replay)
-        if vm.idle:
-            steal(replay, vm, "spot")
-        _end_burstable_vms(replay)
 
-    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
-        """Terminate the idle VM, unless it is burstable (section III-D)."""
-        if vm.burstable is None:
-            replay.terminate(vm)
-
-    def noticed(self, replay: ReplayState, vm: Vm) -> None:
-        """Migrate at once what gains nothing by staying."""
-        _migrate(replay, vm, tasks_to_leave(replay, vm))
-
-    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
-        """Migrate the unfinished tasks at once (section III-D, Algorithm 4)."""
-        _migrate(replay, vm, vm.tasks())
-
-    def lost(self, replay: ReplayState, vm: Vm) -> None:
-        """Migrate the unfinished tasks at once, as after a hibernation; burstable VMs end with the last spot VM."""
-        retry_stranded(replay)
-        _migrate(replay, vm, vm.tasks())
-        _end_burstable_vms(replay)
-
-    def resumed(self, replay: ReplayState, vm: Vm) -> None:
-        """Steal work: its own tasks are elsewhere (section III-D)."""
-        self.idle(replay, vm)
-
-    def terminated(self, replay: ReplayState, vm: Vm) -> None:
-        """A place is free for tasks that had none; burstable VMs end with the last spot VM."""
-        retry_stranded(replay)
-        _end_burstable_vms(replay)
+def on_idle(r: Rows, vm: VmRow) -> None:
+    """Steal work (section III-F); end burstable VMs that nothing can need any more."""
+    retry_stranded(r)
+    if is_idle(vm):
+        steal(r, vm, 0)
+    end_burstable_vms(r)
 
 
-def _migrate(replay: ReplayState, vm: Vm, tasks: list[int]) -> None:
-    """Migrate tasks of a VM (Algorithm 4)."""
-    by_rank = _sorted_tasks(replay, vm, tasks)
-    migrate_tasks(replay, vm, by_rank, to_burstable=False, spare_time="spot", first=_to_idle_burstable)
+def on_unused(r: Rows, vm: VmRow) -> None:
+    """Terminate the idle VM, unless it is burstable (section III-D)."""
+    if not vm.bursts:
+        let_go(r, vm)
 
 
-def _sorted_tasks(replay: ReplayState, vm: Vm, tasks: list[int]) -> list[int]:
-    """Tasks with checkpoints first (line 2), then others that were running, then those that wait.
+def on_notice(r: Rows, vm: VmRow) -> None:
+    """Migrate at once what gains nothing by staying."""
+    migrate_by_rank(r, vm, list_to_leave(r, vm))
+
+
+def on_hibernation(r: Rows, vm: VmRow) -> None:
+    """Migrate the unfinished tasks at once (section III-D, Algorithm 4)."""
+    migrate_by_rank(r, vm, list_tasks(r, vm, r.listed))
+
+
+def on_loss(r: Rows, vm: VmRow) -> None:
+    """Migrate the unfinished tasks at once, as after a hibernation; burstable VMs end with the last spot VM."""
+    retry_stranded(r)
+    migrate_by_rank(r, vm, list_tasks(r, vm, r.listed))
+    end_burstable_vms(r)
+
+
+def on_end(r: Rows, vm: VmRow) -> None:
+    """A place is free for tasks that had none; burstable VMs end with the last spot VM."""
+    retry_stranded(r)
+    end_burstable_vms(r)
+
+
+def migrate_by_rank(r: Rows, vm: VmRow, n_tasks: int) -> None:
+    """Migrate listed tasks: those with checkpoints first (Algorithm 4, line 2), others that ran, then those that wait.
 
     The paper leaves the rest of the order open: what has most work left comes first in each.
     """
-
-    def key(task: int) -> tuple[int, float, int]:
-        saved = replay.saved_if_moved(vm, task)
-        rank = 2 if vm.run_of(task) is None else int(saved == 0.0)
-        return rank, -(1.0 - saved) * replay.work.runtime_s(task, vm.offer_index), task
-
-    return sorted(tasks, key=key)
-
-
-def _to_idle_burstable(replay: ReplayState, source: Vm, task: int, saved: float) -> bool:
-    """Attempt 1: an idle burstable VM with the credits to run the task at full speed (lines 4-15)."""
-    for vm in replay.fleet.burstable:
-        if not vm.idle:
-            continue
-        need = need_on(replay, vm.offer, task, saved, FULL_SPEED)
-        if need is None:
-            continue
-        credits_needed = math.ceil(need.duration_s / BURST_PERIOD_S)  # line 6
-        if vm.credits(replay.now_s) > credits_needed and check_migration(replay, vm, need, "spot"):  # line 7
-            replay.migrate(task, source, vm, FULL_SPEED)
-            return True
-    return False
+    for k in range(n_tasks):
+        task = r.listed[k]
+        run = r.tasks[task]
+        saved = saved_now(r, vm, task)
+        run.rank = int(saved == 0.0) if run.running else 2
+        run.weight = -(1.0 - saved) * runtime_of(r, task, vm.offer_index)
+        run.tie = task
+    sort_tasks(r, r.listed, n_tasks)
+    migrate_tasks(r, vm, n_tasks, 0, 0, 1)
 
 
-def _end_burstable_vms(replay: ReplayState) -> None:
+def end_burstable_vms(r: Rows) -> None:
     """Terminate idle burstable VMs when no spot VM is left that has tasks or may come back.
 
     The paper never says when they end; nothing can be migrated to them any more then.
     """
-    idle = [vm for vm in replay.fleet.burstable if vm.idle]
-    if not idle or any(vm.spot and (vm.n_left or vm.halted) for vm in replay.vms):
+    v, any_idle = r.first_bursting, False
+    while v != NONE and not any_idle:
+        any_idle = is_idle(r.vms[v])
+        v = r.vms[v].after_bursting
+    if not any_idle:
         return
-    for vm in idle:
-        if vm.idle:
-            replay.terminate(vm)
+    for k in range(r.n_vms):
+        if r.vms[k].spot and (r.vms[k].n_left or is_halted(r.vms[k])):
+            return
+    v = r.first_bursting
+    while v != NONE:
+        if is_idle(r.vms[v]):
+            let_go(r, r.vms[v])
+        v = r.vms[v].after_bursting
+
+
+BurstHads.answers = {
+    answer_idle: on_idle,
+    answer_unused: on_unused,
+    answer_noticed: on_notice,
+    answer_hibernated: on_hibernation,
+    answer_lost: on_loss,
+    answer_resumed: on_idle,
+    answer_terminated: on_end,
+}

@@ -2,131 +2,196 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from dataclasses import dataclass
-
-from ....instances.durations import NEVER
-from ....instances.entries import RentalOffer
-from ....schedules.timing import VmTimeline
-from ..state import ReplayState
-from ..vm import Vm
-from ..work import Need
-from .migration import SpareTime, need_on, on_demand_offers, start_in_time_s, with_saved
+from ....instances.durations import FULL_SPEED, NEVER
+from ...vms import RUNNING
+from ..interpreted import add_helper, add_sketch, earliest_on_sketch, occupy_sketch, profile_new, profile_sketch
+from ..rows import NONE, Rows, VmRow
+from ..rules import can_start, core_free, duration_of, earliest_uptime, is_idle, list_tasks, longest_of, saved_now
+from .migration import list_groups, may_migrate
 
 
-@dataclass(slots=True, eq=False)
-class _Sketch:
-    """A VM as it would be with the tasks that are assigned to it; nothing is moved."""
-
-    vm: Vm | None
-    offer: RentalOffer
-    timeline: VmTimeline
-    zero_s: int
-    longest_s: int
-    spare: bool
-
-
-def estimate_rt(replay: ReplayState, hibernated: Vm, spare_time: SpareTime) -> tuple[int, frozenset[int]]:
-    """Estimate how long the unfinished tasks of a hibernated VM would take from now on (HADS Algorithm 4).
+def estimate(r: Rows, vm: VmRow, spare_all: int) -> int:
+    """Estimate when the unfinished tasks of a hibernated VM would have ended elsewhere (HADS Algorithm 4).
 
     Each task goes to the first VM that may take it: those selected for earlier tasks (K), idle ones (IR), busy ones
-    (BR), each by price (line 3), else a new on-demand VM (lines 10-18).
-
-    Returns
-    -------
-    duration_s : int
-        From now until the last of them would end; without the overhead of starting VMs, which the migration trigger
-        adds (eq. 4).
-    helpers : frozenset of int
-        VMs that were counted on.
+    (BR), each by price (line 3), else a new on-demand VM (lines 10-18). Without the overhead of starting VMs, which the
+    migration trigger adds (eq. 4). The VMs that are counted on become the helpers of the VM.
 
     Notes
     -----
     The paper does not say what VMs are busy with while the tasks wait for the trigger: what they have left now counts,
     which is more than they will have left then. A task that fits nowhere counts on its own on the fastest type.
     """
-    estimate = _Estimate(replay, hibernated, spare_time)
-    last_end_s = replay.now_s
-    for task, saved in with_saved(replay, hibernated, hibernated.tasks()):
-        last_end_s = max(last_end_s, estimate.end_s(task, saved))
-    return last_end_s - replay.now_s, frozenset(
-        [sketch.vm.index for sketch in estimate.chosen if sketch.vm is not None]
-    )
+    n_tasks = list_tasks(r, vm, r.listed)
+    list_groups(r, n_tasks)
+    n_others = list_others(r, vm)
+    r.n_chosen = r.n_spans = 0
+    latest_s = r.now_s
+    for k in range(n_tasks):
+        latest_s = max(latest_s, end_elsewhere(r, vm, r.listed[k], n_others, spare_all))
+        if r.why:
+            return latest_s
+    vm.first_helper = r.n_helpers
+    for k in range(r.n_chosen):
+        if r.sketches[k].vm != NONE:
+            add_helper(r, r.sketches[k].vm)
+    vm.n_helpers = r.n_helpers - vm.first_helper
+    return latest_s
 
 
-class _Estimate:
-    """Where the tasks of a hibernated VM would go."""
-
-    def __init__(self, replay: ReplayState, hibernated: Vm, spare_time: SpareTime) -> None:
-        self._replay = replay
-        self._spare_time: SpareTime = spare_time
-        able = [vm for vm in replay.fleet.by_price if vm.alive and vm is not hibernated]
-        idle = [vm for vm in able if not vm.n_left and (vm.burstable is None or vm.idle)]
-        # VMs that no task has been assigned to: idle ones, then busy ones, each by price.
-        self._others = idle + [vm for vm in able if vm.n_left and vm.burstable is None]
-        self._asked: dict[tuple[int, float], int] = {}
-        self.chosen: list[_Sketch] = []
-
-    def end_s(self, task: int, saved: float) -> int:
-        """Assign a task to the first VM that may take it, or to a new one; return when it ends."""
-        replay, work, offers = self._replay, self._replay.work, self._replay.instance.offers
-        for sketch in self.chosen:
-            if sketch.offer.burstable:
-                continue  # they take tasks only while they are idle, so one at the most
-            need = work.need(task, sketch.offer.index, work.sustained[sketch.offer.index], saved)
-            start_s = None if need is None else self._start_s(sketch, need)
-            if need is not None and start_s is not None:
-                return _assign(sketch, start_s, need)
-        # What has turned down a task turns down each that is like it: others stay as they are until they are chosen.
-        like = work.group_of[task], saved
-        for place in range(self._asked.get(like, 0), len(self._others)):
-            vm = self._others[place]
-            need = work.need(task, vm.offer_index, work.sustained[vm.offer_index], saved)
-            if need is None:
-                continue
-            spare = vm.spot or self._spare_time == "all"
-            timeline = vm.timeline(replay.now_s, work)
-            longest_s = vm.longest_s(work) if spare else 0
-            start_s = start_in_time_s(replay, timeline, vm.zero_s, spare, longest_s, need)
-            if start_s is not None and not any(sketch.vm is vm for sketch in self.chosen):
-                self._asked[like] = place
-                sketch = _Sketch(vm, vm.offer, timeline.copy(), vm.zero_s, longest_s, spare)
-                self._choose(sketch)
-                return _assign(sketch, start_s, need)
-        self._asked[like] = len(self._others)
-        new = [sketch.offer.index for sketch in self.chosen if sketch.vm is None]
-        for offer in on_demand_offers(replay):
-            need = need_on(replay, offer, task, saved)
-            if need is None or not replay.can_start(offer, len(new), new.count(offer.index)):
-                continue
-            binds = not replay.instance.memory_never_binds[offer.type_index]
-            timeline = VmTimeline(offer.vcpus, offer.memory_kb if binds else None)
-            # The overhead of starting it is in the trigger: here the VM is there at once.
-            sketch = _Sketch(None, offer, timeline, replay.now_s, 0, self._spare_time == "all")
-            start_s = self._start_s(sketch, need)
-            if start_s is not None:
-                self._choose(sketch)
-                return _assign(sketch, start_s, need)
-        every = [replay.duration_s(task, offer, None, saved) for offer in on_demand_offers(replay)]
-        if min(every, default=NEVER) >= NEVER:
-            every = [replay.duration_s(task, offer, None, saved) for offer in offers]
-        return replay.now_s + min(every)
-
-    def _start_s(self, sketch: _Sketch, need: Need) -> int | None:
-        """When a VM would start a task if it may take it (HADS Algorithm 7)."""
-        return start_in_time_s(self._replay, sketch.timeline, sketch.zero_s, sketch.spare, sketch.longest_s, need)
-
-    def _choose(self, sketch: _Sketch) -> None:
-        insort(self.chosen, sketch, key=_price)
+def list_others(r: Rows, vm: VmRow) -> int:
+    """List the VMs that no task has been assigned to: idle ones, then busy ones, each by price; how many."""
+    n = 0
+    for busy in range(2):
+        for price in range(r.n_prices):
+            v = r.prices[price].first
+            while v != NONE:
+                other = r.vms[v]
+                v = other.after
+                if other.state > RUNNING or other.gone_s != NONE or (other.n_left > 0) != (busy == 1):
+                    continue
+                if other.index != vm.index and not (other.bursts and (busy or not is_idle(other))):
+                    r.free_vms[n] = other.index
+                    n += 1
+    return n
 
 
-def _price(sketch: _Sketch) -> float:
-    return sketch.offer.price_usd_per_hour
+def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) -> int:
+    """Assign a task to the first VM that may take it, or to a new one; return when it ends."""
+    group = r.tasks[task].group
+    saved = saved_now(r, vm, task)
+    for place in range(r.n_chosen):
+        k = r.chosen[place]
+        offer = r.offers[r.sketches[k].offer]
+        if offer.bursts:
+            continue  # they take tasks only while they are idle, so one at the most
+        duration_s = duration_of(r, group, r.sketches[k].offer, offer.sustained, saved)
+        start_s = NONE if duration_s >= NEVER else start_on_sketch(r, k, group, duration_s)
+        if start_s != NONE:
+            return assign(r, k, group, start_s, duration_s)
+    # What has turned down a task turns down each that is like it: others stay as they are until they are chosen.
+    place = r.idle_asked[group] if saved == 0.0 else 0
+    while place < n_others:
+        other = r.vms[r.free_vms[place]]
+        mode = r.offers[other.offer_index].sustained
+        if other.helping != r.stamp and may_migrate(r, other, group, saved, mode, spare_all):
+            if saved == 0.0:
+                r.idle_asked[group] = place
+            other.helping = r.stamp
+            k = sketch_of(r, other, spare_all)
+            if k == NONE:
+                return r.now_s
+            duration_s = duration_of(r, group, other.offer_index, mode, saved)
+            return assign(r, k, group, start_on_sketch(r, k, group, duration_s), duration_s)
+        place += 1
+    if saved == 0.0:
+        r.idle_asked[group] = n_others
+    for place in range(r.n_regular):
+        index = r.regular[place]
+        duration_s = duration_of(r, group, index, FULL_SPEED, saved)
+        new = of_offer = 0
+        for k in range(r.n_chosen):
+            if r.sketches[k].vm == NONE:
+                new += 1
+                of_offer += r.sketches[k].offer == index
+        if duration_s >= NEVER or not can_start(r, r.offers[index], new, of_offer):
+            continue
+        if may_take_new(r, group, index, duration_s, spare_all):
+            k = new_sketch(r, index, spare_all)
+            if k == NONE:
+                return r.now_s
+            return assign(r, k, group, 0, duration_s)
+    shortest_s = NEVER
+    for place in range(r.n_regular):
+        shortest_s = min(shortest_s, duration_of(r, group, r.regular[place], FULL_SPEED, saved))
+    if shortest_s >= NEVER:
+        for index in range(r.n_offers):
+            shortest_s = min(shortest_s, duration_of(r, group, index, r.offers[index].sustained, saved))
+    return r.now_s + shortest_s
 
 
-def _assign(sketch: _Sketch, start_s: int, need: Need) -> int:
-    """Assign a task; return when it ends."""
-    sketch.timeline.append(start_s, need.memory_kb, need.duration_s)
-    if need.runtime_s > sketch.longest_s:
-        sketch.longest_s = need.runtime_s
-    return sketch.zero_s + start_s + need.duration_s
+def may_take_new(r: Rows, group: int, offer: int, duration_s: int, spare_all: int) -> bool:
+    """Whether a new VM may take a task: the overhead of starting it is in the trigger, here it is there at once."""
+    most_kb = r.offers[offer].memory_kb
+    if most_kb != NONE and r.groups[group].memory_kb > most_kb:
+        return False
+    left_s = r.deadline_s - r.now_s - duration_s
+    if spare_all:
+        left_s -= r.durations[group][offer].runtime_s + r.start_overhead_s + 1
+    return left_s >= 0
+
+
+# -------------------------------------------------------------------------- sketches
+
+
+def sketch_of(r: Rows, vm: VmRow, spare_all: int) -> int:
+    """Choose a VM that is there; return its sketch."""
+    spare = int(vm.spot == 1 or spare_all == 1)
+    k = choose(r, vm.index, vm.offer_index, vm.zero_s, longest_of(r, vm) if spare else 0, spare)
+    if k != NONE:
+        from_s = earliest_uptime(r, vm)
+        for core in range(vm.vcpus):
+            r.sketched[k][core] = core_free(r, r.cores[vm.index][core], from_s)
+        if vm.most_kb != NONE:
+            profile_sketch(r, k, vm)
+    return k
+
+
+def new_sketch(r: Rows, offer: int, spare_all: int) -> int:
+    """Choose a new VM; return its sketch."""
+    k = choose(r, NONE, offer, r.now_s, 0, spare_all)
+    if k != NONE:
+        for core in range(r.offers[offer].vcpus):
+            r.sketched[k][core] = 0
+        if r.offers[offer].memory_kb != NONE:
+            profile_new(r, k, r.offers[offer].vcpus, r.offers[offer].memory_kb)
+    return k
+
+
+def choose(r: Rows, v: int, offer: int, zero_s: int, longest_s: int, spare: int) -> int:
+    """Choose a VM: those chosen are kept by price, the one that comes later after others of its price."""
+    k = add_sketch(r)
+    if k == NONE:
+        return NONE
+    place = k
+    price = r.offers[offer].usd_per_hour
+    while place and r.offers[r.sketches[r.chosen[place - 1]].offer].usd_per_hour > price:
+        r.chosen[place] = r.chosen[place - 1]
+        place -= 1
+    r.chosen[place] = k
+    sketch = r.sketches[k]
+    sketch.vm, sketch.offer, sketch.zero_s, sketch.longest_s, sketch.spare = v, offer, zero_s, longest_s, spare
+    sketch.kb = r.offers[offer].memory_kb
+    return k
+
+
+def start_on_sketch(r: Rows, k: int, group: int, duration_s: int) -> int:
+    """When a VM would start a task with what is assigned to it already; `NONE` if it may not (HADS Algorithm 7)."""
+    sketch, free = r.sketches[k], r.sketched[k]
+    start_s, ends_s = NEVER, 0
+    for core in range(r.offers[sketch.offer].vcpus):
+        start_s = min(start_s, free[core])
+        ends_s = max(ends_s, free[core])
+    if sketch.kb != NONE:
+        start_s = earliest_on_sketch(r, k, r.groups[group].memory_kb, duration_s)
+        if start_s == NONE:
+            return NONE
+    left_s = r.deadline_s - sketch.zero_s - max(start_s + duration_s, ends_s)
+    if sketch.spare:
+        runtime_s = r.durations[group][sketch.offer].runtime_s
+        left_s -= max(sketch.longest_s, runtime_s) + r.start_overhead_s + 1
+    return start_s if left_s >= 0 else NONE
+
+
+def assign(r: Rows, k: int, group: int, start_s: int, duration_s: int) -> int:
+    """Assign a task to a sketch; return when it ends."""
+    sketch, free = r.sketches[k], r.sketched[k]
+    which = latest_s = NONE
+    for core in range(r.offers[sketch.offer].vcpus):
+        if latest_s < free[core] <= start_s:
+            which, latest_s = core, free[core]
+    free[which] = start_s + duration_s
+    if sketch.kb != NONE:
+        occupy_sketch(r, k, start_s, r.groups[group].memory_kb, duration_s)
+    sketch.longest_s = max(sketch.longest_s, r.durations[group][sketch.offer].runtime_s)
+    return sketch.zero_s + start_s + duration_s

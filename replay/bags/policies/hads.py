@@ -6,12 +6,23 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from ....core.errors import InputError, Issue
+from ....instances.durations import NEVER
 from ...policy_names import Rule, Rules
-from ..policy import IDLE_60, Policy
-from ..state import ReplayState
-from ..vm import Vm
-from .estimation import estimate_rt
-from .migration import SpareTime, migrate_tasks, retry_stranded, tasks_to_leave
+from ..asking import (
+    answer_hibernated,
+    answer_idle,
+    answer_lost,
+    answer_noticed,
+    answer_resumed,
+    answer_terminated,
+    answer_trigger,
+    answer_unused,
+)
+from ..policy import IDLE_60, RulePolicy
+from ..rows import NONE, TERMINATE, Rows, VmRow
+from ..rules import counts_on, is_idle, let_go, list_tasks, set_trigger
+from .estimation import estimate
+from .migration import SpareTime, list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal
 
 Thieves: TypeAlias = Literal["spot", "all"]
@@ -19,7 +30,7 @@ Thieves: TypeAlias = Literal["spot", "all"]
 
 
 @dataclass(kw_only=True, eq=False)
-class Hads(Policy):
+class Hads(RulePolicy):
     """The dynamic scheduler module of HADS (Algorithm 5), with Algorithms 4 and 6 to 8.
 
     Parameters
@@ -73,70 +84,93 @@ class Hads(Policy):
         if issues:
             raise InputError(type(self).name, issues)
 
-    def idle(self, replay: ReplayState, vm: Vm) -> None:
-        """Steal work (Algorithm 5, lines 2-5); first, tasks that had no place anywhere may find one here."""
-        retry_stranded(replay)
-        if vm.idle and (vm.spot or self.thieves == "all"):
-            steal(replay, vm, self.spare_time)
-
-    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
-        """Terminate the idle VM (Algorithm 5, lines 6-8)."""
-        replay.terminate(vm)
-
-    def noticed(self, replay: ReplayState, vm: Vm) -> None:
-        """Migrate at once what gains nothing by staying on a VM that will not come back."""
-        self._count_anew(replay, vm)
-        if vm.interruption == "terminate":
-            self._migrate(replay, vm, tasks_to_leave(replay, vm))
-
-    def lost(self, replay: ReplayState, vm: Vm) -> None:
-        """Migrate all unfinished tasks at once: there is nothing to wait for."""
-        retry_stranded(replay)
-        self._count_anew(replay, vm)
-        self._migrate(replay, vm, vm.tasks())
-
-    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
-        """Compute when to migrate (Algorithm 5, lines 9-16)."""
-        self._count_anew(replay, vm)
-        if vm.n_left:
-            _set_trigger(replay, vm, self.spare_time)
-
-    def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
-        """Migrate all unfinished tasks (Algorithm 5, lines 17-18, and Algorithm 6)."""
-        self._migrate(replay, vm, vm.tasks())
-
-    def resumed(self, replay: ReplayState, vm: Vm) -> None:
-        """Go on, or steal work if the tasks have been migrated (Algorithm 5, lines 20-27)."""
-        retry_stranded(replay)
-        if vm.idle:
-            steal(replay, vm, self.spare_time)
-
-    def terminated(self, replay: ReplayState, vm: Vm) -> None:
-        """A place is free for tasks that had none."""
-        retry_stranded(replay)
-        self._count_anew(replay, vm)
-
-    def _migrate(self, replay: ReplayState, vm: Vm, tasks: list[int]) -> None:
-        """Migrate tasks (Algorithm 6)."""
-        if tasks:
-            migrate_tasks(replay, vm, tasks, to_burstable=True, spare_time=self.spare_time)
-
-    def _count_anew(self, replay: ReplayState, gone: Vm) -> None:
-        """Compute the triggers anew that had counted on a VM."""
-        if self.recompute:
-            for vm in replay.vms:
-                if vm.trigger_s is not None and gone.index in vm.helpers:
-                    _set_trigger(replay, vm, self.spare_time, vm.trigger_s)
+    def row_options(self) -> dict[str, int]:
+        """Return what the rules read."""
+        return {
+            "spare_all": int(self.spare_time == "all"),
+            "recompute": int(self.recompute),
+            "all_steal": int(self.thieves == "all"),
+        }
 
 
-def _set_trigger(replay: ReplayState, vm: Vm, spare_time: SpareTime, at_latest_s: int | None = None) -> None:
-    """Migration trigger time: ``D - (estimate_rt + alpha)`` (eq. 4).
+def on_idle(r: Rows, vm: VmRow) -> None:
+    """Steal work (Algorithm 5, lines 2-5); first, tasks that had no place anywhere may find one here."""
+    retry_stranded(r)
+    if is_idle(vm) and (vm.spot or r.all_steal):
+        steal(r, vm, r.spare_all)
 
-    One that is computed anew is never later than before: what other VMs are busy with now (see `estimate_rt`) gets
-    less by waiting alone, and the time that this seems to give was what kept the estimate safe.
+
+def on_notice(r: Rows, vm: VmRow) -> None:
+    """Migrate at once what gains nothing by staying on a VM that will not come back."""
+    count_anew(r, vm)
+    if vm.interrupted_by == TERMINATE:
+        migrate_listed(r, vm, list_to_leave(r, vm))
+
+
+def on_loss(r: Rows, vm: VmRow) -> None:
+    """Migrate all unfinished tasks at once: there is nothing to wait for."""
+    retry_stranded(r)
+    count_anew(r, vm)
+    migrate_listed(r, vm, list_tasks(r, vm, r.listed))
+
+
+def on_hibernation(r: Rows, vm: VmRow) -> None:
+    """Compute when to migrate (Algorithm 5, lines 9-16)."""
+    count_anew(r, vm)
+    if vm.n_left:
+        aim(r, vm, NEVER)
+
+
+def on_trigger(r: Rows, vm: VmRow) -> None:
+    """Migrate all unfinished tasks (Algorithm 5, lines 17-18, and Algorithm 6)."""
+    migrate_listed(r, vm, list_tasks(r, vm, r.listed))
+
+
+def on_return(r: Rows, vm: VmRow) -> None:
+    """Go on, or steal work if the tasks have been migrated (Algorithm 5, lines 20-27)."""
+    retry_stranded(r)
+    if is_idle(vm):
+        steal(r, vm, r.spare_all)
+
+
+def on_end(r: Rows, vm: VmRow) -> None:
+    """A place is free for tasks that had none."""
+    retry_stranded(r)
+    count_anew(r, vm)
+
+
+def migrate_listed(r: Rows, vm: VmRow, n_tasks: int) -> None:
+    """Migrate listed tasks (Algorithm 6)."""
+    if n_tasks:
+        migrate_tasks(r, vm, n_tasks, 1, r.spare_all, 0)
+
+
+def count_anew(r: Rows, gone: VmRow) -> None:
+    """Compute the triggers anew that had counted on a VM."""
+    if r.recompute and r.n_triggers:
+        for v in range(r.n_vms):
+            vm = r.vms[v]
+            if vm.trigger_at_s != NONE and counts_on(r, vm, gone.index):
+                aim(r, vm, vm.trigger_at_s)
+
+
+def aim(r: Rows, vm: VmRow, at_latest_s: int) -> None:
+    """Set the migration trigger time: ``D - (estimate_rt + alpha)`` (eq. 4).
+
+    One that is computed anew is never later than before: what other VMs are busy with now (see `estimate`) gets less by
+    waiting alone, and the time that this seems to give was what kept the estimate safe.
     """
-    duration_s, helpers = estimate_rt(replay, vm, spare_time)
-    trigger_s = replay.instance.deadline_s - (duration_s + replay.start_overhead_s)
-    if at_latest_s is not None:
-        trigger_s = min(trigger_s, at_latest_s)
-    replay.set_trigger(vm, trigger_s, helpers)
+    duration_s = estimate(r, vm, r.spare_all) - r.now_s
+    set_trigger(r, vm, min(r.deadline_s - (duration_s + r.start_overhead_s), at_latest_s))
+
+
+Hads.answers = {
+    answer_idle: on_idle,
+    answer_unused: let_go,
+    answer_noticed: on_notice,
+    answer_lost: on_loss,
+    answer_hibernated: on_hibernation,
+    answer_trigger: on_trigger,
+    answer_resumed: on_return,
+    answer_terminated: on_end,
+}

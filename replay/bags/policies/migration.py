@@ -2,323 +2,446 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
-from ....instances.durations import NEVER
-from ....instances.entries import RentalOffer
-from ....schedules.timing import VmTimeline
-from ..state import ReplayState
-from ..vm import Vm
-from ..work import Need, least_of
-
-
-def on_demand_offers(replay: ReplayState) -> list[RentalOffer]:
-    """Offers of regular on-demand VMs, cheapest first (sort_by_price of M^o)."""
-    return replay.work.on_demand_offers
-
-
-def need_on(replay: ReplayState, offer: RentalOffer, task: int, saved: float, mode: int | None = None) -> Need | None:
-    """What a task asks of a VM of an offer; None if it cannot run there."""
-    work = replay.work
-    return work.need(task, offer.index, work.sustained[offer.index] if mode is None else mode, saved)
-
-
-def _spot_first(by_price: list[Vm]) -> list[Vm]:
-    """VMs with those of the spot market first (sort_by_market of both papers; ties as they were requested)."""
-    return [vm for vm in by_price if vm.spot] + [vm for vm in by_price if not vm.spot]
-
-
-def _spot_then_price(vm: Vm) -> tuple[bool, float, int]:
-    return not vm.spot, vm.offer.price_usd_per_hour, vm.index
-
-
-def with_saved(replay: ReplayState, vm: Vm, tasks: Iterable[int]) -> list[tuple[int, float]]:
-    """Tasks of a hibernated VM, each with the fraction of it that is saved if it leaves the VM now."""
-    ran = {run.task for run in vm.running if run is not None}
-    before = replay.saved
-    return [(task, replay.saved_if_moved(vm, task) if task in ran else before.get(task, 0.0)) for task in tasks]
-
+from ....instances.durations import FULL_SPEED, NEVER
+from ...vms import RUNNING
+from ..interpreted import earliest_start, note
+from ..notes import STRANDED
+from ..rows import NONE, OfferRow, Rows, VmRow
+from ..rules import (
+    can_start,
+    credits_of,
+    duration_of,
+    is_alive,
+    is_idle,
+    last_checkpoint,
+    list_tasks,
+    longest_of,
+    may_give,
+    migrate,
+    saved_now,
+    span,
+    start_vm,
+)
 
 SpareTime: TypeAlias = Literal["all", "spot"]
 """Of which VMs spare time is asked: all, as Algorithm 7 of HADS is printed, or spot VMs only, as Burst-HADS says."""
 
+BURST_PERIOD_S = 60
+"""Seconds that one CPU credit lasts at full speed on one vCPU (Burst-HADS, section III-E)."""
 
-def check_migration(replay: ReplayState, vm: Vm, need: Need, spare_time: SpareTime) -> bool:
+
+def takes(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, kb: int, spare_all: int) -> bool:
     """Whether a task may go to a VM that is there (HADS Algorithm 7).
 
     Enough time must be left after its last task to do its longest one again elsewhere: ``D - eft > e_m + alpha`` (line
     3), with e_m the whole run time, as after a hibernation just before the first checkpoint. Where spare time is asked
-    of spot VMs only, ``eft <= D`` is enough on an on-demand VM, which cannot hibernate.
+    of spot VMs only, ``eft <= D`` is enough on an on-demand VM, which cannot hibernate. The eft of line 2 is that of
+    the VM, not of the task.
     """
-    spare = vm.spot or spare_time == "all"
-    longest_s = vm.longest_s(replay.work) if spare else 0
-    timeline = vm.timeline(replay.now_s, replay.work)
-    return start_in_time_s(replay, timeline, vm.zero_s, spare, longest_s, need) is not None
+    span(r, vm)
+    left_s = r.deadline_s - vm.zero_s
+    if vm.spot or spare_all:
+        left_s -= max(longest_of(r, vm), runtime_s) + r.start_overhead_s + 1
+    if vm.most_kb == NONE:
+        return max(vm.free_s + duration_s, vm.ends_s) <= left_s
+    start_s = earliest_start(r, vm, kb, duration_s, 0)
+    return start_s != NONE and max(start_s + duration_s, vm.ends_s) <= left_s
 
 
-def start_in_time_s(
-    replay: ReplayState, timeline: VmTimeline, zero_s: int, spare: bool, longest_s: int, need: Need
-) -> int | None:
-    """When a task would start, in uptime, on a VM whose timeline and longest task are given; None if it may not.
-
-    ``spare`` says whether spare time is asked of the VM; see `check_migration`.
-    """
-    duration_s, runtime_s, memory_kb = need
-    start_s = timeline.earliest_start_s(memory_kb, duration_s)
-    if start_s is None:
-        return None
-    end_s = start_s + duration_s
-    if end_s < timeline.end_s:
-        end_s = timeline.end_s  # eft of line 2: of the VM, not of the task
-    left_s = replay.instance.deadline_s - zero_s - end_s
-    if spare:
-        left_s -= (longest_s if longest_s > runtime_s else runtime_s) + replay.start_overhead_s + 1
-    return start_s if left_s >= 0 else None
-
-
-class Targets:
-    """VMs that run, as targets of one migration: idle ones, then busy ones, spot before on-demand, each by price.
-
-    Attempts 1 and 2 of HADS (Algorithm 6, lines 2-23), 2 and 3 of Burst-HADS (Algorithm 4, lines 16-37). Burstable VMs
-    take tasks only while they are idle, and only if the policy wants it. While a migration goes on, VMs only fill up:
-    one that turns down the least of all is not asked at all, and what has turned down a task turns down every task that
-    is like it.
-
-    Parameters
-    ----------
-    replay : ReplayState
-        The replay.
-    source : Vm
-        The hibernated VM.
-    tasks : sequence of (int, float)
-        What is to be migrated from it, and which fraction is saved of each.
-    to_burstable : bool
-        Whether idle burstable VMs are targets.
-    spare_time : {"all", "spot"}
-        See `check_migration`. A VM that the migration has started is a target like any other that is busy.
-    """
-
-    def __init__(
-        self,
-        replay: ReplayState,
-        source: Vm,
-        tasks: Sequence[tuple[int, float]],
-        to_burstable: bool,
-        spare_time: SpareTime,
-    ) -> None:
-        self._replay = replay
-        self._source = source
-        self._spare_time: SpareTime = spare_time
-        least: dict[int, Need | None] = {}
-        able: list[Vm] = []
-        for vm in replay.fleet.by_price:
-            if not (vm.idle or vm.busy if vm.burstable is None else to_burstable and vm.idle):
-                continue
-            index = vm.offer_index
-            if index not in least:
-                least[index] = least_of([need_on(replay, vm.offer, task, saved) for task, saved in tasks])
-            need = least[index]
-            if need is not None and check_migration(replay, vm, need, spare_time):
-                able.append(vm)
-        self._lists = (
-            _spot_first([vm for vm in able if not vm.n_left]),
-            _spot_first([vm for vm in able if vm.n_left]),
-        )
-        # Of tasks that are alike: how many of the idle VMs, and of the busy ones, have turned one down.
-        self._asked: dict[tuple[int, float], list[int]] = {}
-
-    def place(self, task: int, saved: float) -> bool:
-        """Migrate a task to the first VM that may take it; False if there is none."""
-        replay, spare_time, work = self._replay, self._spare_time, self._replay.work
-        asked = self._asked.setdefault((work.group_of[task], saved), [0, 0])
-        for which, vms in enumerate(self._lists):
-            for place in range(asked[which], len(vms)):
-                vm = vms[place]
-                need = work.need(task, vm.offer_index, work.sustained[vm.offer_index], saved)
-                if need is not None and check_migration(replay, vm, need, spare_time):
-                    asked[which] = place
-                    self._migrate(task, vm)
-                    return True
-            asked[which] = len(vms)
+def may_migrate(r: Rows, vm: VmRow, group: int, saved: float, mode: int, spare_all: int) -> bool:
+    """Whether a task of a group may go to a VM that is there; see `takes`."""
+    duration_s = duration_of(r, group, vm.offer_index, mode, saved)
+    if duration_s >= NEVER:
         return False
+    return takes(r, vm, duration_s, r.durations[group][vm.offer_index].runtime_s, r.groups[group].memory_kb, spare_all)
 
-    def add(self, vm: Vm) -> None:
-        """Add a VM that has got a task."""
-        busy = self._lists[1]
-        place = bisect_left(busy, _spot_then_price(vm), key=_spot_then_price)
-        busy.insert(place, vm)
-        for asked in self._asked.values():
-            asked[1] = min(asked[1], place)
 
-    def _migrate(self, task: int, vm: Vm) -> None:
-        was_busy = vm.busy
-        self._replay.migrate(task, self._source, vm)
-        if was_busy:
+def find_least(r: Rows, source: VmRow, n_tasks: int, offer_index: int) -> OfferRow:
+    """Find the least that listed tasks ask of a VM of an offer, in each respect; return the offer, which has it."""
+    offer = r.offers[offer_index]
+    if offer.stamp != r.stamp:
+        offer.stamp = r.stamp
+        offer.least_duration_s = offer.least_runtime_s = offer.least_kb = NEVER
+        for k in range(n_tasks):
+            group = r.tasks[r.listed[k]].group
+            duration_s = duration_of(r, group, offer_index, offer.sustained, saved_now(r, source, r.listed[k]))
+            if duration_s < NEVER:
+                offer.least_duration_s = min(offer.least_duration_s, duration_s)
+                offer.least_runtime_s = min(offer.least_runtime_s, r.durations[group][offer_index].runtime_s)
+                offer.least_kb = min(offer.least_kb, r.groups[group].memory_kb)
+    return offer
+
+
+# --------------------------------------------------------------------------- targets
+
+
+def list_targets(r: Rows, source: VmRow, n_tasks: int, to_burstable: int, spare_all: int) -> tuple[int, int]:
+    """List the VMs that run, as targets of one migration: idle ones and busy ones; return how many of each.
+
+    Attempts 1 and 2 of HADS (Algorithm 6, lines 2-23), 2 and 3 of Burst-HADS (Algorithm 4, lines 16-37): spot before
+    on-demand, each by price. Burstable VMs take tasks only while they are idle, and only if the policy wants it. While
+    a migration goes on, VMs only fill up: one that turns down the least of all is not listed at all.
+    """
+    n_idle = n_busy = 0
+    for market in range(2):
+        for price in range(r.n_prices):
+            v = r.prices[price].first
+            while v != NONE:
+                vm = r.vms[v]
+                v = vm.after
+                if vm.spot == market or vm.state > RUNNING or vm.gone_s != NONE:
+                    continue
+                if vm.n_left == 0:
+                    if vm.state != RUNNING or (vm.bursts and not to_burstable):
+                        continue
+                elif vm.bursts:
+                    continue
+                least = find_least(r, source, n_tasks, vm.offer_index)
+                if least.least_duration_s >= NEVER or not takes(
+                    r, vm, least.least_duration_s, least.least_runtime_s, least.least_kb, spare_all
+                ):
+                    continue
+                if vm.n_left == 0:
+                    r.free_vms[n_idle] = vm.index
+                    n_idle += 1
+                else:
+                    r.busy_vms[n_busy] = vm.index
+                    n_busy += 1
+    return n_idle, n_busy
+
+
+def insert_busy(r: Rows, v: int, n_busy: int) -> int:
+    """Add a VM to the busy targets; return how many there are. What was asked behind it is asked again."""
+    vm, place = r.vms[v], n_busy
+    price = r.offers[vm.offer_index].usd_per_hour
+    while place:
+        other = r.vms[r.busy_vms[place - 1]]
+        others = r.offers[other.offer_index].usd_per_hour
+        if other.spot > vm.spot or (
+            other.spot == vm.spot and (others < price or (others == price and other.index < v))
+        ):
+            break
+        r.busy_vms[place] = other.index
+        place -= 1
+    r.busy_vms[place] = v
+    for k in range(r.n_groups_now):
+        group = r.groups_now[k]
+        r.busy_asked[group] = min(r.busy_asked[group], place)
+    return n_busy + 1
+
+
+def list_groups(r: Rows, n_tasks: int) -> None:
+    """List the groups of listed tasks, of which no VM has been asked yet."""
+    r.stamp += 1
+    r.n_groups_now = 0
+    for k in range(n_tasks):
+        group = r.tasks[r.listed[k]].group
+        if r.asked[group] != r.stamp:
+            r.asked[group] = r.stamp
+            r.idle_asked[group] = r.busy_asked[group] = 0
+            r.groups_now[r.n_groups_now] = group
+            r.n_groups_now += 1
+
+
+def migrate_tasks(r: Rows, source: VmRow, n_tasks: int, to_burstable: int, spare_all: int, burst_first: int) -> None:
+    """Migrate listed tasks of a hibernated VM (HADS Algorithm 6, Burst-HADS Algorithm 4).
+
+    Whether idle burstable VMs are targets, whether spare time is asked of all VMs, and whether the first attempt is an
+    idle burstable VM at full speed. What has turned down a whole task turns down every whole task that is like it.
+    """
+    list_groups(r, n_tasks)
+    n_idle, n_busy = list_targets(r, source, n_tasks, to_burstable, spare_all)
+    n_left = 0
+    for k in range(n_tasks):
+        task = r.listed[k]
+        group = r.tasks[task].group
+        saved = saved_now(r, source, task)
+        if burst_first and to_idle_burstable(r, source, task, saved):
+            continue
+        place = r.idle_asked[group] if saved == 0.0 else 0
+        while place < n_idle and not goes_to(r, source, task, saved, r.vms[r.free_vms[place]], spare_all):
+            place += 1
+        if saved == 0.0:
+            r.idle_asked[group] = place
+        if place < n_idle:
+            v = r.free_vms[place]
+            n_idle -= 1
+            for other in range(place, n_idle):
+                r.free_vms[other] = r.free_vms[other + 1]
+            for other in range(r.n_groups_now):
+                r.idle_asked[r.groups_now[other]] -= r.idle_asked[r.groups_now[other]] > place
+            if not r.vms[v].bursts:
+                n_busy = insert_busy(r, v, n_busy)
+            continue
+        place = r.busy_asked[group] if saved == 0.0 else 0
+        while place < n_busy and not goes_to(r, source, task, saved, r.vms[r.busy_vms[place]], spare_all):
+            place += 1
+        if saved == 0.0:
+            r.busy_asked[group] = place
+        if place < n_busy:
+            continue
+        v = to_new_vm(r, source, task, saved)
+        if v == NONE:
+            r.left[n_left] = task
+            n_left += 1
+        else:
+            n_busy = insert_busy(r, v, n_busy)
+        if r.why:
             return
-        idle = self._lists[0]
-        place = idle.index(vm)
-        del idle[place]
-        for asked in self._asked.values():
-            asked[0] -= asked[0] > place
-        if vm.burstable is None:
-            self.add(vm)
+    if n_left:
+        list_places(r)
+        migrate_anyway(r, source, r.left, n_left)
 
 
-def to_new_vm(replay: ReplayState, source: Vm, task: int, saved: float) -> Vm | None:
-    """Migrate a task to a new on-demand VM, the cheapest that ends it in time; None if there is none.
+def goes_to(r: Rows, source: VmRow, task: int, saved: float, vm: VmRow, spare_all: int) -> bool:
+    """Migrate a task to a VM if it may go there."""
+    mode = r.offers[vm.offer_index].sustained
+    if not may_migrate(r, vm, r.tasks[task].group, saved, mode, spare_all):
+        return False
+    migrate(r, task, source, vm, mode, 0)
+    return True
+
+
+def to_idle_burstable(r: Rows, source: VmRow, task: int, saved: float) -> bool:
+    """Attempt 1 of Burst-HADS: an idle burstable VM with the credits to run the task at full speed (lines 4-15)."""
+    v = r.first_bursting
+    while v != NONE:
+        vm = r.vms[v]
+        v = vm.after_bursting
+        if not is_idle(vm):
+            continue
+        duration_s = duration_of(r, r.tasks[task].group, vm.offer_index, FULL_SPEED, saved)
+        # Credits needed: line 6; the rest: line 7.
+        if duration_s >= NEVER or credits_of(r, vm) <= -(-duration_s // BURST_PERIOD_S):
+            continue
+        if may_migrate(r, vm, r.tasks[task].group, saved, FULL_SPEED, 0):
+            migrate(r, task, source, vm, FULL_SPEED, 0)
+            return True
+    return False
+
+
+def to_new_vm(r: Rows, source: VmRow, task: int, saved: float) -> int:
+    """Migrate a task to a new on-demand VM, the cheapest that ends it in time; `NONE` if there is none.
 
     Attempt 3 of HADS (Algorithm 6, lines 24-36), 4 of Burst-HADS (Algorithm 4, lines 38-50). Both print ``start + e +
-    alpha < D``. Here a task may end at the deadline, as in `check_migration`: eq. 4 of HADS sets the trigger so that
-    the two sides are equal, and the printed test would turn down what the trigger was computed for.
+    alpha < D``. Here a task may end at the deadline, as in `takes`: eq. 4 of HADS sets the trigger so that the two
+    sides are equal, and the printed test would turn down what the trigger was computed for.
     """
-    for offer in on_demand_offers(replay):
-        duration_s = replay.duration_s(task, offer, None, saved)
-        in_time = replay.now_s + duration_s + replay.start_overhead_s <= replay.instance.deadline_s
-        if in_time and replay.can_start(offer):
-            vm = replay.start_vm(offer)
-            replay.migrate(task, source, vm)
-            return vm
-    return None
+    for k in range(r.n_regular):
+        offer = r.regular[k]
+        duration_s = duration_of(r, r.tasks[task].group, offer, FULL_SPEED, saved)
+        in_time = duration_s < NEVER and r.now_s + duration_s + r.start_overhead_s <= r.deadline_s
+        if in_time and can_start(r, r.offers[offer], 0, 0):
+            v = start_vm(r, offer)
+            if v != NONE:
+                migrate(r, task, source, r.vms[v], FULL_SPEED, 0)
+            return v
+    return NONE
 
 
-def migrate_tasks(
-    replay: ReplayState,
-    source: Vm,
-    tasks: Sequence[int],
-    to_burstable: bool,
-    spare_time: SpareTime,
-    first: Callable[[ReplayState, Vm, int, float], bool] | None = None,
-) -> None:
-    """Migrate the unfinished tasks of a hibernated VM (HADS Algorithm 6, Burst-HADS Algorithm 4).
+def list_to_leave(r: Rows, vm: VmRow) -> int:
+    """List the tasks of a VM that drains which gain nothing by staying: what waits, and what neither ends nor saves more.
 
-    Parameters
-    ----------
-    replay, source, to_burstable, spare_time
-        See `Targets`.
-    tasks : sequence of int
-        Its tasks, in the order in which they are to find a place.
-    first : callable, optional
-        An attempt that comes before all others; takes replay, source, task and the fraction saved of it.
+    Returns how many there are.
     """
-    saved_of = with_saved(replay, source, tasks)
-    targets = Targets(replay, source, saved_of, to_burstable, spare_time)
-    left = []
-    for task, saved in saved_of:
-        if (first is not None and first(replay, source, task, saved)) or targets.place(task, saved):
+    n, kept = list_tasks(r, vm, r.listed), 0
+    for k in range(n):
+        task = r.listed[k]
+        run = r.tasks[task]
+        if run.running and vm.gone_s != NONE:
+            stays = 1.0
+            if vm.state != RUNNING or run.dumping_s != NONE or vm.zero_s + run.end_s > vm.gone_s:
+                stays = last_checkpoint(r, vm, task, vm.gone_s)[0]
+            if stays > saved_now(r, vm, task):
+                continue
+        r.listed[kept] = task
+        kept += 1
+    return kept
+
+
+# -------------------------------------------------------- where tasks end first, if nowhere is right
+
+
+def list_places(r: Rows) -> None:
+    """List where tasks could go at a moment.
+
+    Of an offer whose memory never binds, the VM of which a core is free first is best for every task: they are a heap,
+    whose keys are brought up to date when they are looked at, as VMs only fill up. Others stand behind the heaps.
+    """
+    for offer in range(r.n_offers):
+        r.offers[offer].n_places = 0
+    for price in range(r.n_prices):
+        v = r.prices[price].first
+        while v != NONE:
+            if could_take(r, r.vms[v]) and r.vms[v].most_kb == NONE:
+                r.offers[r.vms[v].offer_index].n_places += 1
+            v = r.vms[v].after
+    first = 0
+    for offer in range(r.n_offers):
+        r.offers[offer].first_place = first
+        first += r.offers[offer].n_places
+        r.offers[offer].n_places = 0
+    r.n_places = first
+    for price in range(r.n_prices):
+        v = r.prices[price].first
+        while v != NONE:
+            vm = r.vms[v]
+            if could_take(r, vm):
+                if vm.most_kb == NONE:
+                    enter_heap(r, r.offers[vm.offer_index], vm)
+                else:
+                    add_place(r, vm)
+            v = vm.after
+
+
+def add_place(r: Rows, vm: VmRow) -> None:
+    """Add a VM that is looked at one by one: one whose memory may bind, or a new one."""
+    r.places[r.n_places] = vm.index
+    r.n_places += 1
+
+
+def could_take(r: Rows, vm: VmRow) -> bool:
+    """Whether a VM takes tasks; a burstable one only while it is idle."""
+    return is_alive(vm) and (not vm.bursts or is_idle(vm))
+
+
+def free_of(r: Rows, vm: VmRow) -> int:
+    """When a VM can begin with another task; a burstable one has no more than one."""
+    if vm.bursts and vm.n_left:
+        return NEVER
+    span(r, vm)
+    return vm.zero_s + vm.free_s
+
+
+def enter_heap(r: Rows, offer: OfferRow, vm: VmRow) -> None:
+    """Add a VM to the heap of its offer."""
+    vm.place_s = free_of(r, vm)
+    k = offer.n_places
+    offer.n_places += 1
+    while k:
+        above = r.vms[r.places[offer.first_place + (k - 1) // 2]]
+        if above.place_s < vm.place_s or (above.place_s == vm.place_s and above.index < vm.index):
+            break
+        r.places[offer.first_place + k] = above.index
+        k = (k - 1) // 2
+    r.places[offer.first_place + k] = vm.index
+
+
+def first_of_heap(r: Rows, offer: OfferRow) -> int:
+    """Return the VM of an offer of which a core is free first; `NONE` without any."""
+    if offer.n_places == 0:
+        return NONE
+    while True:
+        vm = r.vms[r.places[offer.first_place]]
+        free_s = free_of(r, vm)
+        if free_s == vm.place_s:
+            return vm.index if free_s < NEVER else NONE
+        vm.place_s = free_s
+        k = 0
+        while 2 * k + 1 < offer.n_places:
+            below = 2 * k + 1
+            if below + 1 < offer.n_places and comes_first(r, offer, below + 1, below):
+                below += 1
+            other = r.vms[r.places[offer.first_place + below]]
+            if vm.place_s < other.place_s or (vm.place_s == other.place_s and vm.index < other.index):
+                break
+            r.places[offer.first_place + k] = other.index
+            k = below
+        r.places[offer.first_place + k] = vm.index
+
+
+def comes_first(r: Rows, offer: OfferRow, k: int, other: int) -> bool:
+    """Whether one VM of a heap has a core free before another."""
+    vm, than = r.vms[r.places[offer.first_place + k]], r.vms[r.places[offer.first_place + other]]
+    return vm.place_s < than.place_s or (vm.place_s == than.place_s and vm.index < than.index)
+
+
+def end_if_placed(r: Rows, vm: VmRow, group: int, mode: int, saved: float) -> int:
+    """When a task would end on a VM if it were appended now; `NEVER` if it cannot run there."""
+    duration_s = duration_of(r, group, vm.offer_index, mode, saved)
+    if duration_s >= NEVER:
+        return NEVER
+    span(r, vm)
+    start_s = vm.free_s
+    if vm.most_kb != NONE:
+        start_s = earliest_start(r, vm, r.groups[group].memory_kb, duration_s, 0)
+        if start_s == NONE:
+            return NEVER
+    return vm.zero_s + start_s + duration_s
+
+
+def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
+    """When a task would end where it ends first, and that VM, or behind all VMs the offer of a new one; `NONE` if none.
+
+    An on-demand VM is preferred where it makes no difference.
+    """
+    best_s, best_spot, best = NEVER, 2, NONE
+    for index in range(r.n_offers):
+        offer = r.offers[index]
+        v = NONE
+        if offer.n_places and duration_of(r, group, index, offer.sustained, saved) < NEVER:
+            v = first_of_heap(r, offer)
+        if v != NONE:
+            end_s = r.vms[v].place_s + duration_of(r, group, index, offer.sustained, saved)
+            if best == NONE or (end_s, offer.spot, v) < (best_s, best_spot, best):
+                best_s, best_spot, best = end_s, offer.spot, v
+    first = r.offers[r.n_offers - 1].first_place + r.offers[r.n_offers - 1].n_places
+    for k in range(first, r.n_places):
+        vm = r.vms[r.places[k]]
+        if vm.bursts and vm.n_left:
             continue
-        new = to_new_vm(replay, source, task, saved)
-        if new is None:
-            left.append(task)
-        else:
-            targets.add(new)
-    migrate_anyway(replay, source, left)
+        end_s = end_if_placed(r, vm, group, r.offers[vm.offer_index].sustained, saved)
+        if end_s < NEVER and (best == NONE or (end_s, vm.spot, vm.index) < (best_s, best_spot, best)):
+            best_s, best_spot, best = end_s, vm.spot, vm.index
+    for k in range(r.n_regular):
+        index = r.regular[k]
+        duration_s = duration_of(r, group, index, FULL_SPEED, saved)
+        if duration_s < NEVER and can_start(r, r.offers[index], 0, 0):
+            end_s = r.now_s + r.start_overhead_s + duration_s
+            if best == NONE or (end_s, 0, r.n_vms + index) < (best_s, best_spot, best):
+                best_s, best_spot, best = end_s, 0, r.n_vms + index
+    return best_s, best
 
 
-def tasks_to_leave(replay: ReplayState, vm: Vm) -> list[int]:
-    """Tasks of a VM that drains which gain nothing by staying: what waits, and what neither ends nor saves more."""
-    return [task for task in vm.tasks() if replay.saved_if_kept(vm, task) <= replay.saved_if_moved(vm, task)]
+def migrate_anyway(r: Rows, source: VmRow, tasks: list[int], n_tasks: int) -> None:
+    """Migrate tasks for which no attempt has found a place to where they end first, of the places that are listed.
 
-
-def migrate_anyway(replay: ReplayState, source: Vm, tasks: Iterable[int], places: Places | None = None) -> None:
-    """Migrate tasks for which no attempt has found a place to where they end first.
-
-    The papers do not say what happens then. Here a deadline that cannot be kept is missed by as little as can be had,
-    and an on-demand VM is preferred where it makes no difference. What can go nowhere at all stays on its VM, and
-    `retry_stranded` tries again. ``places`` serve for several VMs at one moment.
+    The papers do not say what happens then. Here a deadline that cannot be kept is missed by as little as can be had.
+    What can go nowhere at all stays on its VM, and `retry_stranded` tries again.
     """
     left = 0
-    for task in tasks:
-        if places is None:
-            places = Places(replay)
-        saved = replay.saved_if_moved(source, task)
-        best = places.best(task, saved)
-        if best is None:
+    for k in range(n_tasks):
+        task = tasks[k]
+        end_s, best = best_place(r, r.tasks[task].group, saved_now(r, source, task))
+        if best == NONE:
             left += 1
             continue
-        end_s, place = best
-        target = replay.start_vm(place) if isinstance(place, RentalOffer) else place
-        replay.migrate(task, source, target, late=end_s > replay.instance.deadline_s)
-        places.add(target)
+        if best >= r.n_vms:
+            best = start_vm(r, best - r.n_vms)
+            if best == NONE:
+                return
+            add_place(r, r.vms[best])
+        target = r.vms[best]
+        migrate(r, task, source, target, r.offers[target.offer_index].sustained, int(end_s > r.deadline_s))
     if left:
-        source.stranded = replay.fleet.any_stranded = True
-        replay.report_stranded(source, left)
+        source.stranded = r.any_stranded = 1
+        if r.recording:
+            note(r, STRANDED, source.index, NONE, NONE, left, 0, 0.0)
 
 
-def retry_stranded(replay: ReplayState) -> None:
+def retry_stranded(r: Rows) -> None:
     """Try again to place the tasks that have stayed on interrupted VMs because nothing could take them."""
-    if not replay.fleet.any_stranded:
+    if not r.any_stranded:
         return
-    replay.fleet.any_stranded = False
-    places = Places(replay)
-    for vm in replay.vms:
-        if vm.stranded and vm.gives_tasks:
-            vm.stranded = False
-            migrate_anyway(replay, vm, vm.tasks(), places)
-
-
-class Places:
-    """Where tasks could go at a moment, by when they would end there.
-
-    Of an offer whose memory never binds, the VM of which a core is free first is best for every task. Others are asked
-    one by one.
-    """
-
-    def __init__(self, replay: ReplayState) -> None:
-        self._replay = replay
-        self._free: dict[int, list[tuple[int, int]]] = {}
-        self._with_memory: list[Vm] = []
-        for vm in replay.fleet.by_price:
-            if vm.alive and (vm.burstable is None or vm.idle):
-                self._enter(vm)
-
-    def best(self, task: int, saved: float) -> tuple[int, Vm | RentalOffer] | None:
-        """When a task would end where it ends first, and that VM, or the offer of a new one; None without any."""
-        replay, vms = self._replay, self._replay.vms
-        best: tuple[int, bool, int] | None = None
-        for index, heap in self._free.items():
-            duration_s = replay.duration_s(task, replay.instance.offers[index], None, saved)
-            if duration_s >= NEVER:
-                continue
-            while heap and heap[0][0] != self._free_s(vms[heap[0][1]]):
-                heappop(heap)
-            if heap:
-                free_s, number = heap[0]
-                place = free_s + duration_s, vms[number].spot, number
-                if best is None or place < best:
-                    best = place
-        for vm in self._with_memory:
-            end_s = replay.end_if_placed_s(vm, task, None, saved)
-            if end_s is not None and (best is None or (end_s, vm.spot, vm.index) < best):
-                best = end_s, vm.spot, vm.index
-        for offer in on_demand_offers(replay):
-            duration_s = replay.duration_s(task, offer, None, saved)
-            if replay.can_start(offer) and duration_s < NEVER:
-                place = replay.now_s + replay.start_overhead_s + duration_s, False, len(vms) + offer.index
-                if best is None or place < best:
-                    best = place
-        if best is None:
-            return None
-        end_s, _, number = best
-        return end_s, vms[number] if number < len(vms) else replay.instance.offers[number - len(vms)]
-
-    def add(self, vm: Vm) -> None:
-        """Count with what a VM has got."""
-        if vm.memory_kb is not None and vm in self._with_memory:
-            self._with_memory.remove(vm)
-        if vm.burstable is None:
-            self._enter(vm)
-
-    def _enter(self, vm: Vm) -> None:
-        if vm.memory_kb is None:
-            heappush(self._free.setdefault(vm.offer_index, []), (self._free_s(vm), vm.index))
-        else:
-            self._with_memory.append(vm)
-
-    def _free_s(self, vm: Vm) -> int:
-        """When a VM can begin with another task; a burstable one has no more than one."""
-        if vm.burstable is not None and vm.n_left:
-            return NEVER  # as no heap has it
-        return vm.zero_s + vm.timeline(self._replay.now_s, self._replay.work).earliest_core_s
+    r.any_stranded = 0
+    list_places(r)
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if vm.stranded and may_give(vm):
+            vm.stranded = 0
+            n_tasks = list_tasks(r, vm, r.listed)
+            migrate_anyway(r, vm, r.listed, n_tasks)
+            if r.why:
+                return

@@ -17,7 +17,8 @@ from ..plan import Run
 from ..policy import Policy
 from ..state import ReplayState
 from ..vm import Vm
-from .migration import Places
+from ..rows import NONE
+from .migration import add_place, best_place, list_places
 from .on_time_rescue import (
     LOST,
     WAITS,
@@ -323,16 +324,17 @@ class OnTime(Policy):
 
     def _best_effort(self, replay: ReplayState, scene: Scene) -> None:
         """Move what is lost and has no place in any rescue to where it ends first."""
-        places = Places(replay)
+        list_places(replay)
         for entry in list(scene.by_task.values()):
             if entry.task not in self.plan.left_out or not entry.vm.gives_tasks or entry.vm.draining:
                 continue
-            best = places.best(entry.task, entry.saved)
-            if best is not None:
-                end_s, place = best
-                target = self._start(replay, place) if isinstance(place, RentalOffer) else place
+            end_s, place = best_place(replay, replay.tasks[entry.task].group, entry.saved)
+            if place != NONE:
+                new = place - len(replay.vms)
+                target = replay.vms[place] if new < 0 else self._start(replay, replay.instance.offers[new])
+                if new >= 0:
+                    add_place(replay, target)
                 self._move(replay, entry, target, late=end_s > replay.instance.deadline_s)
-                places.add(target)
 
     # ----------------------------------------------------------- decisions, carried out
 

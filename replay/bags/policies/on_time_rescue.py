@@ -518,11 +518,11 @@ def prices_from(
 
 def _left(replay: ReplayState, table: Table, n_tasks: int, started: Sequence[RentalOffer]) -> tuple[IntArray, int]:
     """How many more VMs of each on-demand offer there may be, and of all."""
-    cap, fleet = replay.instance.limits.of("on-demand"), replay.fleet
+    cap = replay.instance.limits.of("on-demand")
     left = [
         offer.vm_type.offers[offer.market].limit
-        - fleet.rented(offer)
+        - replay.offers[offer.index].rented
         - (sum(other is offer for other in started) if started else 0)
         for offer in table.new
     ]
-    return np.array(left, np.int64), n_tasks if cap is None else cap - fleet.rented_of("on-demand") - len(started)
+    return np.array(left, np.int64), n_tasks if cap is None else cap - replay.on_demand_rented - len(started)

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from ..asking import (
+    answer_hibernated,
+    answer_idle,
+    answer_lost,
+    answer_noticed,
+    answer_resumed,
+    answer_terminated,
+)
+from ..interpreted import plan_rescue, refuse
+from ..policy import RulePolicy
+from ..rows import NO_PLACE, NONE, Rows, VmRow
+from ..rules import (
+    can_start,
+    is_alive,
+    is_halted,
+    is_idle,
+    let_go,
+    list_tasks,
+    may_give,
+    migrate,
+    runtime_of,
+    sort_tasks,
+    start_vm,
+)
+from .migration import list_places, migrate_anyway, retry_stranded
 
-from ..policy import Policy
-from ..state import ReplayState
-from ..vm import Vm
-from .migration import Places, migrate_anyway, retry_stranded
 
-if TYPE_CHECKING:
-    from ....heuristics.bags.rescue import Rescue as PlannedRescue
-
-
-class Rescue(Policy):
+class Rescue(RulePolicy):
     """Follow the plan; when spot VMs go down, do at once on demand what they have lost, and never count on them again.
 
     What goes down goes the way of the survival certificate (`certify`): the deadline is kept at no more than the
@@ -28,82 +43,98 @@ class Rescue(Policy):
     name = "rescue"
     summary = "does on demand what spot VMs lose, as the survival certificate has it, and ends these VMs"
 
-    def __init__(self) -> None:
-        self._first = True
 
-    def idle(self, replay: ReplayState, vm: Vm) -> None:
-        """Terminate a VM with its last task."""
-        retry_stranded(replay)
-        if vm.idle:
-            replay.terminate(vm)
-
-    def noticed(self, replay: ReplayState, vm: Vm) -> None:
-        """Rescue what will be lost, as if it were lost now: so the promise holds."""
-        self._answer(replay, vm)
-
-    def lost(self, replay: ReplayState, vm: Vm) -> None:
-        """Rescue what is lost."""
-        self._answer(replay, vm)
-
-    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
-        """Rescue what is lost."""
-        self._answer(replay, vm)
-
-    def resumed(self, replay: ReplayState, vm: Vm) -> None:
-        """A VM takes tasks again that have no place."""
-        retry_stranded(replay)
-
-    def terminated(self, replay: ReplayState, vm: Vm) -> None:
-        """A place is free for tasks that had none."""
-        retry_stranded(replay)
-
-    def _answer(self, replay: ReplayState, vm: Vm) -> None:
-        if not vm.n_left:
-            _end(replay, [vm])
-            return
-        lost = [vm for vm in replay.vms if vm.gives_tasks and vm.n_left]
-        rescue = self._planned(replay, lost)
-        self._first = False
-        if rescue is None:
-            _to_where_they_end_first(replay, lost)
-        else:
-            _carry_out(replay, rescue)
-
-    def _planned(self, replay: ReplayState, lost: list[Vm]) -> PlannedRescue | None:
-        """Return the rescue that the certificate has for the loss of some VMs; None if it does not name that."""
-        from ....heuristics.bags.rescue import rescue_at, rescue_by_twins  # here, so that other policies do not load it
-
-        schedule, now_s = replay.plan.schedule, replay.now_s
-        twins = rescue_by_twins(schedule, [vm.index for vm in lost], now_s)
-        if twins is not None or not self._first:
-            return twins
-        types = {vm.offer.vm_type.name for vm in lost}
-        others = (vm for vm in replay.vms if vm.spot and not vm.gives_tasks and vm.n_left)
-        whole_types = types.isdisjoint(vm.offer.vm_type.name for vm in others)
-        return rescue_at(schedule, types, now_s) if whole_types else None
+def on_idle(r: Rows, vm: VmRow) -> None:
+    """Terminate a VM with its last task."""
+    retry_stranded(r)
+    if is_idle(vm):
+        let_go(r, vm)
 
 
-def _carry_out(replay: ReplayState, rescue: PlannedRescue) -> None:
+def on_change(r: Rows, vm: VmRow) -> None:
+    """A VM takes tasks again that have no place, or a place is free for them."""
+    retry_stranded(r)
+
+
+def answer(r: Rows, vm: VmRow) -> None:
+    """Rescue what is lost; what will be lost as if it were lost now: so the promise holds."""
+    if vm.n_left == 0:
+        end_halted(r, vm)
+        return
+    plan_rescue(r)
+    if r.why:
+        return
+    if r.rescue_found:
+        carry_out(r)
+    else:
+        to_where_they_end_first(r)
+
+
+def carry_out(r: Rows) -> None:
     """Request the VMs of a rescue and move the tasks, by their starts: so each starts as planned, or earlier."""
-    named = {vm.name: vm for vm in replay.vms}
-    targets = [replay.start_vm(vm.offer) if vm.new else named[vm.id] for vm in rescue.vms]
-    sources = {task: vm for vm in replay.vms if vm.gives_tasks for task in vm.tasks()}
-    for task, number in zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True):
-        replay.migrate(task, sources[task], targets[number])
-    _end(replay, sources.values())
+    for k in range(r.n_rescue_vms):
+        entry = r.rescue_vms[k]
+        r.free_vms[k] = entry.vm
+        if entry.vm == NONE:
+            if not can_start(r, r.offers[entry.offer], 0, 0):
+                refuse(r, NO_PLACE, NONE, NONE)
+                return
+            r.free_vms[k] = start_vm(r, entry.offer)
+            if r.free_vms[k] == NONE:
+                return
+    n_lost = list_lost(r)
+    for k in range(r.n_rescue_tasks):
+        task = r.rescue_tasks[k].task
+        target = r.vms[r.free_vms[r.rescue_tasks[k].place]]
+        source = r.tasks[task].vm
+        if source == NONE or not may_give(r.vms[source]) or not is_alive(target):
+            refuse(r, NO_PLACE, target.index, task)
+            return
+        migrate(r, task, r.vms[source], target, r.offers[target.offer_index].sustained, 0)
+    for k in range(n_lost):
+        end_halted(r, r.vms[r.busy_vms[k]])
 
 
-def _to_where_they_end_first(replay: ReplayState, lost: list[Vm]) -> None:
-    """Move the tasks of VMs to where each ends first, longest first."""
-    places = Places(replay)
-    for vm in lost:
-        by_length = sorted(vm.tasks(), key=lambda task: -replay.work.runtime_s(task, vm.offer_index))
-        migrate_anyway(replay, vm, by_length, places)
-    _end(replay, lost)
+def list_lost(r: Rows) -> int:
+    """List the VMs that give tasks and have some; return how many there are."""
+    n = 0
+    for v in range(r.n_vms):
+        if r.vms[v].n_left and may_give(r.vms[v]):
+            r.busy_vms[n] = v
+            n += 1
+    return n
 
 
-def _end(replay: ReplayState, vms: Iterable[Vm]) -> None:
-    """Terminate VMs that have no task left and are waiting to come back."""
-    for vm in dict.fromkeys(vms):
-        if vm.halted and not vm.n_left:
-            replay.terminate(vm)
+def to_where_they_end_first(r: Rows) -> None:
+    """Move the tasks of all VMs that give them to where each ends first, longest first."""
+    list_places(r)
+    n_lost = list_lost(r)
+    for place in range(n_lost):
+        vm = r.vms[r.busy_vms[place]]
+        n_tasks = list_tasks(r, vm, r.listed)
+        for k in range(n_tasks):
+            run = r.tasks[r.listed[k]]
+            run.rank, run.tie = 0, k
+            run.weight = -float(runtime_of(r, r.listed[k], vm.offer_index))
+        sort_tasks(r, r.listed, n_tasks)
+        migrate_anyway(r, vm, r.listed, n_tasks)
+        if r.why:
+            return
+    for place in range(n_lost):
+        end_halted(r, r.vms[r.busy_vms[place]])
+
+
+def end_halted(r: Rows, vm: VmRow) -> None:
+    """Terminate a VM that has no task left and waits to come back."""
+    if is_halted(vm) and vm.n_left == 0:
+        let_go(r, vm)
+
+
+Rescue.answers = {
+    answer_idle: on_idle,
+    answer_noticed: answer,
+    answer_lost: answer,
+    answer_hibernated: answer,
+    answer_resumed: on_change,
+    answer_terminated: on_change,
+}

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...policy_names import Rule, Rules
-from ..policy import IDLE_60, Policy
-from ..state import ReplayState
-from ..vm import Vm
+from ..asking import answer_hibernated, answer_idle, answer_unused
+from ..policy import IDLE_60, RulePolicy
+from ..rows import Rows, VmRow
+from ..rules import let_go
 
 
-class Static(Policy):
+class Static(RulePolicy):
     """Follow the plan; wait until hibernated VMs resume; end a VM with its last task.
 
     Without events, the replay is the plan: same cost, same makespan.
@@ -20,18 +21,18 @@ class Static(Policy):
     name = "static"
     summary = "follows the plan and waits for hibernated VMs to resume"
 
-    def idle(self, replay: ReplayState, vm: Vm) -> None:
-        """Terminate a VM with its last task."""
-        replay.terminate(vm)
 
-    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
-        """Terminate a VM whose last task has ended in this second, or while it drained."""
-        if not vm.n_left:
-            replay.terminate(vm)
+def on_hibernation(r: Rows, vm: VmRow) -> None:
+    """Terminate a VM whose last task has ended in this second, or while it drained."""
+    if not vm.n_left:
+        let_go(r, vm)
+
+
+Static.answers = {answer_idle: let_go, answer_hibernated: on_hibernation}
 
 
 @dataclass(kw_only=True, eq=False)
-class OnDemand(Policy):
+class OnDemand(RulePolicy):
     """Follow the plan on on-demand VMs of the same types: what schedulers that use spot VMs are compared with.
 
     The plan is changed by `on_demand_schedule` before the replay, and the day is quiet. An idle VM is paid for as the
@@ -59,6 +60,5 @@ class OnDemand(Policy):
         """Have the name say for how long idle VMs are kept."""
         self.name = self.name_with_options()
 
-    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
-        """Terminate the idle VM."""
-        replay.terminate(vm)
+
+OnDemand.answers = {answer_unused: let_go}

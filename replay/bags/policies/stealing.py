@@ -2,101 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ....instances.durations import NEVER
-from ..state import ReplayState
-from ..vm import Vm
-from ..work import Need
-from .migration import SpareTime, check_migration
+from ..interpreted import note
+from ..notes import ATTEMPTED
+from ..rows import NONE, Rows, VmRow
+from ..rules import duration_of, is_executing, last_start_of, list_waiting, longest_of, span, uptime_at
+from ..rules import steal as take_over
+from .migration import takes
 
 
-def stealable_tasks(replay: ReplayState, victim: Vm) -> list[int]:
-    """Tasks that may be stolen from a VM: those that are to start after its current allocation cycle.
-
-    HADS, section 4.3.5 and Fig. 7. The paper's figure decides: the planned start counts, not the end.
-    """
-    cycle_s = replay.instance.allocation_cycle_s
-    cycle_end_s = (max(victim.uptime_s(replay.now_s), 0) // cycle_s + 1) * cycle_s
-    runs = [
-        (run.start_s, core, run.task)
-        for core, queue in enumerate(victim.waiting)
-        if queue and queue[-1].start_s >= cycle_end_s
-        for run in queue
-        if run.start_s >= cycle_end_s
-    ]
-    runs.sort()
-    return [task for _, _, task in runs]
-
-
-def steal(replay: ReplayState, thief: Vm, spare_time: SpareTime) -> int:
+def steal(r: Rows, thief: VmRow, spare_all: int) -> None:
     """Let an idle VM steal from regular VMs that execute tasks, on-demand ones first (HADS Algorithm 8).
 
-    Parameters
-    ----------
-    replay : ReplayState
-        The replay.
-    thief : Vm
-        The idle VM. A burstable one takes one task only, at the baseline (Burst-HADS Algorithm 5, lines 7-10).
-    spare_time : {"all", "spot"}
-        See `check_migration`.
-
-    Returns
-    -------
-    int
-        Tasks taken.
+    A burstable one takes one task only, at the baseline (Burst-HADS Algorithm 5, lines 7-10). Those may be stolen from
+    that are busy, "active and executing tasks" (section 4.3.1): what has just been moved to a new VM is left there.
     """
-    stolen = _stolen(replay, thief, spare_time)
-    replay.report_attempt(thief, stolen)
-    return stolen
-
-
-def _stolen(replay: ReplayState, thief: Vm, spare_time: SpareTime) -> int:
     stolen = 0
-    work, saved_of = replay.work, replay.saved
-    offer, mode = thief.offer_index, work.sustained[thief.offer_index]
-    most = _most(replay, thief, spare_time)
-    for victim in _victims(replay, thief):
-        least = victim.least_waiting(work, offer, mode, saved_of)
-        if least is None or _exceeds(least, most) or not victim.executing:
+    for spot in range(2):
+        for price in range(r.n_prices):
+            v = r.prices[price].first
+            while v != NONE:
+                victim = r.vms[v]
+                v = victim.after
+                if victim.spot == spot and victim.n_left > 1 and victim.index != thief.index and not victim.bursts:
+                    stolen += steal_from(r, thief, victim, spare_all)
+                    if stolen and thief.bursts:
+                        v = NONE
+            if stolen and thief.bursts:
+                break
+        if stolen and thief.bursts:
+            break
+    r.steal_attempts += 1
+    r.steals += stolen > 0
+    if r.recording:
+        note(r, ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
+
+
+def steal_from(r: Rows, thief: VmRow, victim: VmRow, spare_all: int) -> int:
+    """Let an idle VM steal from one other; return how many tasks it takes.
+
+    Those may be stolen that are to start after the current allocation cycle of their VM (HADS, section 4.3.5 and Fig.
+    7). The paper's figure decides: the planned start counts, not the end.
+    """
+    uptime_s = r.now_s - victim.zero_s
+    cycle_end_s = uptime_s - uptime_s % r.cycle_s + r.cycle_s
+    if last_start_of(r, victim) < cycle_end_s:
+        return 0
+    offer = thief.offer_index
+    mode = r.offers[offer].sustained
+    span(r, thief)
+    find_least(r, victim, offer, mode)
+    if exceeds(r, thief, victim.least_duration_s, victim.least_runtime_s, spare_all) or not is_executing(r, victim):
+        return 0
+    cycle_end_s = (max(uptime_at(victim, r.now_s), 0) // r.cycle_s + 1) * r.cycle_s
+    stolen = 0
+    n = list_waiting(r, victim, r.left, 0)
+    for k in range(n):
+        task = r.left[k]
+        run = r.tasks[task]
+        if run.start_s < cycle_end_s:
             continue
-        for task in stealable_tasks(replay, victim):
-            need = work.need(task, offer, mode, saved_of.get(task, 0.0))
-            if need is None or _exceeds(need, most) or not check_migration(replay, thief, need, spare_time):
-                continue
-            replay.steal(task, victim, thief)
+        duration_s = duration_of(r, run.group, offer, mode, run.saved)
+        runtime_s = r.durations[run.group][offer].runtime_s
+        if duration_s >= NEVER or exceeds(r, thief, duration_s, runtime_s, spare_all):
+            continue
+        if takes(r, thief, duration_s, runtime_s, r.groups[run.group].memory_kb, spare_all):
+            take_over(r, task, victim, thief, mode)
             stolen += 1
-            if thief.burstable is not None:
-                return stolen
-            most = _most(replay, thief, spare_time)
+            if thief.bursts:
+                break
+            span(r, thief)
     return stolen
 
 
-def _victims(replay: ReplayState, thief: Vm) -> Iterator[Vm]:
-    """Regular VMs that have tasks which wait for a later cycle: on-demand ones, then spot ones, each by price.
+def find_least(r: Rows, victim: VmRow, offer: int, mode: int) -> None:
+    """Find the least that the tasks which wait on a VM ask of one of another offer, or less than that.
 
-    Those may be stolen from that are busy, "active and executing tasks" (section 4.3.1): what has just been moved to a
-    new VM is left there.
+    It may count with tasks that have started since, but leaves none out.
     """
-    now_s, cycle_s = replay.now_s, replay.instance.allocation_cycle_s
-    for spot in (False, True):
-        for vm in replay.fleet.by_price:
-            if vm.spot is spot and vm.n_left > 1 and vm is not thief and vm.burstable is None:
-                uptime_s = now_s - vm.zero_s
-                if vm.last_start_s() - uptime_s >= cycle_s - uptime_s % cycle_s:
-                    yield vm
+    if victim.least_of == offer:
+        return
+    victim.least_of = offer
+    victim.least_duration_s = victim.least_runtime_s = NEVER
+    for core in range(victim.vcpus):
+        task = r.cores[victim.index][core].first
+        while task != NONE:
+            run = r.tasks[task]
+            duration_s = duration_of(r, run.group, offer, mode, run.saved)
+            if duration_s < NEVER:
+                victim.least_duration_s = min(victim.least_duration_s, duration_s)
+                victim.least_runtime_s = min(victim.least_runtime_s, r.durations[run.group][offer].runtime_s)
+            task = run.next
 
 
-def _most(replay: ReplayState, vm: Vm, spare_time: SpareTime) -> tuple[int, int, int]:
-    """Duration, run time, and sum of both, of which no task that exceeds one may go to a VM; see `check_migration`."""
-    timeline = vm.timeline(replay.now_s, replay.work)
-    left_s = replay.instance.deadline_s - vm.zero_s
-    if not vm.spot and spare_time == "spot":
-        return left_s - timeline.earliest_core_s, NEVER, NEVER
-    left_s -= replay.start_overhead_s + 1
-    until_start_s = left_s - timeline.earliest_core_s
-    return until_start_s - vm.longest_s(replay.work), left_s - timeline.end_s, until_start_s
-
-
-def _exceeds(need: Need, most: tuple[int, int, int]) -> bool:
-    return need[0] > most[0] or need[1] > most[1] or need[0] + need[1] > most[2]
+def exceeds(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, spare_all: int) -> bool:
+    """Whether a task asks for more than any that a VM may take, memory aside; see `takes`."""
+    left_s = r.deadline_s - vm.zero_s - vm.free_s - duration_s
+    if vm.spot or spare_all:
+        left_s -= max(longest_of(r, vm), runtime_s) + r.start_overhead_s + 1
+    return left_s < 0

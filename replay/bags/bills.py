@@ -1,0 +1,85 @@
+"""Bills of the VMs of a replay: their sessions, and what they cost while they are hibernated or stopped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...core.quantities import SECONDS_PER_HOUR
+from ...instances.clouds import Billing
+from ...instances.entries import RentalOffer
+from ..vms import VmBill
+
+_MB_PER_GB = 1024
+
+Session = tuple[int, int, bool]
+"""From when to when a VM ran, and whether the cloud ended it."""
+
+Prices = Sequence[tuple[int, float]]
+"""From when on an offer costs how much in USD per hour, by time; empty if its price has not changed."""
+
+
+class Rent(NamedTuple):
+    """A VM as its bill has it: until when it was rented, and how long it was hibernated and stopped."""
+
+    name: str
+    offer: RentalOffer
+    ready_s: int
+    end_s: int
+    hibernated_s: int
+    stopped_s: int
+
+
+def bill_of(rent: Rent, sessions: Sequence[Session], billing: Billing, prices: Prices = ()) -> VmBill:
+    """Return the bill of a VM."""
+    offer = rent.offer
+    first_ready_s = sessions[0][0] if sessions else rent.ready_s
+    paid = sessions[1:] if sessions and is_free(billing, offer, *sessions[0]) else sessions
+    if prices:
+        cost = math.fsum([_session_usd(offer.price_usd_per_hour, prices, *session[:2], billing) for session in paid])
+    else:
+        billed_s = 0
+        for start_s, end_s, _ in paid:
+            billed_s += billing.billed_s(end_s - start_s)
+        cost = offer.price_usd_per_s * billed_s
+    cost = with_rest_usd(cost, billing, rent)
+    end_s = max(rent.end_s, first_ready_s)
+    rested_s = 0
+    if sessions:
+        rested_s = end_s - first_ready_s - rent.hibernated_s
+        for start_s, stop_s, _ in sessions:
+            rested_s -= stop_s - start_s
+    names = rent.name, offer.vm_type.name, offer.market
+    return VmBill(*names, first_ready_s, end_s, rent.hibernated_s, cost, max(rested_s, 0))
+
+
+def is_free(billing: Billing, offer: RentalOffer, start_s: int, end_s: int, interrupted: bool) -> bool:
+    """True if the first session of a VM costs nothing."""
+    within_an_hour = interrupted and end_s - start_s < SECONDS_PER_HOUR
+    return billing.first_hour_free and offer.market == "spot" and within_an_hour
+
+
+def with_rest_usd(cost: float, billing: Billing, rent: Rent) -> float:
+    """Add to the bill of a VM what it costs while it is hibernated or stopped."""
+    gb_hours = rent.offer.vm_type.memory_mb / _MB_PER_GB / SECONDS_PER_HOUR
+    if billing.hibernated_usd_per_gb_hour:
+        cost += billing.hibernated_usd_per_gb_hour * gb_hours * rent.hibernated_s
+    if billing.stopped_usd_per_gb_hour:
+        cost += billing.stopped_usd_per_gb_hour * gb_hours * rent.stopped_s
+    return cost
+
+
+def _session_usd(first_usd_per_hour: float, prices: Prices, start_s: int, end_s: int, billing: Billing) -> float:
+    """Price of a session, each second at that of its moment, and what is billed beyond its end at the last one."""
+    billed_end_s = start_s + billing.billed_s(end_s - start_s)
+    price, at_s, parts = first_usd_per_hour, start_s, []
+    for time_s, changed in prices:
+        if time_s > end_s:
+            break
+        if time_s > at_s:
+            parts.append(price * (time_s - at_s))
+            at_s = time_s
+        price = changed
+    parts.append(price * (billed_end_s - at_s))
+    return math.fsum(parts) / SECONDS_PER_HOUR

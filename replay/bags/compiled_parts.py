@@ -1,0 +1,263 @@
+"""What compiled loops do of a replay in their own way: see `interpreted`, of which each part takes the place of one."""
+
+from __future__ import annotations
+
+from ...instances.durations import NEVER
+from . import interpreted
+from .rows import NEEDS_RESCUE, NONE, REFUSED, TOO_MANY_ENTRIES, TOO_MANY_EVENTS, TOO_MANY_VMS, EventRow, Rows, VmRow
+from .rules import may_give, span
+
+_KIND_BITS = 40
+
+
+def push(r: Rows, time_s: int, kind: int, v: int, core: int, epoch: int) -> None:
+    """Queue an event."""
+    place = r.n_events
+    if place == len(r.events):
+        r.why = TOO_MANY_EVENTS
+        return
+    r.n_events += 1
+    r.sequence += 1
+    rank = (kind << _KIND_BITS) + r.sequence
+    while place > 0:
+        above = (place - 1) >> 1
+        if not _comes_later(r.events[above], time_s, rank):
+            break
+        _move_event(r, place, above)
+        place = above
+    event = r.events[place]
+    event.time_s, event.rank, event.vm, event.core, event.epoch = time_s, rank, v, core, epoch
+
+
+def _comes_later(event: EventRow, time_s: int, rank: int) -> bool:
+    return event.time_s > time_s or (event.time_s == time_s and event.rank > rank)
+
+
+def _move_event(r: Rows, place: int, source: int) -> None:
+    event, to = r.events[source], r.events[place]
+    to.time_s, to.rank, to.vm, to.core, to.epoch = event.time_s, event.rank, event.vm, event.core, event.epoch
+
+
+def pop(r: Rows) -> tuple[int, int, int, int, int]:
+    """Take the next event from the queue: when it is, its kind, VM, core and epoch."""
+    event = r.events[0]
+    taken = event.time_s, event.rank >> _KIND_BITS, event.vm, event.core, event.epoch
+    r.n_events -= 1
+    n = r.n_events
+    last = r.events[n]
+    place = 0
+    while True:
+        below = 2 * place + 1
+        if below >= n:
+            break
+        if below + 1 < n:
+            right = r.events[below + 1]
+            if not _comes_later(right, r.events[below].time_s, r.events[below].rank):
+                below += 1
+        if _comes_later(r.events[below], last.time_s, last.rank):
+            break
+        _move_event(r, place, below)
+        place = below
+    if place != n:
+        _move_event(r, place, n)
+    return taken
+
+
+def is_next(r: Rows, first: int, last: int) -> bool:
+    """Whether the next event of the queue is of now or before, and of some kinds."""
+    if r.n_events == 0 or r.events[0].time_s > r.now_s:
+        return False
+    kind = r.events[0].rank >> _KIND_BITS
+    return first <= kind <= last
+
+
+def next_s(r: Rows) -> int:
+    """When the next event of the queue is; `NEVER` without any."""
+    return r.events[0].time_s if r.n_events else NEVER
+
+
+def note(r: Rows, what: int, v: int, core: int, task: int, first: int, second: int, real: float) -> None:
+    """Keep something on record."""
+    if r.n_notes == len(r.notes):
+        r.why = TOO_MANY_ENTRIES
+        return
+    row = r.notes[r.n_notes]
+    r.n_notes += 1
+    row.time_s, row.what, row.vm, row.core, row.task = r.now_s, what, v, core, task
+    row.first, row.second, row.real = first, second, real
+
+
+def add_vm(r: Rows, offer: int) -> int:
+    """Make room for one more VM; return which it is, or `NONE` if there is none."""
+    if r.n_vms == len(r.vms):
+        r.why = TOO_MANY_VMS
+        return NONE
+    return r.n_vms
+
+
+def add_session(r: Rows, start_s: int, end_s: int, lost: int) -> int:
+    """Add a session; return which it is."""
+    if r.n_sessions == len(r.sessions):
+        r.why = TOO_MANY_ENTRIES
+        return r.n_sessions - 1
+    row = r.sessions[r.n_sessions]
+    row.start_s, row.end_s, row.lost, row.next = start_s, end_s, lost, NONE
+    r.n_sessions += 1
+    return r.n_sessions - 1
+
+
+def add_helper(r: Rows, v: int) -> None:
+    """Add a VM that a migration trigger counts on."""
+    if r.n_helpers == len(r.helpers):
+        r.why = TOO_MANY_ENTRIES
+        return
+    r.helpers[r.n_helpers] = v
+    r.n_helpers += 1
+
+
+def add_sketch(r: Rows) -> int:
+    """Make room for one more sketch; return which it is, or `NONE` if there is none."""
+    if r.n_chosen == len(r.sketches):
+        r.why = TOO_MANY_VMS
+        return NONE
+    r.n_chosen += 1
+    return r.n_chosen - 1
+
+
+def refuse(r: Rows, reason: int, v: int, task: int) -> None:
+    """End the replay: Python goes through it once more, and says what is wrong."""
+    r.why = REFUSED
+
+
+def plan_rescue(r: Rows) -> None:
+    """Find the rescue of the survival certificate for the loss of all VMs that give tasks.
+
+    The first time, if types go down as a whole; Python works it out, and the replay begins anew.
+    """
+    planned, types = r.rescue_tried == 0, 0
+    r.rescue_tried, r.rescue_found = 1, 0
+    for v in range(r.n_vms):
+        if r.vms[v].n_left and may_give(r.vms[v]):
+            types |= 1 << r.offers[r.vms[v].offer_index].type
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if vm.spot and vm.n_left and not may_give(vm) and types & (1 << r.offers[vm.offer_index].type):
+            planned = False
+    if planned and not r.rescue_given:
+        r.why, r.lost_types = NEEDS_RESCUE, types
+    elif planned:
+        r.rescue_found = int(r.rescue_given == 2)
+
+
+# ---------------------------------------------------------------------------- memory
+# Nothing is kept: what runs and waits is listed at each question. It asks little of bags whose memory binds seldom.
+
+
+def earliest_start(r: Rows, vm: VmRow, kb: int, duration_s: int, since_s: int) -> int:
+    """When a VM whose memory may bind can start a task, no earlier than a moment; `NONE` if its memory never suffices."""
+    span(r, vm)
+    n_spans = r.n_spans
+    start_s = earliest_among(r, list_spans(r, vm), max(vm.free_s, since_s), vm.most_kb - kb, duration_s)
+    r.n_spans = n_spans
+    return start_s
+
+
+def list_spans(r: Rows, vm: VmRow) -> int:
+    """List from when to when the tasks of a VM take how much memory; return the first of the list."""
+    first = NONE
+    for core in range(vm.vcpus):
+        slot = r.cores[vm.index][core]
+        if slot.running != NONE:
+            first = add_span(r, slot.running, first)
+        task = slot.first
+        while task != NONE:
+            first = add_span(r, task, first)
+            task = r.tasks[task].next
+    return first
+
+
+def add_span(r: Rows, task: int, after: int) -> int:
+    """Put the time of a task before others; return where it is."""
+    run, row = r.tasks[task], r.spans[r.n_spans]
+    row.start_s, row.end_s, row.kb, row.next = run.start_s, run.end_s, r.groups[run.group].memory_kb, after
+    r.n_spans += 1
+    return r.n_spans - 1
+
+
+def earliest_among(r: Rows, first: int, start_s: int, room_kb: int, duration_s: int) -> int:
+    """When there is room for some time beside what is listed, from a moment on; `NONE` if never."""
+    if room_kb < 0:
+        return NONE
+    while True:
+        blocked_s = NONE
+        if used_at(r, first, start_s) > room_kb:
+            blocked_s = start_s
+        k = first
+        while k != NONE:
+            from_s = r.spans[k].start_s
+            if max(blocked_s, start_s) < from_s < start_s + duration_s and used_at(r, first, from_s) > room_kb:
+                blocked_s = from_s
+            k = r.spans[k].next
+        if blocked_s == NONE:
+            return start_s
+        start_s, k = NEVER, first  # when that has changed
+        while k != NONE:
+            if r.spans[k].start_s > blocked_s:
+                start_s = min(start_s, r.spans[k].start_s)
+            if r.spans[k].end_s > blocked_s:
+                start_s = min(start_s, r.spans[k].end_s)
+            k = r.spans[k].next
+
+
+def used_at(r: Rows, first: int, time_s: int) -> int:
+    """How much memory what is listed takes at a moment."""
+    kb, k = 0, first
+    while k != NONE:
+        if r.spans[k].start_s <= time_s < r.spans[k].end_s:
+            kb += r.spans[k].kb
+        k = r.spans[k].next
+    return kb
+
+
+def occupy(r: Rows, vm: VmRow, start_s: int, kb: int, duration_s: int) -> None:
+    """Count with a task that has been appended to a VM: it is there."""
+
+
+def profile_running(r: Rows, vm: VmRow) -> None:
+    """Begin the memory of a VM anew with what runs there: nothing else is."""
+
+
+def earliest_on_sketch(r: Rows, k: int, kb: int, duration_s: int) -> int:
+    """When a sketch whose memory may bind would start a task; `NONE` if its memory never suffices."""
+    start_s = NEVER
+    for core in range(r.offers[r.sketches[k].offer].vcpus):
+        start_s = min(start_s, r.sketched[k][core])
+    return earliest_among(r, r.sketches[k].first_span, start_s, r.sketches[k].kb - kb, duration_s)
+
+
+def occupy_sketch(r: Rows, k: int, start_s: int, kb: int, duration_s: int) -> None:
+    """Count with a task that is assigned to a sketch whose memory may bind."""
+    row = r.spans[r.n_spans]
+    row.start_s, row.end_s, row.kb, row.next = start_s, start_s + duration_s, kb, r.sketches[k].first_span
+    r.sketches[k].first_span = r.n_spans
+    r.n_spans += 1
+
+
+def profile_sketch(r: Rows, k: int, vm: VmRow) -> None:
+    """Give a sketch the memory of a VM with all that is there."""
+    r.sketches[k].first_span = list_spans(r, vm)
+
+
+def profile_new(r: Rows, k: int, vcpus: int, kb: int) -> None:
+    """Give a sketch the memory of a new VM."""
+    r.sketches[k].first_span = NONE
+
+
+IN_PLACE_OF = {
+    getattr(interpreted, part.__name__): part
+    for part in (
+        *(push, pop, is_next, next_s, note, add_vm, add_session, add_helper, add_sketch, refuse, plan_rescue),
+        *(earliest_start, occupy, profile_running, earliest_on_sketch, occupy_sketch, profile_sketch, profile_new),
+    )
+}
+"""Parts of `interpreted`, and what compiled loops have in their places."""

@@ -1,0 +1,120 @@
+"""What plain Python does of a replay in its own way: the queue of events, the record, and what grows.
+
+Compiled loops have parts of the same names in `compiled_parts`.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+from ...instances.durations import NEVER
+from .rows import NONE, SessionRow, SketchRow
+
+
+def push(r: Any, time_s: int, kind: int, v: int, core: int, epoch: int) -> None:
+    """Queue an event."""
+    r.sequence += 1
+    heappush(r.queue, (time_s, kind, r.sequence, v, core, epoch))
+
+
+def pop(r: Any) -> tuple[int, int, int, int, int]:
+    """Take the next event from the queue: when it is, its kind, VM, core and epoch."""
+    time_s, kind, _, v, core, epoch = heappop(r.queue)
+    return time_s, kind, v, core, epoch
+
+
+def is_next(r: Any, first: int, last: int) -> bool:
+    """Whether the next event of the queue is of now or before, and of some kinds."""
+    queue = r.queue
+    return bool(queue) and queue[0][0] <= r.now_s and first <= queue[0][1] <= last
+
+
+def next_s(r: Any) -> int:
+    """When the next event of the queue is; `NEVER` without any."""
+    return r.queue[0][0] if r.queue else NEVER  # type: ignore[no-any-return]
+
+
+def note(r: Any, what: int, v: int, core: int, task: int, first: int, second: int, real: float) -> None:
+    """Keep something on record."""
+    r.notes.append((r.now_s, what, v, core, task, first, second, real))
+
+
+def add_vm(r: Any, offer: int) -> int:
+    """Make room for one more VM; return which it is, or `NONE` if there is none."""
+    return r.add_vm(offer)  # type: ignore[no-any-return]
+
+
+def add_session(r: Any, start_s: int, end_s: int, lost: int) -> int:
+    """Add a session; return which it is."""
+    r.sessions.append(SessionRow(start_s, end_s, lost))
+    return len(r.sessions) - 1
+
+
+def add_helper(r: Any, v: int) -> None:
+    """Add a VM that a migration trigger counts on."""
+    r.helpers.append(v)
+    r.n_helpers += 1
+
+
+def add_sketch(r: Any) -> int:
+    """Make room for one more sketch; return which it is, or `NONE` if there is none."""
+    if r.n_chosen == len(r.sketches):
+        r.sketches.append(SketchRow())
+        r.sketched.append([0] * len(r.heads))
+        r.chosen.append(0)
+        r.timelines.append(None)
+    r.n_chosen += 1
+    return r.n_chosen - 1  # type: ignore[no-any-return]
+
+
+def refuse(r: Any, reason: int, v: int, task: int) -> None:
+    """Refuse a decision that cannot be carried out, which is a mistake of the policy, or of the plan."""
+    r.refuse(reason, v, task)
+
+
+def plan_rescue(r: Any) -> None:
+    """Find the rescue of the survival certificate for the loss of all VMs that give tasks."""
+    r.plan_rescue()
+
+
+# ---------------------------------------------------------------------------- memory
+
+
+def earliest_start(r: Any, vm: Any, kb: int, duration_s: int, since_s: int) -> int:
+    """When a VM whose memory may bind can start a task, no earlier than a moment; `NONE` if its memory never suffices."""
+    start_s = r.timeline(vm).earliest_start_s(kb, duration_s, since_s)
+    return NONE if start_s is None else start_s
+
+
+def occupy(r: Any, vm: Any, start_s: int, kb: int, duration_s: int) -> None:
+    """Count with a task that has been appended to a VM whose memory may bind."""
+    if vm.known_timeline is not None:  # else it is made of all that is there when it is asked for
+        vm.known_timeline.append(start_s, kb, duration_s)
+        vm.known_retimings = vm.retimings
+
+
+def profile_running(r: Any, vm: Any) -> None:
+    """Begin the memory of a VM anew with what runs there."""
+    vm.begin_timeline()
+
+
+def earliest_on_sketch(r: Any, k: int, kb: int, duration_s: int) -> int:
+    """When a sketch whose memory may bind would start a task; `NONE` if its memory never suffices."""
+    start_s = r.timelines[k].earliest_start_s(kb, duration_s)
+    return NONE if start_s is None else start_s
+
+
+def occupy_sketch(r: Any, k: int, start_s: int, kb: int, duration_s: int) -> None:
+    """Count with a task that is assigned to a sketch whose memory may bind."""
+    r.timelines[k].append(start_s, kb, duration_s)
+
+
+def profile_sketch(r: Any, k: int, vm: Any) -> None:
+    """Give a sketch the memory of a VM with all that is there."""
+    r.timelines[k] = r.timeline(vm).copy()
+
+
+def profile_new(r: Any, k: int, vcpus: int, kb: int) -> None:
+    """Give a sketch the memory of a new VM."""
+    r.timelines[k] = r.new_timeline(vcpus, kb)

@@ -1,0 +1,545 @@
+"""What a replay is made of, in rows: the same for plain Python and for compiled loops (see `core.rows`).
+
+Whole numbers stand for what has a few values: VMs, tasks, offers and types by their indices, kinds by the constants
+below. `NONE` stands for what there is not. Times on a VM are in its *uptime*, which stands still while it is hibernated,
+stopped or booting again: the timetable of its cores is exact whatever the day brings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+NONE: Final = -1
+"""In place of a time, a VM or a task that there is not."""
+
+# Events of the queue, in the order in which they are taken at the same time; see `Replay`.
+FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(10)
+
+# Kinds of interruption, and of all other events of a day.
+HIBERNATE, STOP, TERMINATE, RESUME, CAPACITY, PRICE = range(6)
+
+# What a VM was before it got a task.
+IDLE, BUSY, NEW = range(3)
+
+# Why a replay ended.
+DONE, TOO_MANY_VMS, TOO_MANY_EVENTS, TOO_MANY_ENTRIES, NEEDS_RESCUE, REFUSED = range(6)
+
+# Why a decision is refused.
+NO_CREDITS, NO_PLACE, NO_SUCH_TASK = range(3)
+
+
+@dataclass(slots=True, eq=False)
+class OfferRow:
+    """What can be rented: see `RentalOffer`; ``sustained`` is the mode in which its VMs run whatever their credits.
+
+    ``memory_kb`` is `NONE` where it never binds; ``rented`` counts VMs that are not terminated. ``stamp`` says which
+    question the least that tasks ask of it is the answer to; its VMs are a heap within `Rows.places`.
+    """
+
+    type: int = 0
+    spot: int = 0
+    bursts: int = 0
+    vcpus: int = 1
+    limit: int = 0
+    sustained: int = 0
+    memory_kb: int = NONE
+    price_class: int = 0
+    rented: int = 0
+    stamp: int = 0
+    least_duration_s: int = 0
+    least_runtime_s: int = 0
+    least_kb: int = 0
+    first_place: int = 0
+    n_places: int = 0
+    usd_per_hour: float = 0.0
+    now_usd_per_hour: float = 0.0
+    baseline: float = 1.0
+    first_credits: float = 0.0
+    most_credits: float = 0.0
+    credits_per_hour: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class GroupRow:
+    """Tasks that are alike: memory, and seconds of work between checkpoints and of a checkpoint."""
+
+    memory_kb: int = 0
+    interval_s: float = 0.0
+    dump_s: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class DurationRow:
+    """Of a group on an offer: durations at both speeds, run time, checkpoints of a whole task."""
+
+    full_s: int = 0
+    baseline_s: int = 0
+    runtime_s: int = 0
+    checkpoints: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class DayRow:
+    """An event of the day: see `TimelineEvent`; of a price, which offer."""
+
+    time_s: int = 0
+    type: int = 0
+    kind: int = 0
+    vm: int = NONE
+    notice_s: int = 0
+    vms: int = NONE
+    by: int = NONE
+    offer: int = NONE
+    share: float = -1.0
+    usd_per_hour: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class QueueRow:
+    """A core of the plan: its VM's offer, which core it is, its first and last task, and how many tasks it has."""
+
+    offer: int = 0
+    core: int = 0
+    first: int = NONE
+    last: int = NONE
+    tasks: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class VmRow:
+    """A VM while it lives.
+
+    Attributes
+    ----------
+    index, offer_index, spot, bursts, vcpus : int
+        Which VM it is, what it is rented as.
+    most_kb : int
+        Its memory; `NONE` where it never binds.
+    state : int
+        `LAUNCHING`, `RUNNING`, `HIBERNATED`, `STOPPED` or `TERMINATED`.
+    ready_s : int
+        When it is ready, also after it was stopped.
+    zero_s : int
+        Moment at which the uptime was 0, shifted by the time in which it stood still: ``uptime = now - zero_s``.
+    first_start_s : int
+        Uptime before which it runs nothing: what is moved to a new VM must arrive.
+    gone_s : int
+        Of a VM that runs and has notice of its interruption: when that comes. It starts nothing more.
+    drains_of_type, interrupted_by, notice_s : int
+        Of the last interruption, or the one that it drains for: whether the whole type goes, which kind it is, how long
+        the notice was.
+    reclaimed : int
+        Whether the cloud has terminated it.
+    halted_at_s, hibernated_s, stopped_s : int
+        When it was interrupted last; seconds in hibernation, and stopped, before the present ones.
+    session_from_s, first_session, last_session : int
+        Since when it runs and is billed; first and last of its earlier sessions.
+    n_left : int
+        Tasks on it that are not finished.
+    disordered : int
+        Whether tasks have been taken away, so that those that wait can move up.
+    stranded : int
+        For policies: whether it has tasks that should have been migrated and found no place.
+    epoch, idle_epoch, trigger_epoch : int
+        An event in the queue counts only if the epoch that it was made in has not ended.
+    trigger_at_s, first_helper, n_helpers : int
+        When its tasks are to be migrated, if that is set, and which VMs that counts on.
+    kinds : int
+        Bits of the kinds of VMs that tasks were migrated to since its last interruption.
+    changes, retimings : int
+        How often what runs and waits on it has changed, and how often its timetable has.
+    spanned, free_s, free_core, ends_s : int
+        When its first core is free, which core that is, and when all are; whether that is known.
+    timed, last_wait_s : int
+        Start of the last task that waits, one that has passed if none waits; whether that is known.
+    longest_run_s, longest_known : int
+        Longest run time of its unfinished tasks.
+    restless, held, listed, helping : int
+        How often it is in the queue of VMs from which tasks were taken; preempted tasks that the policy has yet to be
+        asked about; whether it is in a list of this moment, and in which estimate it is counted on.
+    place_s : int
+        When a core of it is free, or earlier: its key in a heap.
+    before, after, after_of_type, after_bursting : int
+        Its neighbours among the VMs of its price that are not terminated; the next spot VM of its type; the next that
+        bursts.
+    rented_before : int
+        How many VMs of its offer there were when it was requested.
+    least_of, least_duration_s, least_runtime_s, least_kb : int
+        The least that tasks which wait here ask of a VM of another offer, and which that is. Tasks that have started
+        since may be among them.
+    """
+
+    index: int = 0
+    offer_index: int = 0
+    spot: int = 0
+    bursts: int = 0
+    vcpus: int = 0
+    most_kb: int = NONE
+    state: int = 0
+    ready_s: int = 0
+    zero_s: int = 0
+    first_start_s: int = 0
+    gone_s: int = NONE
+    drains_of_type: int = 0
+    interrupted_by: int = NONE
+    notice_s: int = 0
+    reclaimed: int = 0
+    halted_at_s: int = 0
+    hibernated_s: int = 0
+    stopped_s: int = 0
+    session_from_s: int = NONE
+    first_session: int = NONE
+    last_session: int = NONE
+    terminated_s: int = 0
+    n_left: int = 0
+    disordered: int = 0
+    stranded: int = 0
+    epoch: int = 0
+    idle_epoch: int = 0
+    trigger_epoch: int = 0
+    trigger_at_s: int = NONE
+    first_helper: int = 0
+    n_helpers: int = 0
+    kinds: int = 0
+    n_at_full_speed: int = 0
+    n_at_baseline: int = 0
+    credit_at_s: int = 0
+    changes: int = 0
+    retimings: int = 0
+    spanned: int = 0
+    free_s: int = 0
+    free_core: int = 0
+    ends_s: int = 0
+    timed: int = 0
+    last_wait_s: int = 0
+    longest_run_s: int = 0
+    longest_known: int = 0
+    restless: int = 0
+    held: int = 0
+    listed: int = 0
+    helping: int = 0
+    place_s: int = 0
+    before: int = NONE
+    after: int = NONE
+    after_of_type: int = NONE
+    after_bursting: int = NONE
+    rented_before: int = 0
+    least_of: int = NONE
+    least_duration_s: int = 0
+    least_runtime_s: int = 0
+    least_kb: int = 0
+    credit_balance: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class CoreRow:
+    """A core of a VM: the task that runs, and the first and the last that wait."""
+
+    running: int = NONE
+    first: int = NONE
+    last: int = NONE
+
+
+@dataclass(slots=True, eq=False)
+class TaskRow:
+    """A task: from when to when it runs, or is to run, in which mode, on which core of which VM, and what follows there.
+
+    Attributes
+    ----------
+    running : int
+        Whether it runs, or did when its VM was interrupted.
+    saved : float
+        Of an unfinished task that has gone on from a checkpoint: the fraction of it that is saved.
+    dumping_s : int
+        Of a preempted task that writes a checkpoint: the uptime at which it was preempted.
+    written_s, written : float, int
+        Of a run that has outlived an interruption with notice: what it had saved then, in seconds of its work, and the
+        checkpoints that it had written.
+    ended_on : int
+        The VM on which it has finished.
+    rank, weight, tie : int, float, int
+        What tasks are sorted by.
+    """
+
+    start_s: int = 0
+    end_s: int = 0
+    mode: int = 0
+    vm: int = NONE
+    core: int = 0
+    next: int = NONE
+    running: int = 0
+    group: int = 0
+    dumping_s: int = NONE
+    written: int = 0
+    ended_on: int = NONE
+    rank: int = 0
+    tie: int = 0
+    saved: float = 0.0
+    written_s: float = 0.0
+    weight: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class EventRow:
+    """An event of the queue; its rank orders those of the same time."""
+
+    time_s: int = 0
+    rank: int = 0
+    vm: int = 0
+    core: int = 0
+    epoch: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class TypeRow:
+    """A VM type: how many spot VMs there can be, if that is limited, what becomes of others, and those that there are.
+
+    ``present`` counts those that use capacity, ``returning`` those that come back at this moment.
+    """
+
+    capacity: int = NONE
+    struck_by: int = NONE
+    first: int = NONE
+    last: int = NONE
+    present: int = 0
+    returning: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class PriceRow:
+    """VMs of a price that are not terminated: the first and the last that were requested."""
+
+    first: int = NONE
+    last: int = NONE
+
+
+@dataclass(slots=True, eq=False)
+class SessionRow:
+    """From when to when a VM ran, whether the cloud ended it, and its next session."""
+
+    start_s: int = 0
+    end_s: int = 0
+    lost: int = 0
+    next: int = NONE
+
+
+@dataclass(slots=True, eq=False)
+class NoteRow:
+    """Something that is kept on record; see `records`."""
+
+    time_s: int = 0
+    what: int = 0
+    vm: int = NONE
+    core: int = NONE
+    task: int = NONE
+    first: int = 0
+    second: int = 0
+    real: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class SketchRow:
+    """A VM as it would be with the tasks that are assigned to it; nothing is moved. ``vm`` is `NONE` for a new one."""
+
+    vm: int = NONE
+    offer: int = 0
+    zero_s: int = 0
+    longest_s: int = 0
+    spare: int = 0
+    kb: int = NONE
+    first_span: int = NONE
+
+
+@dataclass(slots=True, eq=False)
+class SpanRow:
+    """From when to when a task takes how much memory, and the next of the list."""
+
+    start_s: int = 0
+    end_s: int = 0
+    kb: int = 0
+    next: int = NONE
+
+
+@dataclass(slots=True, eq=False)
+class RescueVmRow:
+    """A VM of a planned rescue: the offer of a new one, or the VM that there is."""
+
+    offer: int = 0
+    vm: int = NONE
+
+
+@dataclass(slots=True, eq=False)
+class RescueTaskRow:
+    """A task of a planned rescue, and which of its VMs it goes to."""
+
+    task: int = 0
+    place: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Rows:
+    """A replay: its tables, what does not change, and its state.
+
+    Tables whose name ends with an s and a count before are of numbers: VMs, tasks, offers, types. Lists are as long as
+    can be; how much of each is in use is counted beside it, or by who uses it.
+
+    Attributes
+    ----------
+    offers, groups, durations, days, queues : list
+        What is given: durations for each group and offer.
+    regular : list of int
+        On-demand offers that are not burstable, by price.
+    vms, cores, tasks, types, prices : list
+        The state: cores for each VM.
+    events, sessions, notes, helpers : list
+        What grows; where Python has its own queue of events and notes, these are unused.
+    """
+
+    # Tables.
+    offers: list[OfferRow] = field(default_factory=list)
+    groups: list[GroupRow] = field(default_factory=list)
+    durations: list[list[DurationRow]] = field(default_factory=list)
+    regular: list[int] = field(default_factory=list)
+    days: list[DayRow] = field(default_factory=list)
+    queues: list[QueueRow] = field(default_factory=list)
+    vms: list[VmRow] = field(default_factory=list)
+    cores: list[list[CoreRow]] = field(default_factory=list)
+    tasks: list[TaskRow] = field(default_factory=list)
+    types: list[TypeRow] = field(default_factory=list)
+    prices: list[PriceRow] = field(default_factory=list)
+    events: list[EventRow] = field(default_factory=list)
+    sessions: list[SessionRow] = field(default_factory=list)
+    notes: list[NoteRow] = field(default_factory=list)
+    helpers: list[int] = field(default_factory=list)
+    sketches: list[SketchRow] = field(default_factory=list)
+    sketched: list[list[int]] = field(default_factory=list)
+    spans: list[SpanRow] = field(default_factory=list)
+    rescue_vms: list[RescueVmRow] = field(default_factory=list)
+    rescue_tasks: list[RescueTaskRow] = field(default_factory=list)
+    # Lists of VMs, some with an epoch or a kind beside, of this moment; then those that last, and room to work in.
+    idle_now: list[int] = field(default_factory=list)
+    back_now: list[int] = field(default_factory=list)
+    noticed_now: list[int] = field(default_factory=list)
+    struck_now: list[int] = field(default_factory=list)
+    triggered_now: list[int] = field(default_factory=list)
+    trigger_epochs: list[int] = field(default_factory=list)
+    unused_now: list[int] = field(default_factory=list)
+    unused_epochs: list[int] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+    restless: list[int] = field(default_factory=list)
+    free_vms: list[int] = field(default_factory=list)
+    busy_vms: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    chosen: list[int] = field(default_factory=list)
+    # Lists of tasks: of this moment, and room to work in.
+    finished_now: list[int] = field(default_factory=list)
+    preempted_now: list[int] = field(default_factory=list)
+    preempted_on: list[int] = field(default_factory=list)
+    listed: list[int] = field(default_factory=list)
+    ordered: list[int] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    # Of groups: those of tasks that are migrated together, how many VMs have turned down one, and when.
+    groups_now: list[int] = field(default_factory=list)
+    idle_asked: list[int] = field(default_factory=list)
+    busy_asked: list[int] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
+    # Of the cores of a VM; of offers and types of this moment.
+    heads: list[int] = field(default_factory=list)
+    priced_now: list[int] = field(default_factory=list)
+    types_now: list[int] = field(default_factory=list)
+    # Sizes.
+    n_regular: int = 0
+    n_queues: int = 0
+    n_days: int = 0
+    n_offers: int = 0
+    n_prices: int = 0
+    most_listed: int = 0
+    # The instance, the billing, and what is wanted.
+    boot_overhead_s: int = 0
+    start_overhead_s: int = 0
+    cycle_s: int = 0
+    deadline_s: int = 0
+    max_spot: int = NONE
+    max_on_demand: int = NONE
+    takes_checkpoints: int = 0
+    recording: int = 0
+    # The policy: its options, and the rescue of the survival certificate: whether it is looked for, and there is one.
+    spare_all: int = 0
+    recompute: int = 0
+    all_steal: int = 0
+    idle_limit_s: int = NONE
+    wants_finished: int = 0
+    wants_woken: int = 0
+    rescue_given: int = 0
+    rescue_found: int = 0
+    rescue_tried: int = 0
+    n_rescue_vms: int = 0
+    n_rescue_tasks: int = 0
+    lost_types: int = 0
+    # The clock, the fleet and the queues.
+    now_s: int = 0
+    next_day: int = 0
+    last_call_s: int = 0
+    sequence: int = 0
+    n_events: int = 0
+    n_vms: int = 0
+    n_sessions: int = 0
+    n_notes: int = 0
+    n_helpers: int = 0
+    n_triggers: int = 0
+    unfinished: int = 0
+    last_finish_s: int = 0
+    why: int = DONE
+    any_stranded: int = 0
+    spot_rented: int = 0
+    on_demand_rented: int = 0
+    first_bursting: int = NONE
+    last_bursting: int = NONE
+    first_restless: int = 0
+    n_restless: int = 0
+    first_ended: int = 0
+    n_ended: int = 0
+    n_chosen: int = 0
+    n_spans: int = 0
+    n_places: int = 0
+    n_groups_now: int = 0
+    stamp: int = 0
+    over: int = 0
+    # What has happened at this moment, for the policy to be asked about.
+    n_idle: int = 0
+    n_back: int = 0
+    n_noticed: int = 0
+    n_struck: int = 0
+    n_triggered: int = 0
+    n_cycles: int = 0
+    n_unused: int = 0
+    n_finished: int = 0
+    n_preempted: int = 0
+    n_priced: int = 0
+    n_types_now: int = 0
+    woken: int = 0
+    # Counts, as in `DayOutcome`.
+    events_handled: int = 0
+    late_tasks: int = 0
+    hibernations: int = 0
+    resumes: int = 0
+    stops: int = 0
+    restarts: int = 0
+    reclaims: int = 0
+    resumes_in_time: int = 0
+    on_demand_started: int = 0
+    migrated_idle: int = 0
+    migrated_busy: int = 0
+    migrated_new: int = 0
+    hibernations_idle: int = 0
+    hibernations_busy: int = 0
+    hibernations_new: int = 0
+    busy_hibernations: int = 0
+    steal_attempts: int = 0
+    steals: int = 0
+    tasks_stolen: int = 0
+    preemptions: int = 0
+    checkpoints: int = 0
+    recoveries: int = 0
+    cpu_time_saved_s: float = 0.0

@@ -1,0 +1,135 @@
+"""The tables that a replay starts from: of an instance, a plan and a day, as arrays of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...core.rows import dtype_of
+from ...instances.bags.timeline import TimelineEvent
+from ...instances.durations import BASELINE, FULL_SPEED
+from ...instances.instance import Instance
+from .rows import (
+    CAPACITY,
+    HIBERNATE,
+    NONE,
+    PRICE,
+    RESUME,
+    STOP,
+    TERMINATE,
+    DayRow,
+    DurationRow,
+    GroupRow,
+    OfferRow,
+    QueueRow,
+    TaskRow,
+)
+
+Row = TypeVar("Row")
+
+KINDS = {"hibernate": HIBERNATE, "stop": STOP, "terminate": TERMINATE, "resume": RESUME}
+"""Kinds of events of a day, once the cloud is known."""
+
+_KINDS = KINDS | {"capacity": CAPACITY, "price": PRICE}
+
+
+def rows_of(kind: type[Row], table: Any) -> list[Row]:
+    """Return the rows of a table as objects."""
+    return [kind(*values) for values in table.tolist()]
+
+
+def or_none(value: int | None) -> int:
+    """Return a number, or what stands for none."""
+    return NONE if value is None else value
+
+
+def offer_table(instance: Instance, sustained: Sequence[int]) -> Any:
+    """Return the offers; see `OfferRow`."""
+    table = np.array([tuple(vars_of(OfferRow())) for _ in instance.offers], dtype=dtype_of(OfferRow))
+    by_price = price_classes(instance)
+    for entry, offer in zip(table, instance.offers, strict=True):
+        entry["type"], entry["spot"], entry["vcpus"] = offer.type_index, offer.market == "spot", offer.vcpus
+        entry["limit"], entry["sustained"] = offer.vm_type.offers[offer.market].limit, sustained[offer.index]
+        entry["usd_per_hour"] = entry["now_usd_per_hour"] = offer.price_usd_per_hour
+        entry["price_class"] = by_price.index(offer.price_usd_per_hour)
+        if not instance.memory_never_binds[offer.type_index]:
+            entry["memory_kb"] = offer.memory_kb
+        burst = offer.vm_type.burstable
+        if burst is not None:
+            entry["bursts"], entry["baseline"] = 1, burst.baseline_fraction
+            entry["first_credits"], entry["most_credits"] = burst.initial_credits, burst.credit_cap
+            entry["credits_per_hour"] = burst.credits_per_hour
+    return table
+
+
+def vars_of(row: Any) -> list[Any]:
+    """Return the fields of a row in their order."""
+    return [getattr(row, name) for name in type(row).__dataclass_fields__]
+
+
+def price_classes(instance: Instance) -> list[float]:
+    """Return the prices of the offers, in their order."""
+    return sorted({offer.price_usd_per_hour for offer in instance.offers})
+
+
+def group_table(instance: Instance) -> Any:
+    """Return the groups of tasks that are alike; see `GroupRow`."""
+    table = np.zeros(len(instance.memory_kb), dtype=dtype_of(GroupRow))
+    table["memory_kb"] = instance.memory_kb
+    table["interval_s"], table["dump_s"] = instance.checkpoint_interval_s, instance.dump_s
+    return table
+
+
+def duration_table(instance: Instance) -> Any:
+    """Return what groups take on offers; see `DurationRow`."""
+    types = [offer.type_index for offer in instance.offers]
+    table = np.zeros(instance.duration_s.shape[:2], dtype=dtype_of(DurationRow))
+    table["full_s"], table["baseline_s"] = instance.duration_s[:, :, FULL_SPEED], instance.duration_s[:, :, BASELINE]
+    table["runtime_s"] = instance.runtime_s[:, types]
+    table["checkpoints"] = instance.checkpoint_count[:, types]
+    return table
+
+
+def plan_tables(group_of: Sequence[int], vms: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the tasks, linked as they wait, and each core of the plan with its first and last task."""
+    tasks = np.array([tuple(vars_of(TaskRow()))], dtype=dtype_of(TaskRow)).repeat(len(group_of))
+    tasks["group"] = group_of
+    queues = []
+    for number, vm in enumerate(vms):
+        for core, runs in enumerate(vm.cores):
+            for run, after in zip_longest(runs, runs[1:]):
+                entry = tasks[run.task]
+                entry["start_s"], entry["end_s"], entry["mode"] = run.start_s, run.end_s, run.mode
+                entry["vm"], entry["core"] = number, core
+                if after is not None:
+                    entry["next"] = after.task
+            ends = (runs[0].task, runs[-1].task) if runs else (NONE, NONE)
+            queues.append((vm.offer.index, core, *ends, len(runs)))
+    return tasks, np.array(queues, dtype=dtype_of(QueueRow))
+
+
+def day_table(instance: Instance, events: Sequence[TimelineEvent]) -> Any:
+    """Return the events of a day, as it is on a cloud; see `DayRow`."""
+    types = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
+    offers: Mapping[tuple[str, str | None], int] = {
+        (offer.vm_type.name, offer.market): offer.index for offer in instance.offers
+    }
+    rows = [
+        (
+            event.time_s,
+            types[event.vm_type],
+            _KINDS[event.kind],
+            or_none(event.vm),
+            event.notice_s or 0,
+            or_none(event.vms),
+            NONE if event.by is None else KINDS[event.by],
+            offers.get((event.vm_type, event.market), NONE),
+            -1.0 if event.share is None else event.share,
+            event.usd_per_hour or 0.0,
+        )
+        for event in events
+    ]
+    return np.array(rows, dtype=dtype_of(DayRow))
