@@ -40,6 +40,7 @@ _DefaultPassBuilder: Any = DefaultPassBuilder
 _LEAVE_AFTER_S = 0.3
 """Seconds in which a function that was compiled before is surely read."""
 
+
 class _PartLibrary(_JITCodeLibrary):  # type: ignore[misc]
     """Code of a function that only compiled loops call: it is optimised and made ready with theirs, not by itself.
 
@@ -69,6 +70,8 @@ class _NoEnvironments:
 
 class _LoopLibrary(_JITCodeLibrary):  # type: ignore[misc]
     """Code of a loop, with the parts that it calls, and those that they call."""
+
+    _linking_libraries: list[Any]
 
     def finalize(self) -> None:
         """Link all parts, and make machine code."""

@@ -6,13 +6,14 @@ took many arrays would be longer in compiling, and in each call, as arrays are c
 numba checks those of arrays (`NUMBA_BOUNDSCHECK`).
 """
 
-# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, attr-defined"
+# mypy: disable-error-code="misc, no-untyped-call, attr-defined, override, untyped-decorator"
 # numba's extension points have no types.
 from __future__ import annotations
 
 import hashlib
 import operator
 from collections.abc import Iterator, Mapping
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -39,7 +40,7 @@ class RowType(types.Type):
         self.row, self.dtype = row, dtype_of(row)
         self.tables = {table.name: TableType(table.row, table.nested) for table in tables_of(row)}
         # Short, as the names of all functions that take it hold it; and another for other fields.
-        stated = repr((self.dtype, sorted(map(str, self.tables.items()))))
+        stated = repr((self.dtype, sorted(map(str, self.tables.items())), _how_rows_are_reached()))
         super().__init__(name=f"{row.__name__}_{hashlib.sha256(stated.encode()).hexdigest()[:12]}")
 
     def field(self, name: str) -> Any:
@@ -176,6 +177,13 @@ def _set_item(context: Any, builder: Any, sig: Any, given: Any) -> Any:
     return context.get_dummy_value()
 
 
+@cache
+def _how_rows_are_reached() -> str:
+    """Return a digest of the code here that compiled loops are made by: what was made by other code is another type."""
+    parts = (_member, _get_field, _set_field, _length, _place, _get_item, _set_item)
+    return hashlib.sha256(b"".join(part.__code__.co_code for part in parts)).hexdigest()
+
+
 def rows_from(row: type) -> Any:
     """Return what makes, in compiled loops, a row that holds tables out of its record."""
     rows = RowType(row)
@@ -193,7 +201,7 @@ def rows_from(row: type) -> Any:
 # ------------------------------------------------------------------------- functions
 
 
-def compiled_rules(root: FunctionType, name: str, given: Mapping[Any, Any], made: dict[Any, Any]) -> Any:
+def compiled_rules(root: Any, name: str, given: Mapping[Any, Any], made: dict[Any, Any]) -> Any:
     """Compile a function and all of ours that it calls, with others in place of some.
 
     Parameters
@@ -229,6 +237,6 @@ def _part(function: FunctionType, given: Mapping[Any, Any], made: dict[Any, Any]
 
 def _copy_of(function: FunctionType, names: Mapping[str, Any], qualname: str) -> FunctionType:
     """Return a function like another one in which names stand for other things."""
-    copy = FunctionType(function.__code__, function.__globals__ | names, function.__name__, function.__defaults__)
+    copy = FunctionType(function.__code__, function.__globals__ | dict(names), function.__name__, function.__defaults__)
     copy.__module__, copy.__qualname__ = function.__module__, qualname
     return copy

@@ -45,7 +45,7 @@ from .rows import (
     TypeRow,
     VmRow,
 )
-from .tables import day_table, or_none
+from .tables import day_table, or_none, table_of
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
@@ -149,9 +149,10 @@ class CompiledReplays:
                 "types_now": np.zeros(len(table) + len(self.plan.instance.vm_types), np.int64),
             }
             self._last = day, cloud, (changes, last_call_s(resolved, self.plan.instance))
+        changes, last_call = self._last[2]
         rescue = _NO_RESCUE
         while True:
-            context = self._start(options, *self._last[2], rescue)
+            context = self._start(options | {"last_call_s": last_call}, changes, rescue)
             why = DRIVERS[type(policy)](context)
             if why == NEEDS_RESCUE:
                 rescue = self._rescue(int(context[0]["lost_types"]), int(context[0]["now_s"]))
@@ -179,7 +180,7 @@ class CompiledReplays:
         self._most_vms, self._most_events, self._most_entries = most_vms, most_events, most_entries
         instance, tables = self.plan.instance, self.plan.tables
         n_cores, n_groups = int(tables.offers["vcpus"].max()), len(tables.groups)
-        rows = {
+        rows: dict[str, tuple[Any, type]] = {
             "vms": (most_vms, VmRow),
             "cores": ((most_vms, n_cores), CoreRow),
             "types": (len(instance.vm_types), TypeRow),
@@ -191,7 +192,7 @@ class CompiledReplays:
             "rescue_vms": (0, RescueVmRow),
             "rescue_tasks": (0, RescueTaskRow),
         }
-        numbers = {"helpers": most_entries, "sketched": (2 * most_vms + 2, n_cores), "heads": n_cores}
+        numbers: dict[str, Any] = {"helpers": most_entries, "sketched": (2 * most_vms + 2, n_cores), "heads": n_cores}
         numbers |= dict.fromkeys(("groups_now", "idle_asked", "busy_asked", "asked"), n_groups)
         of_tasks = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
         numbers |= dict.fromkeys(of_tasks, instance.n_tasks)
@@ -215,10 +216,8 @@ class CompiledReplays:
         first = {"offers": tables.offers, "tasks": tables.tasks}
         self._at_first = [(_numbers(self._arrays[name]), _numbers(table)) for name, table in first.items()]
         self._at_first += [(_numbers(self._arrays[name]), 0) for name in ("vms", "asked")]
-        empty = {"types": TypeRow(), "prices": PriceRow()}
-        for name, row in empty.items():
-            values = np.array([tuple(getattr(row, field) for field in dtype_of(type(row)).names or ())] * 1, dtype_of(type(row)))
-            self._at_first.append((_numbers(self._arrays[name]), _numbers(values.repeat(len(self._arrays[name])))))
+        for name, row in (("types", TypeRow()), ("prices", PriceRow())):
+            self._at_first.append((_numbers(self._arrays[name]), _numbers(table_of(row, len(self._arrays[name])))))
 
     def _settings(self) -> dict[str, int]:
         """Return the fields that are the same on all days."""
@@ -247,7 +246,7 @@ class CompiledReplays:
         context[name], context[name + LENGTH] = array.ctypes.data, len(array)
         context[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
 
-    def _start(self, options: dict[str, int], day: Mapping[str, Any], last_call: int, rescue: _Rescue) -> Any:
+    def _start(self, options: dict[str, int], day: Mapping[str, Any], rescue: _Rescue) -> Any:
         """Set the arrays to the start of a day; return the record that holds all."""
         for numbers, at_first in self._at_first:
             numbers[:] = at_first
@@ -255,7 +254,7 @@ class CompiledReplays:
         for name, array in (*day.items(), ("rescue_vms", rescue.vms), ("rescue_tasks", rescue.tasks)):
             self._enter(context, name, array)
         row = context[0]
-        row["n_days"], row["last_call_s"] = len(day["days"]), last_call
+        row["n_days"] = len(day["days"])
         row["n_rescue_vms"], row["n_rescue_tasks"] = len(rescue.vms), len(rescue.tasks)
         row["rescue_given"] = rescue.given
         for name, value in options.items():

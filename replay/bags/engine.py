@@ -6,8 +6,10 @@ import copy
 
 from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud
+from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ..event_loop import EventLoop
+from .interpreted import next_s
 from .moments import await_start, step
 from .outcome import DayOutcome, outcome_of
 from .plan import ReplayPlan
@@ -76,10 +78,10 @@ class Replay(EventLoop[DayOutcome]):
         limit_s = policy.idle_limit_s
         state.demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
         state.policy = policy
-        state.days = rows_of(DayRow, day_table(plan.instance, self.day.events))
-        state.n_days = len(state.days)
-        state.priced_now = [0] * state.n_days
-        state.types_now = [0] * (state.n_days + len(state.types))
+        # What is still to come is here, where no policy sees it.
+        self._to_come = rows_of(DayRow, day_table(plan.instance, self.day.events))
+        state.priced_now = [0] * len(self._to_come)
+        state.types_now = [0] * (len(self._to_come) + len(state.types))
         state.last_call_s = last_call_s(self.day, plan.instance)
         for name, value in policy_options(policy).items():
             setattr(state, name, value)
@@ -101,7 +103,16 @@ class Replay(EventLoop[DayOutcome]):
 
     def step(self) -> bool:
         """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done."""
-        return step(self.state)
+        state = self.state
+        rows = state.days
+        last = len(rows)
+        day_s = self._to_come[last].time_s if last < len(self._to_come) else NEVER
+        if day_s <= next_s(state) and state.unfinished:
+            while last < len(self._to_come) and self._to_come[last].time_s == day_s:
+                last += 1
+            rows += self._to_come[len(rows) : last]
+            state.n_days = last
+        return step(state, day_s)
 
     def outcome(self) -> DayOutcome:
         """Return what an ended replay came to."""

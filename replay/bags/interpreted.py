@@ -32,7 +32,7 @@ def is_next(r: Any, first: int, last: int) -> bool:
 
 def next_s(r: Any) -> int:
     """When the next event of the queue is; `NEVER` without any."""
-    return r.queue[0][0] if r.queue else NEVER  # type: ignore[no-any-return]
+    return r.queue[0][0] if r.queue else NEVER
 
 
 def note(r: Any, what: int, v: int, core: int, task: int, first: int, second: int, real: float) -> None:

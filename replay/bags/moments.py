@@ -94,8 +94,9 @@ def go_through(r: Rows) -> int:
     """Go through a day to its end; return why it ended."""
     request_plan(r)
     await_start(r)
-    while r.why == DONE and step(r):
-        pass
+    going_on = True
+    while r.why == DONE and going_on:
+        going_on = step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER)
     return r.why
 
 
@@ -115,9 +116,11 @@ def end(r: Rows) -> None:
             terminate(r, vm)
 
 
-def step(r: Rows) -> bool:
-    """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done."""
-    day_s = r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER
+def step(r: Rows, day_s: int) -> bool:
+    """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done.
+
+    ``day_s`` is when the day has its next event, if it has one.
+    """
     queue_s = next_s(r)
     if r.unfinished == 0 or (queue_s == NEVER and day_s == NEVER):
         end(r)

@@ -27,7 +27,9 @@ RECOVERED, LATE = 4, 8
 Note = tuple[int, int, int, int, int, int, int, float]
 
 
-def event_records(instance: Instance, names: Sequence[str], offers: Sequence[int], notes: Iterable[Note]) -> list[dict[str, Any]]:
+def event_records(
+    instance: Instance, names: Sequence[str], offers: Sequence[int], notes: Iterable[Note]
+) -> list[dict[str, Any]]:
     """Return what is on record as it stands in traces.
 
     Parameters

@@ -542,7 +542,9 @@ def put_behind(r: Rows, vm: VmRow, core: int) -> int:
     if begun_s == NONE:
         saved, saved_s, done = last_checkpoint(r, vm, task, NONE)
     else:
-        saved_s, done = saved_by_one_more(r, task, offer, run.saved, (begun_s - run.start_s) * speed_of(r, offer, run.mode))
+        saved_s, done = saved_by_one_more(
+            r, task, offer, run.saved, (begun_s - run.start_s) * speed_of(r, offer, run.mode)
+        )
         saved = run.saved + saved_s / runtime_of(r, task, offer)
     take_down(r, task, saved, saved_s, done)
     take(r, vm, task)

@@ -6,7 +6,7 @@ import copy
 import math
 from collections import Counter
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
@@ -23,15 +23,27 @@ from .interpreted import add_helper, note, push
 from .moments import request_plan
 from .notes import ATTEMPTED, STRANDED, Note, event_records
 from .plan import ReplayPlan, Run
-from .rows import NO_CREDITS, NO_PLACE, NONE, PRICE, WAKE, CoreRow, OfferRow, PriceRow, RescueTaskRow, RescueVmRow, Rows, TaskRow, TypeRow
+from .rows import (
+    NO_CREDITS,
+    NO_PLACE,
+    NONE,
+    PRICE,
+    WAKE,
+    CoreRow,
+    OfferRow,
+    PriceRow,
+    RescueTaskRow,
+    RescueVmRow,
+    Rows,
+    TaskRow,
+    TypeRow,
+)
 from .tables import or_none, rows_of
 from .vm import Vm
 from .work import sustained_mode
 
 if TYPE_CHECKING:
     from ...schedules.state import State, VmStatus
-
-MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 
 # Of a stopped VM, all that planning needs to know is that nothing can start on it.
 _STATUS: dict[int, VmStatus] = {
@@ -48,7 +60,7 @@ _OF_VMS = (
 _OF_TASKS = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
 _OF_GROUPS = ("groups_now", "idle_asked", "busy_asked", "asked")
 _BY_KIND = ("migrated", "hibernations")
-_SHARED = ("groups", "durations", "regular", "days", "queues")
+_SHARED = ("groups", "durations", "regular", "queues")
 
 
 COUNTED = (
@@ -95,6 +107,8 @@ class ReplayState(Rows):
     cpu_time_saved_s : float
         Seconds of work that recoveries did not do again.
     """
+
+    vms: list[Vm]  # type: ignore[assignment]
 
     def __init__(
         self, policy_name: str, plan: ReplayPlan, billing: Billing, record: bool, scenario_law: object = None
@@ -143,9 +157,9 @@ class ReplayState(Rows):
             else:
                 setattr(twin, table.name, list(rows))
         twin.vms = []
-        for vm in self._vms:
+        for vm in self.vms:
             twin.vms.append(vm.copy())
-            twin._vms[-1].belong_to(twin)
+            twin.vms[-1].belong_to(twin)
         twin.queue, twin.timelines, twin._names = self.queue.copy(), [], self._names.copy()
         twin.timelines = [None if timeline is None else timeline.copy() for timeline in self.timelines]
         return twin
@@ -156,10 +170,6 @@ class ReplayState(Rows):
             setattr(twin, entry.name, getattr(self, entry.name))
         twin.__dict__.update(self.__dict__)
         return twin
-
-    @property
-    def _vms(self) -> list[Vm]:
-        return cast("list[Vm]", self.vms)
 
     # --------------------------------------------------------- what rows are made of
 
@@ -194,7 +204,7 @@ class ReplayState(Rows):
 
     def refuse(self, reason: int, v: int, task: int) -> NoReturn:
         """Refuse a decision that cannot be carried out."""
-        vm, name = self._vms[v], self.policy_name
+        vm, name = self.vms[v], self.policy_name
         if reason == NO_CREDITS:
             raise SpotbagError(
                 f"{name}: {vm.name} ran out of CPU credits by {self.now_s} s with tasks at full speed; a "
@@ -219,7 +229,7 @@ class ReplayState(Rows):
         """Events and decisions, as in a trace file; None if no record is kept."""
         if not self.recording:
             return None
-        names, offers = [vm.name for vm in self._vms], [vm.offer_index for vm in self._vms]
+        names, offers = [vm.name for vm in self.vms], [vm.offer_index for vm in self.vms]
         return event_records(self.instance, names, offers, cast("list[Note]", self.notes))
 
     @property
@@ -234,21 +244,12 @@ class ReplayState(Rows):
         kinds = {f"{what}_{kind}": getattr(self, f"{what}_{kind}") for kind in MIGRATION_KINDS for what in _BY_KIND}
         return Counter(counts | kinds | {"events": self.events_handled})
 
-    def sessions_of(self, vm: Vm) -> list[tuple[int, int, bool]]:
-        """Earlier sessions of a VM: from when to when it ran, and whether the cloud ended it."""
-        found, k = [], vm.first_session
-        while k != NONE:
-            row = self.sessions[k]
-            found.append((row.start_s, row.end_s, bool(row.lost)))
-            k = row.next
-        return found
-
     def bills(self) -> tuple[VmBill, ...]:
         """Bill of each VM, as if all that are not terminated were now."""
-        return tuple(map(self._bill, self._vms))
+        return tuple(map(self._bill, self.vms))
 
     def _bill(self, vm: Vm) -> VmBill:
-        now_s, sessions = self.now_s, self.sessions_of(vm)
+        now_s, sessions = self.now_s, vm.sessions
         if vm.session_from_s != NONE:
             sessions.append((vm.session_from_s, now_s, False))
         hibernated_s = vm.hibernated_s + (now_s - vm.halted_at_s if vm.state == HIBERNATED else 0)
@@ -261,7 +262,6 @@ class ReplayState(Rows):
         """From when on the price of an offer has been how much."""
         rows = (self.days[k] for k in range(self.next_day) if self.days[k].kind == PRICE)
         return [(row.time_s, row.usd_per_hour) for row in rows if row.offer == offer]
-
 
     def unfinished_ids(self) -> list[str]:
         """Ids of the tasks that are not finished, in the order of the instance."""
@@ -421,7 +421,7 @@ class ReplayState(Rows):
     def start_vm(self, offer: RentalOffer) -> Vm:
         """Request a new VM; tasks moved to it start after `start_overhead_s`."""
         self.demand(self.can_start(offer), f"no more {offer} VM can be started")
-        return self._vms[rules.start_vm(self, offer.index)]
+        return self.vms[rules.start_vm(self, offer.index)]
 
     def terminate(self, vm: Vm) -> None:
         """Terminate a VM without tasks; its bill ends, and the policy answers."""
@@ -470,18 +470,16 @@ class ReplayState(Rows):
         from ...heuristics.bags.rescue import rescue_at, rescue_by_twins  # here, so that other policies do not load it
 
         schedule = self.plan.schedule
-        lost = [vm for vm in self._vms if vm.n_left and vm.gives_tasks]
+        lost = [vm for vm in self.vms if vm.n_left and vm.gives_tasks]
         rescue = rescue_by_twins(schedule, [vm.index for vm in lost], self.now_s)
         if rescue is None and not self.rescue_tried:
             types = {vm.offer.vm_type.name for vm in lost}
-            others = (vm for vm in self._vms if vm.spot and not vm.gives_tasks and vm.n_left)
+            others = (vm for vm in self.vms if vm.spot and not vm.gives_tasks and vm.n_left)
             if types.isdisjoint(vm.offer.vm_type.name for vm in others):
                 rescue = rescue_at(schedule, types, self.now_s)
         self.rescue_tried, self.rescue_found = 1, int(rescue is not None)
         if rescue is not None:
-            self.rescue_vms = [
-                RescueVmRow(vm.offer.index, NONE if vm.new else self._names[vm.id]) for vm in rescue.vms
-            ]
+            self.rescue_vms = [RescueVmRow(vm.offer.index, NONE if vm.new else self._names[vm.id]) for vm in rescue.vms]
             pairs = zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True)
             self.rescue_tasks = [RescueTaskRow(*pair) for pair in pairs]
             self.n_rescue_vms, self.n_rescue_tasks = len(self.rescue_vms), len(self.rescue_tasks)

@@ -48,7 +48,7 @@ def or_none(value: int | None) -> int:
 
 def offer_table(instance: Instance, sustained: Sequence[int]) -> Any:
     """Return the offers; see `OfferRow`."""
-    table = np.array([tuple(vars_of(OfferRow())) for _ in instance.offers], dtype=dtype_of(OfferRow))
+    table = table_of(OfferRow(), len(instance.offers))
     by_price = price_classes(instance)
     for entry, offer in zip(table, instance.offers, strict=True):
         entry["type"], entry["spot"], entry["vcpus"] = offer.type_index, offer.market == "spot", offer.vcpus
@@ -65,9 +65,10 @@ def offer_table(instance: Instance, sustained: Sequence[int]) -> Any:
     return table
 
 
-def vars_of(row: Any) -> list[Any]:
-    """Return the fields of a row in their order."""
-    return [getattr(row, name) for name in type(row).__dataclass_fields__]
+def table_of(row: Any, n: int) -> Any:
+    """Return a table of rows that are alike."""
+    dtype = dtype_of(row.__class__)
+    return np.array([tuple(getattr(row, name) for name in dtype.names or ())], dtype=dtype).repeat(n)
 
 
 def price_classes(instance: Instance) -> list[float]:
@@ -95,7 +96,7 @@ def duration_table(instance: Instance) -> Any:
 
 def plan_tables(group_of: Sequence[int], vms: Sequence[Any]) -> tuple[Any, Any]:
     """Return the tasks, linked as they wait, and each core of the plan with its first and last task."""
-    tasks = np.array([tuple(vars_of(TaskRow()))], dtype=dtype_of(TaskRow)).repeat(len(group_of))
+    tasks = table_of(TaskRow(), len(group_of))
     tasks["group"] = group_of
     queues = []
     for number, vm in enumerate(vms):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Literal, TypeAlias
 
-from ...core.quantities import SECONDS_PER_HOUR
-from ...instances.entries import RentalOffer
+from ...instances.entries import Burstable, RentalOffer
 from ...schedules.timing import VmTimeline
-from ..vms import HIBERNATED, RUNNING
+from ..vms import HIBERNATED
 from .plan import Run
-from .rows import HIBERNATE, NONE, STOP, TERMINATE, VmRow
+from .rows import HIBERNATE, NONE, STOP, TERMINATE, Rows, TaskRow, VmRow
 from .rules import (
-    count_running,
     credits_of,
     is_alive,
     is_executing,
@@ -28,8 +26,7 @@ from .rules import (
 )
 from .work import WorkTable
 
-if TYPE_CHECKING:
-    from .state import MigrationKind, ReplayState
+MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 
 _INTERRUPTIONS = {HIBERNATE: "hibernate", STOP: "stop", TERMINATE: "terminate"}
 _KINDS: tuple[MigrationKind, ...] = ("idle", "busy", "new")
@@ -74,7 +71,7 @@ class Vm(VmRow):
         self.first_start_s, self.vcpus = first_start_s, offer.vcpus
         self.spot, self.bursts = int(offer.market == "spot"), int(offer.burstable)
         self.most_kb = offer.memory_kb if memory_binds else NONE
-        self._replay: ReplayState
+        self._replay: Rows
         self._runs_of = -1
         self._runs: tuple[list[Run | None], list[deque[Run]]] = ([], [])
         self.known_timeline: VmTimeline | None = None
@@ -88,14 +85,14 @@ class Vm(VmRow):
         twin.known_timeline = None if self.known_timeline is None else self.known_timeline.copy()
         return twin
 
-    def belong_to(self, replay: ReplayState) -> None:
+    def belong_to(self, replay: Rows) -> None:
         """Be a VM of a replay."""
         self._replay = replay
 
     # ------------------------------------------------------------------ states
 
     @property
-    def burstable(self):  # type: ignore[no-untyped-def]
+    def burstable(self) -> Burstable | None:
         """What bursts it has, if it has any."""
         return self.offer.vm_type.burstable
 
@@ -137,7 +134,12 @@ class Vm(VmRow):
     @property
     def sessions(self) -> list[tuple[int, int, bool]]:
         """Earlier sessions: from when to when it ran, and whether the cloud ended it."""
-        return self._replay.sessions_of(self)
+        found, k = [], self.first_session
+        while k != NONE:
+            row = self._replay.sessions[k]
+            found.append((row.start_s, row.end_s, bool(row.lost)))
+            k = row.next
+        return found
 
     @property
     def alive(self) -> bool:
@@ -279,7 +281,7 @@ class Vm(VmRow):
             task = slot.first
             while task != NONE:
                 row = replay.tasks[task]
-                timeline.place(core, row.start_s, row.end_s, replay.memory_kb(task))
+                timeline.place(core, row.start_s, row.end_s, self._kb_of(task))
                 task = row.next
         return timeline
 
@@ -288,8 +290,11 @@ class Vm(VmRow):
         for core, slot in enumerate(self._replay.cores[self.index]):
             if slot.running != NONE:
                 row = self._replay.tasks[slot.running]
-                timeline.place(core, row.start_s, row.end_s, self._replay.memory_kb(slot.running))
+                timeline.place(core, row.start_s, row.end_s, self._kb_of(slot.running))
         return timeline
+
+    def _kb_of(self, task: int) -> int:
+        return self._replay.groups[self._replay.tasks[task].group].memory_kb
 
     def begin_timeline(self) -> None:
         """Begin the timeline anew with what runs."""
@@ -307,6 +312,6 @@ class Vm(VmRow):
         return max(-unbounded_credits(self._replay, self), 0.0) if self.n_at_full_speed else 0.0
 
 
-def _run(rows, task: int) -> Run:  # type: ignore[no-untyped-def]
+def _run(rows: list[TaskRow], task: int) -> Run:
     row = rows[task]
     return Run(row.start_s, row.end_s, task, row.mode)

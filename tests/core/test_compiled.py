@@ -125,11 +125,21 @@ def loop(number):
 _INNER = """
 from typing import NamedTuple
 import numpy as np
-from spotbag.core.compiled import compiled_part, inlined_part, records_of
+from dataclasses import dataclass
+from spotbag.core.compiled import compiled_part, inlined_part
+from spotbag.core.compiled_rows import rows_from
 from innermost_part import FACTOR, TABLE, plus
 
-RECORD = np.dtype([("address", np.int64)])
-number_of = records_of(RECORD, "address", np.dtype([("a", np.int64), ("b", np.int64)]))
+@dataclass(slots=True)
+class One:
+    a: "int" = 0
+    b: "int" = 0
+
+@dataclass(slots=True)
+class All:
+    ones: "list[One]"
+
+all_of = rows_from(All)
 
 class Pair(NamedTuple):
     left: int
@@ -141,7 +151,7 @@ def scaled(number):
 
 @compiled_part
 def at(r):
-    return number_of(r, 0).a
+    return all_of(r).ones[0].a
 """
 _INNERMOST = """
 import numpy as np
@@ -203,7 +213,7 @@ def test_all_that_changes_what_a_loop_does_is_seen(loop_of: Callable[..., Any], 
 def test_records_are_told_apart_by_their_fields(loop_of: Callable[..., Any]) -> None:
     loop_of()
     before = fingerprint(sys.modules["inner_part"].at)
-    loop_of('("a", np.int64), ("b", np.int64)', '("b", np.int64), ("a", np.int64)')
+    loop_of('a: "int" = 0\n    b: "int" = 0', 'b: "int" = 0\n    a: "int" = 0')
     assert fingerprint(sys.modules["inner_part"].at) != before
 
 

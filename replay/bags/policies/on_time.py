@@ -15,9 +15,9 @@ from ...policy_names import Rule, Rules
 from ...vms import RUNNING
 from ..plan import Run
 from ..policy import Policy
+from ..rows import NONE
 from ..state import ReplayState
 from ..vm import Vm
-from ..rows import NONE
 from .migration import add_place, best_place, list_places
 from .on_time_rescue import (
     LOST,
