@@ -1,9 +1,9 @@
 """Rows in compiled loops: the same names as in Python, over arrays whose addresses are in a record.
 
-A loop with much state takes one row that holds all tables (`core.rows`). In Python that is an object with lists; here it
-is the record of `dtype_of`, and ``r.vms[v].state`` makes its view from address and length where it stands. A loop that
-took many arrays would be longer in compiling, and in each call, as arrays are counted. Numbers of rows are checked where
-numba checks those of arrays (`NUMBA_BOUNDSCHECK`).
+A loop with much state takes one row that holds all tables (`core.rows`). In Python that is an object with lists; here
+it is the record of `dtype_of`, and ``r.vms[v].state`` makes its view from address and length where it stands. A loop
+that took many arrays would be longer in compiling, and in each call, as arrays are counted. Numbers of rows are checked
+where numba checks those of arrays (`NUMBA_BOUNDSCHECK`).
 """
 
 # mypy: disable-error-code="misc, no-untyped-call, attr-defined, override, untyped-decorator"

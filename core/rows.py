@@ -1,8 +1,8 @@
 """Rows: records whose fields are stated once, for plain Python and for compiled loops.
 
-A row is a dataclass with slots, of whole numbers and real ones. What holds rows in tables is a row as well, with fields
-of lists: `list[Row]`, `list[list[Row]]`, or of numbers. Python works with the objects themselves; compiled loops see the
-same names over arrays (`core.compiled_rows`).
+A row is a dataclass with slots, of whole numbers and real ones. What holds rows in tables is a row as well, with
+fields of lists: `list[Row]`, `list[list[Row]]`, or of numbers. Python works with the objects themselves; compiled loops
+see the same names over arrays (`core.compiled_rows`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Questions to a policy in Python; compiled loops, and policies whose rules are over rows, have others in their places."""
+"""Questions to a policy in Python; compiled loops have the rules that answer them in their places."""
 
 from __future__ import annotations
 

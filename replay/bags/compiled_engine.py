@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -142,7 +143,7 @@ class CompiledReplays:
         options = policy_options(policy)
         if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
             resolved = day.resolved(cloud)
-            table = day_table(self.plan.instance, resolved.events)
+            table = day_table(self.plan.tables, resolved.events)
             changes = {
                 "days": table,
                 "priced_now": np.zeros(len(table), np.int64),
@@ -281,19 +282,19 @@ class CompiledReplays:
     # --------------------------------------------------------------------- outcome
 
     def _outcome(self, policy: Policy, context: Any, billing: Billing) -> DayOutcome:
-        values = dict(zip(dtype_of(Rows).names or (), context[0].item(), strict=True))
+        values = SimpleNamespace(**dict(zip(dtype_of(Rows).names or (), context[0].item(), strict=True)))
         bills = self._bills(values, billing)
         return outcome_with(policy.name, self.plan.instance.deadline_s, values, bills)
 
-    def _bills(self, values: Mapping[str, Any], billing: Billing) -> tuple[VmBill, ...]:
+    def _bills(self, values: Any, billing: Billing) -> tuple[VmBill, ...]:
         """Bill of each VM; see `bill_of`."""
         offers, planned = self.plan.instance.offers, self.plan.vms
-        sessions: list[tuple[int, int, int, int]] = self._arrays["sessions"][: values["n_sessions"]].tolist()
+        sessions: list[tuple[int, int, int, int]] = self._arrays["sessions"][: values.n_sessions].tolist()
         taken = {vm.name for vm in planned}
-        days = self._arrays["days"][: values["next_day"]]
+        days = self._arrays["days"][: values.next_day]
         days = days[days["kind"] == PRICE]
         bills = []
-        for v, row in enumerate(self._arrays["vms"][_BILLED][: values["n_vms"]].tolist()):
+        for v, row in enumerate(self._arrays["vms"][_BILLED][: values.n_vms].tolist()):
             index, ready_s, end_s, hibernated_s, stopped_s, session, rented = row
             offer = offers[index]
             if v < len(planned):

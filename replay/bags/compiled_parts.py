@@ -154,7 +154,7 @@ def plan_rescue(r: Rows) -> None:
 
 
 def earliest_start(r: Rows, vm: VmRow, kb: int, duration_s: int, since_s: int) -> int:
-    """When a VM whose memory may bind can start a task, no earlier than a moment; `NONE` if its memory never suffices."""
+    """When a VM whose memory may bind can start a task, no earlier than a moment; `NONE` if it is too small."""
     span(r, vm)
     n_spans = r.n_spans
     start_s = earliest_among(r, list_spans(r, vm), max(vm.free_s, since_s), vm.most_kb - kb, duration_s)

@@ -16,7 +16,7 @@ from .plan import ReplayPlan
 from .policy import Policy, RulePolicy
 from .rows import DayRow
 from .state import ReplayState
-from .tables import day_table, or_none, rows_of
+from .tables import day_values, or_none
 
 _WAKES_UNTIL = 2
 """How often the deadline, or the day if that is longer, passes until policies are woken no more."""
@@ -79,7 +79,7 @@ class Replay(EventLoop[DayOutcome]):
         state.demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
         state.policy = policy
         # What is still to come is here, where no policy sees it.
-        self._to_come = rows_of(DayRow, day_table(plan.instance, self.day.events))
+        self._tables, self._to_come = plan.tables, self.day.events
         state.priced_now = [0] * len(self._to_come)
         state.types_now = [0] * (len(self._to_come) + len(state.types))
         state.last_call_s = last_call_s(self.day, plan.instance)
@@ -103,15 +103,14 @@ class Replay(EventLoop[DayOutcome]):
 
     def step(self) -> bool:
         """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done."""
-        state = self.state
-        rows = state.days
-        last = len(rows)
-        day_s = self._to_come[last].time_s if last < len(self._to_come) else NEVER
+        state, to_come = self.state, self._to_come
+        n = state.n_days
+        day_s = to_come[n].time_s if n < len(to_come) else NEVER
         if day_s <= next_s(state) and state.unfinished:
-            while last < len(self._to_come) and self._to_come[last].time_s == day_s:
-                last += 1
-            rows += self._to_come[len(rows) : last]
-            state.n_days = last
+            while n < len(to_come) and to_come[n].time_s == day_s:
+                state.days.append(DayRow(*day_values(self._tables, to_come[n])))
+                n += 1
+            state.n_days = n
         return step(state, day_s)
 
     def outcome(self) -> DayOutcome:

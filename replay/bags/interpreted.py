@@ -82,7 +82,7 @@ def plan_rescue(r: Any) -> None:
 
 
 def earliest_start(r: Any, vm: Any, kb: int, duration_s: int, since_s: int) -> int:
-    """When a VM whose memory may bind can start a task, no earlier than a moment; `NONE` if its memory never suffices."""
+    """When a VM whose memory may bind can start a task, no earlier than a moment; `NONE` if it is too small."""
     start_s = r.timeline(vm).earliest_start_s(kb, duration_s, since_s)
     return NONE if start_s is None else start_s
 

@@ -190,13 +190,9 @@ def go_on(r: Rows) -> bool:
         _, _, v, _, epoch = pop(r)
         if r.vms[v].epoch == epoch:
             return_if_room(r, r.vms[v])
-    sort_numbers(r.back_now, r.n_back)
-    for k in range(r.n_back):
-        vm = r.vms[r.back_now[k]]
+    if r.n_back:
         happened = True
-        vm.listed = 0
-        r.types[r.offers[vm.offer_index].type].returning = 0
-        come_back(r, vm)
+        bring_back(r)
     start_due(r)
     while is_next(r, READY, READY):
         _, _, v, _, _ = pop(r)
@@ -210,10 +206,12 @@ def go_on(r: Rows) -> bool:
                 r.idle_now[r.n_idle] = v
                 r.n_idle += 1
             start_due(r)
-    for with_notice in range(1, -1, -1):
-        for k in range(first, last):
-            if (r.days[k].notice_s > 0) == (with_notice == 1):
-                strike(r, r.days[k])
+    for k in range(first, last):
+        if r.days[k].notice_s > 0:
+            strike(r, r.days[k])
+    for k in range(first, last):
+        if r.days[k].notice_s == 0:
+            strike(r, r.days[k])
     while is_next(r, INTERRUPT, INTERRUPT):
         _, _, v, _, _ = pop(r)
         if r.vms[v].gone_s == r.now_s:
@@ -240,6 +238,16 @@ def go_on(r: Rows) -> bool:
 
 
 # --------------------------------------------------------------------------- the day
+
+
+def bring_back(r: Rows) -> None:
+    """Let the VMs come back that are listed."""
+    sort_numbers(r.back_now, r.n_back)
+    for k in range(r.n_back):
+        vm = r.vms[r.back_now[k]]
+        vm.listed = 0
+        r.types[r.offers[vm.offer_index].type].returning = 0
+        come_back(r, vm)
 
 
 def change_price(r: Rows, event: DayRow) -> None:
@@ -358,27 +366,29 @@ def ask_about_type(r: Rows, vm_type: int) -> None:
 
 
 def ask(r: Rows) -> None:
-    """Ask the policy about all that has happened, each time settling what its decisions cause at once."""
+    """Ask the policy about all that has happened, each time settling what its decisions cause at once.
+
+    In this order: tasks that have finished, prices, capacity, VMs that are back, idle ones, those that have notice,
+    those that were interrupted, preempted tasks, migration triggers, VMs that are not used, and its wake-up call.
+    """
     for k in range(r.n_preempted):
         r.vms[r.preempted_on[k]].held += 1
-    ask_about_tasks_and_market(r)
-    for k in range(r.n_back):
-        vm = r.vms[r.back_now[k]]
-        if vm.state <= RUNNING:
-            answer_resumed(r, vm)
-            settle(r)
-            if is_idle(vm):
-                await_cycle_end(r, vm)
+    if r.n_finished:
+        ask_about_finished(r)
+    for k in range(r.n_priced):
+        answer_price(r, r.priced_now[k])
+        settle(r)
+    for k in range(r.n_types_now):
+        answer_capacity(r, r.types_now[k])
+        settle(r)
+    if r.n_back:
+        ask_about_returns(r)
     sort_numbers(r.idle_now, r.n_idle)
     for k in range(r.n_idle):
         ask_idle(r, r.vms[r.idle_now[k]])
         settle(r)
-    sort_numbers(r.noticed_now, r.n_noticed)
-    for k in range(r.n_noticed):
-        vm = r.vms[r.noticed_now[k]]
-        if vm.gone_s != NONE:
-            answer_noticed(r, vm)
-            settle(r)
+    if r.n_noticed:
+        ask_about_notices(r)
     for k in range(r.n_struck):
         vm = r.vms[r.struck_now[k]]
         if is_halted(vm):
@@ -386,7 +396,42 @@ def ask(r: Rows) -> None:
         elif vm.reclaimed:
             answer_lost(r, vm)
         settle(r)
-    ask_about_preempted(r)
+    if r.n_preempted:
+        ask_about_preempted(r)
+    if r.n_triggered:
+        ask_about_triggers(r)
+    if r.n_unused:
+        ask_about_unused(r)
+    if r.woken:
+        if r.recording:
+            note(r, WOKEN, NONE, NONE, NONE, 0, 0, 0.0)
+        answer_woken(r)
+        settle(r)
+
+
+def ask_about_returns(r: Rows) -> None:
+    """Ask about VMs that have resumed, or boot again."""
+    for k in range(r.n_back):
+        vm = r.vms[r.back_now[k]]
+        if vm.state <= RUNNING:
+            answer_resumed(r, vm)
+            settle(r)
+            if is_idle(vm):
+                await_cycle_end(r, vm)
+
+
+def ask_about_notices(r: Rows) -> None:
+    """Ask about VMs that have notice of their interruption."""
+    sort_numbers(r.noticed_now, r.n_noticed)
+    for k in range(r.n_noticed):
+        vm = r.vms[r.noticed_now[k]]
+        if vm.gone_s != NONE:
+            answer_noticed(r, vm)
+            settle(r)
+
+
+def ask_about_triggers(r: Rows) -> None:
+    """Ask about interrupted VMs whose migration trigger time has come."""
     for k in range(r.n_triggered):
         vm = r.vms[r.triggered_now[k]]
         if vm.trigger_epoch == r.trigger_epochs[k] and may_give(vm):
@@ -396,6 +441,10 @@ def ask(r: Rows) -> None:
                 note(r, TRIGGERED, vm.index, NONE, NONE, 0, 0, 0.0)
             answer_trigger(r, vm)
             settle(r)
+
+
+def ask_about_unused(r: Rows) -> None:
+    """Ask about idle VMs at the ends of their allocation cycles, and of the time for which they are kept."""
     for k in range(r.n_unused):
         vm = r.vms[r.unused_now[k]]
         if vm.idle_epoch == r.unused_epochs[k] and is_idle(vm):
@@ -405,16 +454,11 @@ def ask(r: Rows) -> None:
                 note(r, what, vm.index, NONE, NONE, r.idle_limit_s, 0, 0.0)
             answer_unused(r, vm)
             settle(r)
-    if r.woken:
-        if r.recording:
-            note(r, WOKEN, NONE, NONE, NONE, 0, 0, 0.0)
-        answer_woken(r)
-        settle(r)
 
 
-def ask_about_tasks_and_market(r: Rows) -> None:
-    """Ask about tasks that have finished, then about prices and capacity."""
-    for k in range(1, r.n_finished):  # by VM, then by core
+def ask_about_finished(r: Rows) -> None:
+    """Ask about tasks that have finished, by VM and core."""
+    for k in range(1, r.n_finished):
         task, place = r.finished_now[k], k
         while place and ended_before(r, task, r.finished_now[place - 1]):
             r.finished_now[place] = r.finished_now[place - 1]
@@ -423,12 +467,6 @@ def ask_about_tasks_and_market(r: Rows) -> None:
     for k in range(r.n_finished):
         task = r.finished_now[k]
         answer_finished(r, r.vms[r.tasks[task].ended_on], task)
-        settle(r)
-    for k in range(r.n_priced):
-        answer_price(r, r.priced_now[k])
-        settle(r)
-    for k in range(r.n_types_now):
-        answer_capacity(r, r.types_now[k])
         settle(r)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -13,7 +12,6 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..vms import VmBill
 from .plan import plan_records
-from .rows import Rows
 from .state import COUNTED, ReplayState
 
 
@@ -102,28 +100,23 @@ _TOLD = (
 
 def outcome_of(state: ReplayState) -> DayOutcome:
     """Return what an ended replay came to."""
-    return outcome_with(state.policy_name, state.deadline_s, vars_of_rows(state), state.bills())
+    return outcome_with(state.policy_name, state.deadline_s, state, state.bills())
 
 
-def vars_of_rows(state: ReplayState) -> dict[str, Any]:
-    """Return the fields of a replay that are no tables."""
-    return {entry.name: getattr(state, entry.name) for entry in fields(Rows)}
-
-
-def outcome_with(policy: str, deadline_s: int, values: Mapping[str, Any], bills: tuple[VmBill, ...]) -> DayOutcome:
+def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill, ...]) -> DayOutcome:
     """Return what an ended replay came to, from the fields of its `Rows` and the bills of its VMs."""
     return DayOutcome(
         policy=policy,
         cost_usd=math.fsum([bill.cost_usd for bill in bills]),
-        makespan_s=None if values["unfinished"] else values["last_finish_s"],
+        makespan_s=None if values.unfinished else values.last_finish_s,
         deadline_s=deadline_s,
-        unfinished_tasks=values["unfinished"],
-        migrations={kind: values["migrated_" + kind] for kind in MIGRATION_KINDS},
-        hibernations_by_migration={kind: values["hibernations_" + kind] for kind in MIGRATION_KINDS},
-        cpu_time_saved_s=values["cpu_time_saved_s"],
-        events=values["events_handled"],
+        unfinished_tasks=values.unfinished,
+        migrations={kind: getattr(values, "migrated_" + kind) for kind in MIGRATION_KINDS},
+        hibernations_by_migration={kind: getattr(values, "hibernations_" + kind) for kind in MIGRATION_KINDS},
+        cpu_time_saved_s=values.cpu_time_saved_s,
+        events=values.events_handled,
         bills=bills,
-        **{name: values[name] for name in COUNTED},
+        **{name: getattr(values, name) for name in COUNTED},
     )
 
 

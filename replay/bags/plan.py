@@ -14,8 +14,7 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
-from .rows import DurationRow, GroupRow, QueueRow
-from .tables import duration_table, group_table, offer_table, plan_tables, price_classes, rows_of
+from .tables import PlanTables
 from .work import WorkTable
 
 
@@ -35,34 +34,6 @@ class PlannedVm:
     name: str
     offer: RentalOffer
     cores: tuple[tuple[Run, ...], ...]
-
-
-class PlanTables:
-    """What every replay of a plan starts from, as arrays of rows.
-
-    Attributes
-    ----------
-    offers, groups, durations, queues, tasks : array
-        See `rows`.
-    regular : list of int
-        On-demand offers that are not burstable, by price.
-    n_prices : int
-        How many prices offers have.
-    duration_rows, group_rows, queue_rows : list
-        What no replay changes, as objects.
-    """
-
-    def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
-        self.offers = offer_table(instance, work.sustained)
-        self.groups = group_table(instance)
-        self.durations = duration_table(instance)
-        self.tasks, self.queues = plan_tables(work.group_of, vms)
-        self.regular = [offer.index for offer in work.on_demand_offers]
-        self.n_prices = len(price_classes(instance))
-        self.group_rows = rows_of(GroupRow, self.groups)
-        self.duration_rows = [rows_of(DurationRow, row) for row in self.durations]
-        self.queue_rows = rows_of(QueueRow, self.queues)
-        self.task_values = self.tasks.tolist()
 
 
 @dataclass(frozen=True, slots=True)

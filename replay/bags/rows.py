@@ -1,8 +1,8 @@
 """What a replay is made of, in rows: the same for plain Python and for compiled loops (see `core.rows`).
 
 Whole numbers stand for what has a few values: VMs, tasks, offers and types by their indices, kinds by the constants
-below. `NONE` stands for what there is not. Times on a VM are in its *uptime*, which stands still while it is hibernated,
-stopped or booting again: the timetable of its cores is exact whatever the day brings.
+below. `NONE` stands for what there is not. Times on a VM are in its *uptime*, which stands still while it is
+hibernated, stopped or booting again: the timetable of its cores is exact whatever the day brings.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ class CoreRow:
 
 @dataclass(slots=True, eq=False)
 class TaskRow:
-    """A task: from when to when it runs, or is to run, in which mode, on which core of which VM, and what follows there.
+    """A task: from when to when it runs, or is to run, in which mode, on which core of which VM, and what follows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The rules of a replay: tasks start and end, VMs come, are interrupted and go, and what policies decide is carried out.
+"""The rules of a replay: tasks start and end, VMs come, are interrupted and go, decisions are carried out.
 
 They are plain functions over rows (see `rows`), which Python runs as they stand, and of which compiled loops are made
 for many days (`compiled_days`). What each of the two does in its own way is in `interpreted`. What may not be done is
@@ -992,6 +992,6 @@ def drop_trigger(r: Rows, vm: VmRow) -> None:
 def counts_on(r: Rows, vm: VmRow, helper: int) -> bool:
     """Whether the migration trigger of a VM counts on another."""
     for k in range(vm.first_helper, vm.first_helper + vm.n_helpers):
-        if r.helpers[k] == helper:
+        if r.helpers[k] == helper:  # noqa: SIM110 (loops over generators do not compile)
             return True
     return False

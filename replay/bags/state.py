@@ -38,7 +38,7 @@ from .rows import (
     TaskRow,
     TypeRow,
 )
-from .tables import or_none, rows_of
+from .tables import or_none
 from .vm import Vm
 from .work import sustained_mode
 
@@ -127,7 +127,7 @@ class ReplayState(Rows):
         self.cycle_s, self.deadline_s = instance.allocation_cycle_s, instance.deadline_s
         self.max_spot, self.max_on_demand = or_none(instance.limits.max_spot), or_none(instance.limits.max_on_demand)
         self.takes_checkpoints = int(plan.work.takes_checkpoints)
-        self.offers = rows_of(OfferRow, tables.offers)
+        self.offers = [OfferRow(*values) for values in tables.offer_values]
         self.groups, self.durations, self.regular = tables.group_rows, tables.duration_rows, tables.regular
         self.queues = tables.queue_rows
         self.tasks = [TaskRow(*values) for values in tables.task_values]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ from .rows import (
     QueueRow,
     TaskRow,
 )
+from .work import WorkTable
 
 Row = TypeVar("Row")
 
@@ -112,25 +113,56 @@ def plan_tables(group_of: Sequence[int], vms: Sequence[Any]) -> tuple[Any, Any]:
     return tasks, np.array(queues, dtype=dtype_of(QueueRow))
 
 
-def day_table(instance: Instance, events: Sequence[TimelineEvent]) -> Any:
-    """Return the events of a day, as it is on a cloud; see `DayRow`."""
-    types = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
-    offers: Mapping[tuple[str, str | None], int] = {
-        (offer.vm_type.name, offer.market): offer.index for offer in instance.offers
-    }
-    rows = [
-        (
-            event.time_s,
-            types[event.vm_type],
-            _KINDS[event.kind],
-            or_none(event.vm),
-            event.notice_s or 0,
-            or_none(event.vms),
-            NONE if event.by is None else KINDS[event.by],
-            offers.get((event.vm_type, event.market), NONE),
-            -1.0 if event.share is None else event.share,
-            event.usd_per_hour or 0.0,
-        )
-        for event in events
-    ]
-    return np.array(rows, dtype=dtype_of(DayRow))
+class PlanTables:
+    """What every replay of a plan starts from, as arrays of rows.
+
+    Attributes
+    ----------
+    offers, groups, durations, queues, tasks : array
+        See `rows`.
+    regular : list of int
+        On-demand offers that are not burstable, by price.
+    n_prices : int
+        How many prices offers have.
+    duration_rows, group_rows, queue_rows : list
+        What no replay changes, as objects.
+    task_values, offer_values : list of tuple
+        Tasks and offers as plain numbers.
+    types, offer_of : dict
+        Indices of types by name, and of offers by type and market.
+    """
+
+    def __init__(self, instance: Instance, work: WorkTable, vms: Sequence[Any]) -> None:
+        self.offers = offer_table(instance, work.sustained)
+        self.groups = group_table(instance)
+        self.durations = duration_table(instance)
+        self.tasks, self.queues = plan_tables(work.group_of, vms)
+        self.regular = [offer.index for offer in work.on_demand_offers]
+        self.n_prices = len(price_classes(instance))
+        self.group_rows = rows_of(GroupRow, self.groups)
+        self.duration_rows = [rows_of(DurationRow, row) for row in self.durations]
+        self.queue_rows = rows_of(QueueRow, self.queues)
+        self.task_values, self.offer_values = self.tasks.tolist(), self.offers.tolist()
+        self.types = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
+        self.offer_of = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
+
+
+def day_values(tables: PlanTables, event: TimelineEvent) -> tuple[Any, ...]:
+    """Return the values of an event of a day, as it is on a cloud; see `DayRow`."""
+    return (
+        event.time_s,
+        tables.types[event.vm_type],
+        _KINDS[event.kind],
+        NONE if event.vm is None else event.vm,
+        event.notice_s or 0,
+        NONE if event.vms is None else event.vms,
+        NONE if event.by is None else KINDS[event.by],
+        NONE if event.market is None else tables.offer_of.get((event.vm_type, event.market), NONE),
+        -1.0 if event.share is None else event.share,
+        event.usd_per_hour or 0.0,
+    )
+
+
+def day_table(tables: PlanTables, events: Sequence[TimelineEvent]) -> Any:
+    """Return the events of a day."""
+    return np.array([day_values(tables, event) for event in events], dtype=dtype_of(DayRow))

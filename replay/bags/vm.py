@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
@@ -60,7 +61,7 @@ class Vm(VmRow):
         Uptime before which it runs nothing: what is moved to a new VM must arrive.
     """
 
-    __slots__ = ("_replay", "_runs", "_runs_of", "known_retimings", "known_timeline", "name", "offer")
+    __slots__ = ("_place", "_runs", "_runs_of", "known_retimings", "known_timeline", "name", "offer")
 
     def __init__(
         self, index: int, name: str, offer: RentalOffer, ready_s: int, first_start_s: int, memory_binds: bool
@@ -71,7 +72,8 @@ class Vm(VmRow):
         self.first_start_s, self.vcpus = first_start_s, offer.vcpus
         self.spot, self.bursts = int(offer.market == "spot"), int(offer.burstable)
         self.most_kb = offer.memory_kb if memory_binds else NONE
-        self._replay: Rows
+        # Not the replay itself: each would keep the other in memory until somebody looks for such circles.
+        self._place: weakref.ref[Rows]
         self._runs_of = -1
         self._runs: tuple[list[Run | None], list[deque[Run]]] = ([], [])
         self.known_timeline: VmTimeline | None = None
@@ -87,7 +89,13 @@ class Vm(VmRow):
 
     def belong_to(self, replay: Rows) -> None:
         """Be a VM of a replay."""
-        self._replay = replay
+        self._place = weakref.ref(replay)
+
+    @property
+    def _replay(self) -> Rows:
+        replay = self._place()
+        assert replay is not None, "the replay of this VM is gone"
+        return replay
 
     # ------------------------------------------------------------------ states
 
@@ -108,7 +116,7 @@ class Vm(VmRow):
 
     @property
     def interruption(self) -> str | None:
-        """What the last interruption was, or the one that it drains for is: ``hibernate``, ``stop`` or ``terminate``."""
+        """Kind of the last interruption, or of the one that it drains for: ``hibernate``, ``stop``, ``terminate``."""
         return _INTERRUPTIONS.get(self.interrupted_by)
 
     @property

@@ -242,9 +242,9 @@ def to_new_vm(r: Rows, source: VmRow, task: int, saved: float) -> int:
 
 
 def list_to_leave(r: Rows, vm: VmRow) -> int:
-    """List the tasks of a VM that drains which gain nothing by staying: what waits, and what neither ends nor saves more.
+    """List the tasks of a VM that drains which gain nothing by staying; return how many there are.
 
-    Returns how many there are.
+    That is what waits, and what neither ends nor saves more.
     """
     n, kept = list_tasks(r, vm, r.listed), 0
     for k in range(n):
