@@ -991,7 +991,7 @@ def drop_trigger(r: Rows, vm: VmRow) -> None:
 
 def counts_on(r: Rows, vm: VmRow, helper: int) -> bool:
     """Whether the migration trigger of a VM counts on another."""
-    for k in range(vm.first_helper, vm.first_helper + vm.n_helpers):
-        if r.helpers[k] == helper:  # noqa: SIM110 (loops over generators do not compile)
+    for k in range(vm.first_helper, vm.first_helper + vm.n_helpers):  # noqa: SIM110 (loops over generators do not compile)
+        if r.helpers[k] == helper:
             return True
     return False

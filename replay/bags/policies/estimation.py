@@ -6,7 +6,7 @@ from ....instances.durations import FULL_SPEED, NEVER
 from ...vms import RUNNING
 from ..interpreted import add_helper, add_sketch, earliest_on_sketch, occupy_sketch, profile_new, profile_sketch
 from ..rows import NONE, Rows, VmRow
-from ..rules import can_start, core_free, duration_of, earliest_uptime, is_idle, list_tasks, longest_of, saved_now
+from ..rules import can_start, core_free, duration_of, earliest_uptime, list_tasks, longest_of, saved_now
 from .migration import list_groups, may_migrate
 
 
@@ -41,19 +41,24 @@ def estimate(r: Rows, vm: VmRow, spare_all: int) -> int:
 
 def list_others(r: Rows, vm: VmRow) -> int:
     """List the VMs that no task has been assigned to: idle ones, then busy ones, each by price; how many."""
-    n = 0
-    for busy in range(2):
-        for price in range(r.n_prices):
-            v = r.prices[price].first
-            while v != NONE:
-                other = r.vms[v]
-                v = other.after
-                if other.state > RUNNING or other.gone_s != NONE or (other.n_left > 0) != (busy == 1):
-                    continue
-                if other.index != vm.index and not (other.bursts and (busy or not is_idle(other))):
+    n = n_busy = 0
+    for price in range(r.n_prices):
+        v = r.prices[price].first
+        while v != NONE:
+            other = r.vms[v]
+            v = other.after
+            if other.state > RUNNING or other.gone_s != NONE or other.index == vm.index:
+                continue
+            if other.n_left == 0:
+                if other.state == RUNNING or not other.bursts:
                     r.free_vms[n] = other.index
                     n += 1
-    return n
+            elif not other.bursts:
+                r.busy_vms[n_busy] = other.index
+                n_busy += 1
+    for k in range(n_busy):
+        r.free_vms[n + k] = r.busy_vms[k]
+    return n + n_busy
 
 
 def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) -> int:

@@ -150,7 +150,7 @@ def count_anew(r: Rows, gone: VmRow) -> None:
     if r.recompute and r.n_triggers:
         for v in range(r.n_vms):
             vm = r.vms[v]
-            if vm.trigger_at_s != NONE and counts_on(r, vm, gone.index):
+            if vm.trigger_at_s != NONE and vm.n_helpers and counts_on(r, vm, gone.index):
                 aim(r, vm, vm.trigger_at_s)
 
 

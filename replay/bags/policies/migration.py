@@ -58,20 +58,18 @@ def may_migrate(r: Rows, vm: VmRow, group: int, saved: float, mode: int, spare_a
     return takes(r, vm, duration_s, r.durations[group][vm.offer_index].runtime_s, r.groups[group].memory_kb, spare_all)
 
 
-def find_least(r: Rows, source: VmRow, n_tasks: int, offer_index: int) -> OfferRow:
-    """Find the least that listed tasks ask of a VM of an offer, in each respect; return the offer, which has it."""
+def find_least(r: Rows, source: VmRow, n_tasks: int, offer_index: int) -> None:
+    """Find the least that listed tasks ask of a VM of an offer, in each respect; the offer has it then."""
     offer = r.offers[offer_index]
-    if offer.stamp != r.stamp:
-        offer.stamp = r.stamp
-        offer.least_duration_s = offer.least_runtime_s = offer.least_kb = NEVER
-        for k in range(n_tasks):
-            group = r.tasks[r.listed[k]].group
-            duration_s = duration_of(r, group, offer_index, offer.sustained, saved_now(r, source, r.listed[k]))
-            if duration_s < NEVER:
-                offer.least_duration_s = min(offer.least_duration_s, duration_s)
-                offer.least_runtime_s = min(offer.least_runtime_s, r.durations[group][offer_index].runtime_s)
-                offer.least_kb = min(offer.least_kb, r.groups[group].memory_kb)
-    return offer
+    offer.stamp = r.stamp
+    offer.least_duration_s = offer.least_runtime_s = offer.least_kb = NEVER
+    for k in range(n_tasks):
+        group = r.tasks[r.listed[k]].group
+        duration_s = duration_of(r, group, offer_index, offer.sustained, saved_now(r, source, r.listed[k]))
+        if duration_s < NEVER:
+            offer.least_duration_s = min(offer.least_duration_s, duration_s)
+            offer.least_runtime_s = min(offer.least_runtime_s, r.durations[group][offer_index].runtime_s)
+            offer.least_kb = min(offer.least_kb, r.groups[group].memory_kb)
 
 
 # --------------------------------------------------------------------------- targets
@@ -98,7 +96,9 @@ def list_targets(r: Rows, source: VmRow, n_tasks: int, to_burstable: int, spare_
                         continue
                 elif vm.bursts:
                     continue
-                least = find_least(r, source, n_tasks, vm.offer_index)
+                least = r.offers[vm.offer_index]
+                if least.stamp != r.stamp:
+                    find_least(r, source, n_tasks, vm.offer_index)
                 if least.least_duration_s >= NEVER or not takes(
                     r, vm, least.least_duration_s, least.least_runtime_s, least.least_kb, spare_all
                 ):

@@ -24,7 +24,10 @@ def steal(r: Rows, thief: VmRow, spare_all: int) -> None:
             while v != NONE:
                 victim = r.vms[v]
                 v = victim.after
-                if victim.spot == spot and victim.n_left > 1 and victim.index != thief.index and not victim.bursts:
+                if victim.n_left <= 1 or victim.spot != spot or victim.bursts or victim.index == thief.index:
+                    continue
+                uptime_s = r.now_s - victim.zero_s
+                if last_start_of(r, victim) >= uptime_s - uptime_s % r.cycle_s + r.cycle_s:
                     stolen += steal_from(r, thief, victim, spare_all)
                     if stolen and thief.bursts:
                         v = NONE
@@ -44,10 +47,6 @@ def steal_from(r: Rows, thief: VmRow, victim: VmRow, spare_all: int) -> int:
     Those may be stolen that are to start after the current allocation cycle of their VM (HADS, section 4.3.5 and Fig.
     7). The paper's figure decides: the planned start counts, not the end.
     """
-    uptime_s = r.now_s - victim.zero_s
-    cycle_end_s = uptime_s - uptime_s % r.cycle_s + r.cycle_s
-    if last_start_of(r, victim) < cycle_end_s:
-        return 0
     offer = thief.offer_index
     mode = r.offers[offer].sustained
     span(r, thief)
