@@ -1,14 +1,44 @@
-"""Arithmetic of all bills for the time of VMs, stated once.
+"""The bill for the time of a VM: its rule as data, and its arithmetic, stated once.
 
-The audits have a copy of their own. Functions are plain, so that compiled loops can be made of them as well.
+The audits have a copy of their own. Functions are plain, and compiled loops call them as they stand
+(`core.compiled`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from .quantities import ExactSeconds
+    from .quantities import ExactSeconds, FloatArray
+
+_Usd = TypeVar("_Usd", float, "FloatArray")
+
+
+class Bill(NamedTuple):
+    """The rule by which a VM is billed: by sessions, each until the VM is interrupted or terminated.
+
+    Attributes
+    ----------
+    usd : float
+        Price of so many seconds as ``unit_s`` says.
+    unit_s : int
+        1 for a price by the second; for one by the block, its length.
+    block_s : int
+        Sessions are billed in whole blocks of so many seconds.
+    least_s : int
+        What each session is billed at least.
+    fixed_usd : float
+        What each session costs whatever its length.
+    free_until_s : int
+        The first session of a VM costs nothing if the cloud interrupts it in less than so many seconds.
+    """
+
+    usd: float = 0.0
+    unit_s: int = 1
+    block_s: int = 1
+    least_s: int = 0
+    fixed_usd: float = 0
+    free_until_s: int = 0
 
 
 def blocks_of(seconds: ExactSeconds, block_s: int, least_s: int = 0) -> int:
@@ -16,6 +46,40 @@ def blocks_of(seconds: ExactSeconds, block_s: int, least_s: int = 0) -> int:
     return -(-max(seconds, least_s) // block_s)
 
 
-def unpaid_usd(usd_per_s: float, until_s: float, paid_until_s: float) -> float:
-    """Return the cost of a VM until a moment, from the moment until which it is paid."""
-    return usd_per_s * max(until_s - paid_until_s, 0)
+def billed_s(bill: Bill, seconds: ExactSeconds) -> int:
+    """Return the seconds on the bill for a session."""
+    return blocks_of(seconds, bill.block_s, bill.least_s) * bill.block_s
+
+
+def cost_usd(bill: Bill, seconds: int, sessions: int = 1) -> float:
+    """Return the cost of some sessions, from the seconds on the bill for all of them."""
+    return bill.fixed_usd * sessions + bill.usd * (seconds // bill.unit_s)
+
+
+def session_usd(bill: Bill, seconds: ExactSeconds) -> float:
+    """Return the cost of a session that is not free."""
+    return cost_usd(bill, billed_s(bill, seconds))
+
+
+def paid_until_s(bill: Bill, begin_s: ExactSeconds, now_s: ExactSeconds) -> ExactSeconds:
+    """Return the moment until which a session is paid that has gone on until now: the end of its last block."""
+    return begin_s + billed_s(bill, now_s - begin_s)
+
+
+def longer_usd(bill: Bill, begin_s: ExactSeconds, end_s: ExactSeconds, later_s: ExactSeconds) -> float:
+    """Return the additional cost of a session that ends later."""
+    return cost_usd(bill, billed_s(bill, later_s - begin_s) - billed_s(bill, end_s - begin_s), 0)
+
+
+def is_free(bill: Bill, seconds: ExactSeconds) -> bool:
+    """Whether the first session of a VM costs nothing which the cloud has interrupted after so many seconds."""
+    return seconds < bill.free_until_s
+
+
+def unpaid_usd(usd_per_s: _Usd, until_s: Any, paid_until_s: Any) -> _Usd:
+    """Return the cost of VMs until some moments, from those until which they are paid, by the second.
+
+    Numbers or arrays. Plans, and whatever looks for them, know no other bill: `schedules.evaluation.require_by_second`.
+    """
+    seconds = until_s - paid_until_s
+    return usd_per_s * ((seconds > 0) * seconds)  # type: ignore[no-any-return]

@@ -22,7 +22,9 @@ from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.dispatcher import Dispatcher
+from numba.extending import register_jitable
 
+from . import bill
 from .limits import LimitReached, current_limit, overtime
 from .processes import COMPILING, run_in_thread
 
@@ -296,6 +298,11 @@ def is_ready(function: Any) -> bool:
 def compiled_part(function: Function) -> Function:
     """Compile a function that only compiled ones call; it is kept in their cache. Python cannot call it."""
     return cast(Function, _by_types(numba.njit(**_OPTIONS | _PART)(function)))
+
+
+for _rule in vars(bill).values():
+    if isinstance(_rule, FunctionType) and _rule.__module__ == bill.__name__:
+        register_jitable(**_PART)(_rule)  # compiled loops call it as it stands
 
 
 def inlined_part(function: Function) -> Function:

@@ -10,10 +10,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
-from ..core.bill import blocks_of
+from ..core.bill import Bill, billed_s
 from ..core.errors import InputError, Issue
+from ..core.quantities import SECONDS_PER_HOUR
 from ..core.wording import near_names
-from .entries import CLOUD_NAMES, CloudName
+from .entries import CLOUD_NAMES, CloudName, RentalOffer
 
 InterruptionKind: TypeAlias = Literal["hibernate", "stop", "terminate"]
 """What a cloud does to a spot VM that it takes away.
@@ -79,9 +80,14 @@ class Billing:
             parts += [f"${rate:g} for an hour of a {kind} GB of memory"] if rate else []
         return ", ".join(parts)
 
+    def bill(self, offer: RentalOffer) -> Bill:
+        """Bill of a VM of an offer, at its price."""
+        free_s = SECONDS_PER_HOUR if self.first_hour_free and offer.market == "spot" else 0
+        return Bill(offer.price_usd_per_s, 1, self.block_s, self.minimum_s, 0, free_s)
+
     def billed_s(self, session_s: int) -> int:
         """Seconds on the bill for a session."""
-        return blocks_of(session_s, self.block_s, self.minimum_s) * self.block_s
+        return billed_s(Bill(block_s=self.block_s, least_s=self.minimum_s), session_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

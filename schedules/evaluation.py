@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..core.bill import Bill, unpaid_usd
+from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray
 from ..instances.instance import Instance
 
@@ -14,8 +14,41 @@ def vm_cost_usd(instance: Instance, vm_offer: IntArray, vm_paid_until_s: IntArra
     Burst-HADS, section III-A: charged from omega after the launch until it terminates. What is paid already for a
     machine that exists is not paid again.
     """
-    paid_s: IntArray = np.maximum(vm_end_s - vm_paid_until_s, 0)
-    return instance.offer_price_usd_per_s[vm_offer] * paid_s
+    return unpaid_usd(instance.offer_price_usd_per_s[vm_offer], vm_end_s, vm_paid_until_s)
+
+
+def bills_of(instance: Instance) -> list[Bill]:
+    """Return the bill of a VM of each offer on the cloud of an instance."""
+    if instance.cloud is None:
+        return [Bill(offer.price_usd_per_s) for offer in instance.offers]
+    from ..instances.clouds import find_cloud  # here, since not all ask for it
+
+    return list(map(find_cloud(instance.cloud).billing.bill, instance.offers))
+
+
+def require_by_second(instance: Instance) -> None:
+    """Refuse an instance whose cloud bills in a way that plans, bounds and certificates do not know.
+
+    They know VMs that are billed by the second (`vm_cost_usd`). With a least that is billed of each VM, bounds hold,
+    and so does the cost of plans whose VMs all run for so long: `plan_text.least_text` says where it does not. A first
+    hour that is free of VMs that are taken away makes no plan or rescue dearer.
+
+    Raises
+    ------
+    InputError
+        If it bills in blocks, or has a fixed part.
+    """
+    bills = bills_of(instance)
+    block_s, fixed_usd = max(bill.block_s for bill in bills), max(bill.fixed_usd for bill in bills)
+    parts = [f"in blocks of {block_s:,} s"] if block_s > 1 else []
+    parts += [f"$ {fixed_usd:g} for each start of a VM"] if fixed_usd else []
+    if parts:
+        raise input_error(
+            instance.name,
+            f"is of the cloud {instance.cloud}, which bills {' and '.join(parts)}; plans, bounds and certificates know "
+            "VMs that are billed by the second: leave cloud out, and see by "
+            f"'spotbag replay --cloud {instance.cloud}' what a plan costs there",
+        )
 
 
 def makespan_s(task_end_s: IntArray) -> int:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...core.bill import unpaid_usd
 from ...core.limits import checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
@@ -20,6 +21,7 @@ from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
 from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
+from ...schedules.evaluation import require_by_second
 from ...schedules.schedule import Schedule
 from .rescue_arrays import arrays_of, ints
 from .rescue_obstacles import loss_of, obstacle
@@ -227,6 +229,7 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     """
     if level not in SURVIVAL_LEVELS:
         raise ValueError(f"level must be one of {', '.join(SURVIVAL_LEVELS)}, not {level!r}")
+    require_by_second(schedule.instance)
     return _rescuer(schedule).certificate(level, cost)
 
 
@@ -625,7 +628,7 @@ class _Rescuer:
     def _paid_usd(self, types: tuple[str, ...], at_s: int) -> float:
         """Return what the plan costs if some types are paid for until a second."""
         vms = self.bag.spot_vms
-        saved = vms["price"] * np.maximum(vms["end"] - np.maximum(at_s, vms["paid_until"]), 0)
+        saved = unpaid_usd(vms["price"], vms["end"], np.maximum(at_s, vms["paid_until"]))
         return self.cost_usd - float(saved[self._marked(types)[vms["type_index"]]].sum())
 
 

@@ -601,9 +601,6 @@ def _rescue_cost(bag: Bag, packing: Packing, now: int, until: int) -> float:
     return cost
 
 
-_unpaid_usd = compiled_part(unpaid_usd)
-
-
 @compiled
 def added_cost(bag: Bag, down: BoolArray, lost: Lost, packing: Packing, now: int, until: int) -> float:
     """Return the most that the bill grows, whichever of the types that are marked go down between two seconds.
@@ -620,7 +617,7 @@ def added_cost(bag: Bag, down: BoolArray, lost: Lost, packing: Packing, now: int
     saved = np.zeros(n_types)
     for vm in bag.spot_vms:
         if down[vm.type_index]:
-            saved[number_of[vm.type_index]] += _unpaid_usd(vm.price, vm.end, max(until, vm.paid_until))
+            saved[number_of[vm.type_index]] += unpaid_usd(vm.price, vm.end, max(until, vm.paid_until))
     if n_types > MOST_TYPES:  # bounded: all that is lost is done again, and the least is saved
         bound: float = _rescue_cost(bag, packing, now, until) - saved.min()
         return bound

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from ...core.bill import Bill
 from ...core.errors import Issue
 from ...core.quantities import MAX_SECONDS, Name, Seconds
 from ...core.records import INTEGRAL, Record
@@ -158,6 +159,11 @@ class Cloud(Record):
     parent: Name
     processors_per_vm: Processors = 8
     cost_per_vm_hour: Cost = 960
+
+    @property
+    def bill(self) -> Bill:
+        """Bill of a machine, from its launch."""
+        return Bill(self.cost_per_vm_hour, VM_HOUR_S, VM_HOUR_S)
 
 
 Resource: TypeAlias = Annotated[DedicatedCluster | AllocatedCluster | Cloud, Field(discriminator="kind")]

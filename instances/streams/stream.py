@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from ...core.bill import Bill
 from ...core.errors import Issue, input_error, show_value
 from ...core.quantities import Name
 from ...core.records import INTEGRAL, Text, WholeDocument, first_issues
@@ -156,3 +157,9 @@ class Stream(WholeDocument):
             application.name: {name: run_times.average_s for name, run_times in application.runtime_s.items()}
             for application in self.applications
         }
+
+
+def bills_of(stream: Stream) -> list[Bill]:
+    """Return the bill of a VM of each type: from its request, by blocks, one at least."""
+    block_s = stream.block_s
+    return [Bill(vm_type.price_usd_per_block, block_s, block_s, least_s=block_s) for vm_type in stream.vm_types]

@@ -12,6 +12,7 @@ from ...core.errors import ModelRefusal
 from ...core.gaps import whole_seconds
 from ...core.limits import share_of_time, within
 from ...instances.instance import Instance
+from ...schedules.evaluation import require_by_second
 from .configuration_bound import configuration_bound
 from .core_pattern_bound import core_pattern_bound
 from .divisible_bound import divisible_bound
@@ -61,6 +62,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
     -----
     Each has its part of a limit of time, and is what was proved when that was over.
     """
+    require_by_second(instance)
     import highspy  # noqa: F401 (loaded before the clock runs)
 
     binds = not memory_is_free(instance)

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from ...core.errors import InputError, Issue
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.bags.timeline import Timeline, TimelineEvent
+from ...instances.clouds import PAPERS, Billing
 from ...instances.entries import MARKETS, Market
 from ...instances.instance import Instance
-
-MAX_FREE_S = SECONDS_PER_HOUR
-"""Uptime within which a first interruption makes the time before it free (AWS; off by default)."""
-
-
-class BillingRules(Protocol):
-    """What the bound has to know of how VMs are billed."""
-
-    @property
-    def first_hour_free(self) -> bool:
-        """Whether a spot VM that is interrupted for the first time in its first hour is not charged for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +27,14 @@ class RentableColumn:
         VMs at the same time, ``instance.markets`` left aside.
     price_usd_per_s : float
         What a VM costs for a second; 0 for those that may be free.
-    free : bool
-        Whether these are the seconds that the bill may leave out.
+    free_until_s : int
+        If not 0, these are the seconds that the bill leaves out if the VM is interrupted so long after it is ready.
     """
 
     offer: int
     limit: int
     price_usd_per_s: float
-    free: bool = False
+    free_until_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +57,7 @@ class RentableTime:
     limits: FloatArray
 
 
-def rentable_columns(instance: Instance, first_hour_free: bool) -> list[RentableColumn]:
+def rentable_columns(instance: Instance, billing: Billing | None = None) -> list[RentableColumn]:
     """Return what a policy can rent: the offers of both markets.
 
     ``instance.markets`` restricts the plan, not what may rescue it. More VMs than there are tasks are never busy.
@@ -79,9 +68,10 @@ def rentable_columns(instance: Instance, first_hour_free: bool) -> list[Rentable
         limit = min(offer.vm_type.offers[offer.market].limit, instance.n_tasks)
         limit = limit if cap is None else min(cap, limit)
         if limit:
-            columns.append(RentableColumn(offer.index, limit, offer.price_usd_per_s))
-            if first_hour_free and offer.market == "spot":
-                columns.append(RentableColumn(offer.index, limit, 0.0, free=True))
+            bill = (billing or PAPERS.billing).bill(offer)
+            columns.append(RentableColumn(offer.index, limit, bill.usd))
+            if bill.free_until_s:
+                columns.append(RentableColumn(offer.index, limit, 0.0, bill.free_until_s))
     return columns
 
 
@@ -90,7 +80,7 @@ def limited_markets(instance: Instance, columns: list[RentableColumn]) -> list[t
     result: list[tuple[Market, int]] = []
     for market in MARKETS:
         cap = instance.limits.of(market)
-        vms = sum(c.limit for c in columns if instance.offers[c.offer].market == market and not c.free)
+        vms = sum(c.limit for c in columns if instance.offers[c.offer].market == market and not c.free_until_s)
         if cap is not None and cap < vms:
             result.append((market, cap))
     return result
@@ -99,9 +89,9 @@ def limited_markets(instance: Instance, columns: list[RentableColumn]) -> list[t
 def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: Timeline) -> RentableTime:
     """Work out when VMs can work between the first readiness and the deadline.
 
-    A second of a spot VM may be free if VMs of its type are interrupted after it and by the deadline, no later than an
-    hour: only such an interruption can be the first of a VM that is up in that second, within its first hour; of no
-    more VMs at a time than are interrupted. The day is one on a cloud: `Timeline.resolved`.
+    A second of a spot VM may be free if VMs of its type are interrupted after it and by the deadline, no later than
+    `Bill.free_until_s`: only such an interruption can be the first of a VM that is up in that second, soon enough; of
+    no more VMs at a time than are interrupted. The day is one on a cloud: `Timeline.resolved`.
     """
     ready, end = instance.boot_overhead_s, instance.deadline_s
     limits = np.array([float(column.limit) for column in columns])
@@ -116,9 +106,9 @@ def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: T
     for day in by_type.values():
         moments.update(day.changes_s)
         moments.update(day.interruptions_s)
-    some_free = any(column.free for column in columns)
-    if some_free:
-        moments.update(moment - MAX_FREE_S for moment in list(moments))
+    free_s = max((column.free_until_s for column in columns), default=0)
+    if free_s:
+        moments.update(moment - free_s for moment in list(moments))
     cuts = np.array(sorted(moment for moment in moments if ready <= moment <= end), dtype=np.int64)
     starts, lengths = cuts[:-1], np.diff(cuts).astype(float)
     up = np.ones((len(starts), len(columns)), dtype=bool)
@@ -128,14 +118,14 @@ def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: T
             continue
         day = by_type.get(offer.vm_type.name, _NOTHING)
         up[:, position] = day.is_up(starts)
-        if not some_free:
+        if not free_s:
             continue
         most_free = day.most_interrupted(column.limit, end)
-        if column.free:
+        if column.free_until_s:
             limits[position] = min(limits[position], most_free)
-            up[:, position] &= day.may_be_free(starts, end)
+            up[:, position] &= day.may_be_free(starts, end, free_s)
         elif most_free >= column.limit:
-            up[:, position] &= ~day.may_be_free(starts, end)
+            up[:, position] &= ~day.may_be_free(starts, end, free_s)
     return RentableTime(lengths @ up, lengths, up, limits)
 
 
@@ -198,11 +188,11 @@ class _TypeDay:
         vms = len({vm for vm, _ in found if vm is not None})
         return min(vms + sum(math.ceil(share * limit) for vm, share in found if vm is None), limit)
 
-    def may_be_free(self, moments: IntArray, end_s: int) -> BoolArray:
-        """Whether VMs may be interrupted after each moment, at most `MAX_FREE_S` later, and by the end."""
+    def may_be_free(self, moments: IntArray, end_s: int, free_s: int) -> BoolArray:
+        """Whether VMs may be interrupted after each moment, at most so much later, and by the end."""
         ends = np.array(sorted(moment for moment in self.interruptions_s if moment <= end_s), dtype=np.int64)
         following = np.append(ends, np.iinfo(np.int64).max)[np.searchsorted(ends, moments, side="right")]
-        result: BoolArray = following - MAX_FREE_S <= moments
+        result: BoolArray = following - free_s <= moments
         return result
 
 
@@ -222,7 +212,7 @@ def prices_of_day(
     place: dict[tuple[str, Market | None], int] = {
         (instance.offers[column.offer].vm_type.name, instance.offers[column.offer].market): position
         for position, column in enumerate(columns)
-        if not column.free
+        if not column.free_until_s
     }
     for event in changes:
         position = place.get((event.vm_type, event.market))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...core.bill import blocks_of
+from ...core.bill import billed_s, cost_usd
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate, is_good
 from .job import PlatformJob, over_budget
@@ -60,7 +60,7 @@ class CloudScheduler(LocalScheduler):
     def __init__(self, index: int, cloud: Cloud, rules: PlatformRules) -> None:
         self.index = index
         self.id = cloud.id
-        self.cost_per_vm_hour = cloud.cost_per_vm_hour
+        self.bill = cloud.bill
         self._processors = cloud.processors_per_vm
         self._exact = rules.estimates == "exact"
         self._idle: list[Machine] = []  # by what is left of the paid time, most first
@@ -107,17 +107,17 @@ class CloudScheduler(LocalScheduler):
     def price(self, machines: int, until_s: int, now_s: int) -> float:
         """What so many machines cost until a time: all hours that begin and are not paid (line 4)."""
         idle = self._idle[:machines]
-        hours = (machines - len(idle)) * blocks_of(until_s - now_s, VM_HOUR_S)
+        seconds = (machines - len(idle)) * billed_s(self.bill, until_s - now_s)
         for machine in idle:
-            hours += blocks_of(until_s - machine.paid_until_s, VM_HOUR_S)
-        return self.cost_per_vm_hour * hours
+            seconds += billed_s(self.bill, until_s - machine.paid_until_s)
+        return cost_usd(self.bill, seconds, machines - len(idle))
 
     def machines_within(self, job: PlatformJob, now_s: int) -> int:
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""
         most = self.machines_for(job, SLOT_S)
-        if self.cost_per_vm_hour > 0:
+        if self.bill.usd > 0:
             # One more, in case the quotient falls short of a whole number by noise.
-            most = min(most, len(self._idle) + int(job.budget / self.cost_per_vm_hour) + 1)
+            most = min(most, len(self._idle) + int(job.budget / self.bill.usd) + 1)
         for machines in range(most, 0, -1):
             if not over_budget(self.price(machines, now_s + self.run_s(job, machines), now_s), job.budget):
                 return machines
@@ -132,9 +132,10 @@ class CloudScheduler(LocalScheduler):
 
     def charge(self, machine: Machine, until_s: int) -> float:
         """Pay a machine until a time; return what that costs beyond what is paid already."""
-        hours = blocks_of(until_s - machine.paid_until_s, VM_HOUR_S)
-        machine.paid_until_s += hours * VM_HOUR_S
-        return self.cost_per_vm_hour * hours
+        seconds = billed_s(self.bill, until_s - machine.paid_until_s)
+        new = machine.paid_until_s == machine.launched_s
+        machine.paid_until_s += seconds
+        return cost_usd(self.bill, seconds, new)
 
     def give_back(self, machines: Sequence[Machine]) -> None:
         """Let machines be idle."""

@@ -102,4 +102,4 @@ class PlatformState(EventQueue[int]):
         """Price of a machine of a cloud."""
         cloud = self.schedulers[resource]
         assert isinstance(cloud, CloudScheduler)
-        return cloud.cost_per_vm_hour
+        return cloud.bill.usd

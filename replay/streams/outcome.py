@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.bill import Bill, billed_s, session_usd
 from ...core.quantities import ExactSeconds, plain
+from ...instances.streams.stream import bills_of
 from ...traces.trace import Trace, document_sha256
 from ..vms import VmBill
 from .state import JobProgress, StreamState
@@ -82,10 +84,12 @@ def violation_cost_usd(cost_usd: float, late_tasks: float, n_tasks: int) -> floa
 
 def stream_outcome(state: StreamState, policy_counts: Mapping[str, ExactSeconds]) -> StreamOutcome:
     """Return what an ended replay came to, with what the policy counts by itself."""
-    bills = tuple(_bill(state, vm) for vm in state.vms)
+    of_types = bills_of(state.stream)
+    bills = tuple(_bill(of_types[vm.type_index], vm) for vm in state.vms)
     blocks = dict.fromkeys(state.stream.type_names, 0)
     for vm in state.vms:
-        blocks[vm.offer.vm_type.name] += _blocks(state, vm)
+        seconds = billed_s(of_types[vm.type_index], vm.terminated_s - vm.requested_s)
+        blocks[vm.offer.vm_type.name] += seconds // state.stream.block_s
     jobs = tuple(job.in_outcomes() for job in state.progress)
     busy_s = sum(vm.busy_s for vm in state.vms)
     return StreamOutcome(
@@ -109,14 +113,8 @@ def stream_outcome(state: StreamState, policy_counts: Mapping[str, ExactSeconds]
     )
 
 
-def _blocks(state: StreamState, vm: StreamVm) -> int:
-    return int((state.paid_until_s(vm, vm.terminated_s) - vm.requested_s) // state.stream.block_s)
-
-
-def _bill(state: StreamState, vm: StreamVm) -> VmBill:
-    price = state.stream.vm_types[vm.type_index].price_usd_per_block
-    offer = vm.offer
-    cost = price * _blocks(state, vm)
+def _bill(bill: Bill, vm: StreamVm) -> VmBill:
+    offer, cost = vm.offer, session_usd(bill, vm.terminated_s - vm.requested_s)
     since_s, until_s = plain(vm.requested_s), plain(vm.terminated_s)
     return VmBill(vm.name, offer.vm_type.name, offer.market, since_s, until_s, 0, cost)
 

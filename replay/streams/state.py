@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from ...core.bill import blocks_of
+from ...core.bill import paid_until_s
 from ...core.quantities import ExactSeconds, exact_seconds, plain
 from ...instances.streams.draws import SampledJobs
+from ...instances.streams.stream import bills_of
 from ..event_loop import EventQueue
 from ..vms import RUNNING, TERMINATED
 from .vm import StreamVm
@@ -61,11 +62,6 @@ class JobProgress:
             self.late_s += time_s - self.deadline_s
 
 
-def paid_until(since: ExactSeconds, time: ExactSeconds, block: int) -> ExactSeconds:
-    """End of the last block that is paid from one time to another, all in one unit; at least one block is."""
-    return since + blocks_of(time - since, block, block) * block
-
-
 class StreamState(EventQueue[ExactSeconds]):
     """The state of a replay of a stream: what a policy sees, and the decisions that it may take.
 
@@ -113,6 +109,7 @@ class StreamState(EventQueue[ExactSeconds]):
         self.suspended: dict[int, tuple[int, ExactSeconds]] = {}
         self.unfinished = len(sampled.job_of)
         self.progress = [JobProgress(job.id, job.n_tasks, job.deadline_s) for job in self.jobs]
+        self._bills = bills_of(sampled.stream)
         self._runtime_s = sampled.exact_runtime_s
         self._place = [FUTURE] * self.unfinished
         self._task_ids = sampled.instance.task_ids
@@ -130,7 +127,7 @@ class StreamState(EventQueue[ExactSeconds]):
 
     def paid_until_s(self, vm: StreamVm, time_s: ExactSeconds) -> ExactSeconds:
         """End of the last block that is paid if the VM runs until a time; at least one block is."""
-        return paid_until(vm.requested_s, time_s, self.stream.block_s)
+        return paid_until_s(self._bills[vm.type_index], vm.requested_s, time_s)
 
     def can_run(self, task: int, type_index: int) -> bool:
         """Whether a task can run on VMs of a type at all."""

@@ -52,12 +52,12 @@ import numpy as np
 
 from ...core.quantities import FloatArray
 from ...instances.bags.timeline import Timeline
+from ...instances.clouds import Billing
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import (
-    BillingRules,
     RentableTime,
     limited_markets,
     prices_of_day,
@@ -99,7 +99,7 @@ class ClairvoyantBound:
     reason: str = ""
 
 
-def clairvoyant_bound(instance: Instance, timeline: Timeline, billing: BillingRules | None = None) -> ClairvoyantBound:
+def clairvoyant_bound(instance: Instance, timeline: Timeline, billing: Billing | None = None) -> ClairvoyantBound:
     """Bound the cost of any policy on a day from below; see the module.
 
     Parameters
@@ -108,7 +108,7 @@ def clairvoyant_bound(instance: Instance, timeline: Timeline, billing: BillingRu
         The problem; ``d_spot_s`` and ``markets`` do not matter.
     timeline : Timeline
         The day, on its cloud: `Timeline.resolved`.
-    billing : BillingRules, optional
+    billing : Billing, optional
         With ``first_hour_free``, spot seconds that can be free are. What hibernated VMs are charged is left out, for a
         policy need not keep any.
 
@@ -124,7 +124,7 @@ class ClairvoyantBounds:
 
     Parameters
     ----------
-    instance, billing : Instance and BillingRules
+    instance, billing : Instance and Billing
         As for `clairvoyant_bound`.
 
     Notes
@@ -132,9 +132,9 @@ class ClairvoyantBounds:
     The bound of a day depends on nothing but the day: not on those looked at before it.
     """
 
-    def __init__(self, instance: Instance, billing: BillingRules | None = None) -> None:
+    def __init__(self, instance: Instance, billing: Billing | None = None) -> None:
         self.instance = instance
-        self.columns = rentable_columns(instance, billing is not None and billing.first_hour_free)
+        self.columns = rentable_columns(instance, billing)
         offers = [instance.offers[column.offer] for column in self.columns]
         written = np.stack([instance.checkpoint_interval_s, instance.dump_s], axis=1)
         _, checkpoints = np.unique(written, axis=0, return_inverse=True)

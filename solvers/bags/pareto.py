@@ -19,6 +19,7 @@ from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import offers_of_vms
+from ...schedules.evaluation import require_by_second
 from ...schedules.schedule import Schedule
 from .infeasible import explain
 from .pareto_facts import FrontFacts, Gap, same_cost
@@ -186,6 +187,7 @@ def pareto_front(
         If the class programme alone is asked for, and refuses the instance.
     """
     _check_arguments(time_limit_s, seed, threads, most_points, method)
+    require_by_second(instance)
     begin = time.perf_counter()
     limit_s = DEFAULT_TIME_LIMIT_S if time_limit_s is None else time_limit_s
     resolved = with_d_spot(instance)

@@ -26,6 +26,8 @@ from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.documents import Survival
+from ...schedules.evaluation import require_by_second
+from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from ...schedules.survival_text import LOSSES
@@ -118,6 +120,7 @@ def replan(
     begin = time.perf_counter()
     level = survive or instance.survive or "none"
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
+    require_by_second(instance)
     find_method(method)
     collects = gc.isenabled()
     gc.disable()
@@ -352,6 +355,10 @@ def _quick(
             else "no plan was found in this time that ends by the deadline"
             + ("" if budget is None else f", for at most $ {budget:g}")
         )
+    warnings = (
+        "" if survival is None or survival.verdict == "survives" else _beyond(survival),
+        "" if schedule is None else least_text(schedule),
+    )
     optimal = schedule is not None and remaining.goal == "balanced" and closes_gap(schedule.objective, value)
     result = Result(
         status="infeasible" if infeasible else "no-plan" if schedule is None else "optimal" if optimal else "feasible",
@@ -359,7 +366,7 @@ def _quick(
         method="search",
         schedule=schedule,
         message=message,
-        warnings=() if survival is None or survival.verdict == "survives" else (_beyond(survival),),
+        warnings=tuple(text for text in warnings if text),
         survival=survival,
         bound=value,
         stages=_stages(remaining, schedule, value),

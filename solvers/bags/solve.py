@@ -29,7 +29,9 @@ from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.documents import Survival
+from ...schedules.evaluation import require_by_second
 from ...schedules.method import TracePoint
+from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
@@ -114,6 +116,7 @@ def solve(
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
     refuse_wrong(time_limit_s, seed, threads, target_gap)
+    require_by_second(instance)
     if goal is not None or budget_usd is not None:
         instance = instance.with_goal(goal, budget_usd)
     if survive is not None:
@@ -141,7 +144,11 @@ def solve(
             survival = _survival(schedule, question.level, first.without_usd, left)
             progress.again()
         stages = _stages(first.instance, schedule, bound, second)
-        warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings)
+        warnings = (
+            *_warnings(question, first.instance, survival),
+            *first.attempt.warnings,
+            "" if schedule is None else least_text(schedule),
+        )
         trace = first.attempt.trace
         result = Result(
             status=_status(schedule, bound, stages),

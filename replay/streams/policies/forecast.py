@@ -11,8 +11,10 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TypeAlias
 
+from ....core.bill import Bill, paid_until_s
 from ....core.quantities import ExactSeconds
-from ..state import StreamState, paid_until
+from ....instances.streams.stream import bills_of
+from ..state import StreamState
 from ..vm import StreamVm
 
 Units: TypeAlias = int | float
@@ -63,6 +65,7 @@ class Forecast:
 
     def __init__(self, replay: StreamState) -> None:
         self._replay = replay
+        self._bills = bills_of(replay.stream)
         n_types = len(replay.stream.vm_types)
         places = {application.name: place for place, application in enumerate(replay.stream.applications)}
         self._places = places
@@ -192,7 +195,12 @@ class Forecast:
 
     def paid_until(self, vm: StreamVm, time: int) -> int:
         """End of the last block that is paid if a VM runs until a time."""
-        return int(paid_until(self.units(vm.requested_s), time, self.units(self._replay.stream.block_s)))
+        return int(paid_until_s(self.bill(vm.type_index), self.units(vm.requested_s), time))
+
+    def bill(self, type_index: int) -> Bill:
+        """Bill of a VM of a type, in units."""
+        bill = self._bills[type_index]
+        return bill._replace(block_s=self.units(bill.block_s), least_s=self.units(bill.least_s))
 
     def _queue(self, vm: StreamVm) -> tuple[_Queue, int]:
         """Forecast of the queue of a VM, and number of its tasks that have begun since the forecast was made."""

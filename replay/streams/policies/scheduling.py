@@ -7,9 +7,10 @@ import math
 from collections import deque
 from collections.abc import Iterable
 
+from ....core.bill import billed_s
 from ....models.streams.sizing import SizingProblem, TypeChoice
 from ....solvers.streams.sizing import size_job
-from ..state import StreamState, paid_until
+from ..state import StreamState
 from ..vm import StreamVm
 from .forecast import Forecast, Units
 
@@ -139,9 +140,9 @@ def _too_late(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -
     """
     runtimes, stream = forecast.runtimes(job), replay.stream
     shortest = int(min(runtimes))
-    overhead, block = forecast.units(stream.creation_overhead_s), forecast.units(stream.block_s)
-    room = paid_until(0, overhead + shortest, block) - overhead
-    fastest, vms = runtimes.index(shortest), -(-n_tasks // (room // shortest))
+    overhead, fastest = forecast.units(stream.creation_overhead_s), runtimes.index(shortest)
+    room = billed_s(forecast.bill(fastest), overhead + shortest) - overhead
+    vms = -(-n_tasks // (room // shortest))
     return [vms if index == fastest else 0 for index in range(len(runtimes))]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
+from spotbag.instances.clouds import Billing
 from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
@@ -33,12 +33,6 @@ from tests.helpers.soaks import soak_of
 
 CHECKPOINT = {"overhead_fraction": 0.1, "dump_base_s": 0.0}
 """One after every second, which takes no time."""
-
-
-@dataclass(frozen=True)
-class Billing:
-    first_hour_free: bool = False
-    hibernated_usd_per_gb_hour: float = 0.0
 
 
 def vm_type(name: str, vcpus: int = 1, memory_mb: float = 1000, **limit_and_price: tuple[int, float]) -> dict[str, Any]:
@@ -343,7 +337,7 @@ def test_two_columns_of_an_offer_are_one_place_of_the_last_interval() -> None:
     """The last interval may be free, if the VM is interrupted right after it; the rest has to be paid for."""
     problem = bag([{"a": 50}], [vm_type("a", spot=(1, 0.001))], deadline_s=5000, checkpoint=TAKES_TIME)
     assert usd(problem, day((4000, "a", "hibernate")), Billing(first_hour_free=True)) == 0.0
-    assert usd(problem, day((40, "a", "hibernate"), (4900, "a", "resume")), Billing(True)) < 0.054
+    assert usd(problem, day((40, "a", "hibernate"), (4900, "a", "resume")), Billing(first_hour_free=True)) < 0.054
 
 
 def test_a_part_too_small_to_be_nothing_is_saved_by_a_checkpoint() -> None:

@@ -48,11 +48,13 @@ def check_command(
     from ...audits.bags.plan import CLAIMS, check
     from ...core.wording import counted
     from ...heuristics.bags.d_spot import with_d_spot
+    from ...schedules.evaluation import require_by_second
     from ...schedules.schedule_files import another_instance, read_schedule_document
     from ...schedules.survival_text import checked_lines
 
     refuse_two_from_standard_input(instance, plan, state)
     problem = changes.load(instance)
+    require_by_second(problem)
     spent_usd = None
     if state is not None:
         from ...schedules.state import State
