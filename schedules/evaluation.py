@@ -38,6 +38,8 @@ def require_by_second(instance: Instance) -> None:
     InputError
         If it bills in blocks, or has a fixed part.
     """
+    if instance.cloud is None:
+        return
     bills = bills_of(instance)
     block_s, fixed_usd = max(bill.block_s for bill in bills), max(bill.fixed_usd for bill in bills)
     parts = [f"in blocks of {block_s:,} s"] if block_s > 1 else []
