@@ -20,6 +20,7 @@ from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.evaluation import require_by_second
+from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule
 from .infeasible import explain
 from .pareto_facts import FrontFacts, Gap, same_cost
@@ -212,6 +213,7 @@ def pareto_front(
             methods.append("epsilon-constraint")
             walk.run(SolveOracle(resolved, seed, threads), begin + limit_s)
     points = tuple(_front_point(facts, plan) for plan in walk.chosen())
+    dearer = [text for point in points if (text := least_text(point.schedule))]
     return ParetoFront(
         resolved,
         points,
@@ -220,7 +222,7 @@ def pareto_front(
         runtime_s=time.perf_counter() - begin,
         method=" + ".join(methods) or "bounds",
         message="" if points else _reason(resolved, facts, walk),
-        warnings=tuple(text for text in [d_spot_warning(instance, resolved)] if text),
+        warnings=tuple(text for text in [d_spot_warning(instance, resolved), *dearer[:1]] if text),
         interrupted=limit.stopped(),
     )
 

@@ -355,11 +355,10 @@ def _quick(
             else "no plan was found in this time that ends by the deadline"
             + ("" if budget is None else f", for at most $ {budget:g}")
         )
-    warnings = (
-        "" if survival is None or survival.verdict == "survives" else _beyond(survival),
-        "" if schedule is None else least_text(schedule),
-    )
-    optimal = schedule is not None and remaining.goal == "balanced" and closes_gap(schedule.objective, value)
+    dearer = "" if schedule is None else least_text(schedule)
+    warnings = ("" if survival is None or survival.verdict == "survives" else _beyond(survival), dearer)
+    balanced = remaining.goal == "balanced" and not dearer
+    optimal = schedule is not None and balanced and closes_gap(schedule.objective, value)
     result = Result(
         status="infeasible" if infeasible else "no-plan" if schedule is None else "optimal" if optimal else "feasible",
         instance=remaining if schedule is None else schedule.instance,

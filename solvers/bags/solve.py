@@ -144,14 +144,11 @@ def solve(
             survival = _survival(schedule, question.level, first.without_usd, left)
             progress.again()
         stages = _stages(first.instance, schedule, bound, second)
-        warnings = (
-            *_warnings(question, first.instance, survival),
-            *first.attempt.warnings,
-            "" if schedule is None else least_text(schedule),
-        )
+        dearer = "" if schedule is None else least_text(schedule)
+        warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings, dearer)
         trace = first.attempt.trace
         result = Result(
-            status=_status(schedule, bound, stages),
+            status=_status(schedule, bound, stages, bool(dearer)),
             instance=first.instance,
             method=chosen.name,
             schedule=schedule,
@@ -349,11 +346,12 @@ class _Progress:
             self(*self._last)
 
 
-def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...]) -> Status:
-    """Say what was found, and what is proved."""
+def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...], dearer: bool) -> Status:
+    """Say what was found, and what is proved; of a plan with a bill above its cost, it is not that it is optimal."""
     if schedule is None:
         return "infeasible" if math.isinf(bound) else "no-plan"
-    return "optimal" if all(stage.proven for stage in stages) and closes_gap(schedule.objective, bound) else "feasible"
+    proven = all(stage.proven for stage in stages) and closes_gap(schedule.objective, bound)
+    return "optimal" if proven and not dearer else "feasible"
 
 
 def _stages(
