@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...core.bill import billed_s, cost_usd
+from ...core.bill import billed_s, blocks_of, cost_usd
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
 from .candidate import Candidate, is_good
 from .job import PlatformJob, over_budget
@@ -107,10 +107,10 @@ class CloudScheduler(LocalScheduler):
     def price(self, machines: int, until_s: int, now_s: int) -> float:
         """What so many machines cost until a time: all hours that begin and are not paid (line 4)."""
         idle = self._idle[:machines]
-        seconds = (machines - len(idle)) * billed_s(self.bill, until_s - now_s)
+        hours = (machines - len(idle)) * blocks_of(until_s - now_s, VM_HOUR_S)
         for machine in idle:
-            seconds += billed_s(self.bill, until_s - machine.paid_until_s)
-        return cost_usd(self.bill, seconds, machines - len(idle))
+            hours += blocks_of(until_s - machine.paid_until_s, VM_HOUR_S)
+        return cost_usd(self.bill, hours * VM_HOUR_S, machines - len(idle))
 
     def machines_within(self, job: PlatformJob, now_s: int) -> int:
         """Most machines for which a budget pays until they have done a job (``get_time``, line 17); 0 if for none."""
