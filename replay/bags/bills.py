@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ...core.bill import Bill, billed_s, cost_usd, is_free
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.clouds import Billing
 from ...instances.entries import RentalOffer
@@ -34,15 +35,18 @@ class Rent(NamedTuple):
 def bill_of(rent: Rent, sessions: Sequence[Session], billing: Billing, prices: Prices = ()) -> VmBill:
     """Return the bill of a VM."""
     offer = rent.offer
+    bill = billing.bill(offer)
     first_ready_s = sessions[0][0] if sessions else rent.ready_s
-    paid = sessions[1:] if sessions and is_free(billing, offer, *sessions[0]) else sessions
+    paid = sessions
+    if sessions and sessions[0][2] and is_free(bill, sessions[0][1] - sessions[0][0]):
+        paid = sessions[1:]
     if prices:
-        cost = math.fsum([_session_usd(offer.price_usd_per_hour, prices, *session[:2], billing) for session in paid])
+        cost = math.fsum([_session_usd(offer.price_usd_per_hour, prices, *session[:2], bill) for session in paid])
     else:
-        billed_s = 0
+        seconds = 0
         for start_s, end_s, _ in paid:
-            billed_s += billing.billed_s(end_s - start_s)
-        cost = offer.price_usd_per_s * billed_s
+            seconds += billed_s(bill, end_s - start_s)
+        cost = cost_usd(bill, seconds, len(paid))
     cost = with_rest_usd(cost, billing, rent)
     end_s = max(rent.end_s, first_ready_s)
     rested_s = 0
@@ -52,12 +56,6 @@ def bill_of(rent: Rent, sessions: Sequence[Session], billing: Billing, prices: P
             rested_s -= stop_s - start_s
     names = rent.name, offer.vm_type.name, offer.market
     return VmBill(*names, first_ready_s, end_s, rent.hibernated_s, cost, max(rested_s, 0))
-
-
-def is_free(billing: Billing, offer: RentalOffer, start_s: int, end_s: int, interrupted: bool) -> bool:
-    """True if the first session of a VM costs nothing."""
-    within_an_hour = interrupted and end_s - start_s < SECONDS_PER_HOUR
-    return billing.first_hour_free and offer.market == "spot" and within_an_hour
 
 
 def with_rest_usd(cost: float, billing: Billing, rent: Rent) -> float:
@@ -70,9 +68,9 @@ def with_rest_usd(cost: float, billing: Billing, rent: Rent) -> float:
     return cost
 
 
-def _session_usd(first_usd_per_hour: float, prices: Prices, start_s: int, end_s: int, billing: Billing) -> float:
+def _session_usd(first_usd_per_hour: float, prices: Prices, start_s: int, end_s: int, bill: Bill) -> float:
     """Price of a session, each second at that of its moment, and what is billed beyond its end at the last one."""
-    billed_end_s = start_s + billing.billed_s(end_s - start_s)
+    billed_end_s = start_s + billed_s(bill, end_s - start_s)
     price, at_s, parts = first_usd_per_hour, start_s, []
     for time_s, changed in prices:
         if time_s > end_s:
