@@ -43,7 +43,6 @@ from .rows import (
     NEW,
     NO_CREDITS,
     NO_PLACE,
-    NO_SUCH_TASK,
     NONE,
     PREEMPTED,
     READY,
@@ -366,9 +365,6 @@ def take(r: Rows, vm: VmRow, task: int) -> None:
     run = r.tasks[task]
     if vm.bursts:
         check_credits(r, vm)
-    if run.vm != vm.index:
-        refuse(r, NO_SUCH_TASK, vm.index, task)
-        return
     if run.running:
         r.cores[vm.index][run.core].running = NONE
         run.running = run.written = 0

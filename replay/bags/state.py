@@ -25,7 +25,6 @@ from .notes import ATTEMPTED, STRANDED, Note, event_records
 from .plan import ReplayPlan, Run
 from .rows import (
     NO_CREDITS,
-    NO_PLACE,
     NONE,
     PRICE,
     WAKE,
@@ -210,12 +209,10 @@ class ReplayState(Rows):
                 f"{name}: {vm.name} ran out of CPU credits by {self.now_s} s with tasks at full speed; a "
                 "task may be put there at full speed only if the credits suffice to its end"
             )
-        if reason == NO_PLACE:
-            raise SpotbagError(
-                f"{name}: task {self.instance.task_ids[task]!r} cannot run on {vm.name}; ask "
-                "end_if_placed_s before a task is moved"
-            )
-        raise SpotbagError(f"{name} at {self.now_s} s: {vm.name} does not have the task to give away")
+        raise SpotbagError(
+            f"{name}: task {self.instance.task_ids[task]!r} cannot run on {vm.name}; ask end_if_placed_s before a task "
+            "is moved"
+        )
 
     def demand(self, condition: bool, broken: str) -> None:
         """Refuse a decision that cannot be carried out: a mistake of the policy."""
@@ -382,6 +379,7 @@ class ReplayState(Rows):
         """
         self.demand(source.gives_tasks, f"{source.name} is neither interrupted nor about to be: its tasks stay")
         self.demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
+        self._demand_task(task, source)
         rules.migrate(self, task, source, target, self._mode(target, mode), int(late))
 
     def steal(self, task: int, victim: Vm, thief: Vm, mode: int | None = None) -> None:
@@ -389,6 +387,7 @@ class ReplayState(Rows):
         self.demand(victim.state <= RUNNING, f"{victim.name} does not run: nothing is stolen from it")
         self.demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
         self.demand(thief.alive, f"{thief.name} drains or does not run, and takes no task")
+        self._demand_task(task, victim)
         rules.steal(self, task, victim, thief, self._mode(thief, mode))
 
     def preempt(self, task: int, vm: Vm, checkpoint: bool = False) -> None:
@@ -458,6 +457,10 @@ class ReplayState(Rows):
         """Record that tasks of an interrupted VM found no place anywhere: they stay where they are."""
         if self.recording:
             note(self, STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
+
+    def _demand_task(self, task: int, vm: Vm) -> None:
+        has_it = 0 <= task < len(self.tasks) and self.tasks[task].vm == vm.index
+        self.demand(has_it, f"{vm.name} does not have the task to give away")
 
     def _mode(self, target: Vm, mode: int | None) -> int:
         """Mode of a task on a VM, its sustained one unless said otherwise."""

@@ -254,8 +254,9 @@ class Vm(VmRow):
 
     def run_of(self, task: int) -> tuple[int, Run] | None:
         """Core and run of a task that is running (or was, when the VM was interrupted); None for one that waits."""
-        row = self._replay.tasks[task]
-        return (row.core, _run(self._replay.tasks, task)) if row.vm == self.index and row.running else None
+        rows = self._replay.tasks
+        running = 0 <= task < len(rows) and rows[task].vm == self.index and rows[task].running
+        return (rows[task].core, _run(rows, task)) if running else None
 
     def longest_s(self, work: WorkTable) -> int:
         """Return the longest run time on this VM of its unfinished tasks."""
