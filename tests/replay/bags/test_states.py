@@ -15,6 +15,7 @@ from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS
+from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.engine import Replay
@@ -31,7 +32,13 @@ from tests.helpers.soaks import soak_of
 
 def at_rest(replay: Replay) -> bool:
     """Whether nothing else is to happen at the present moment."""
-    return not any(event[0] <= replay.state.now_s for event in replay.state._events)
+    return not any(event[0] <= replay.state.now_s for event in replay.state.queue)
+
+
+def next_s(replay: Replay) -> int:
+    """When something is next to happen."""
+    to_come = [event.time_s for event in replay._to_come[len(replay.state.days) :]]
+    return min(to_come + [event[0] for event in replay.state.queue], default=NEVER)
 
 
 @pytest.mark.parametrize("name", ["hads/J60", "burst-hads/J60", "memory/m10"])
@@ -75,7 +82,7 @@ def two_on_a_vm() -> Schedule:
 def state_at(plan: Schedule, time_s: int, day: Timeline, **given: Any) -> State:
     """State of a replay after all events up to a moment."""
     replay = Replay(replay_plan(plan), find_policy("static"), day, PAPERS.replace(**given))
-    while min(replay._next_s, *(event[0] for event in replay.state._events), 2**62) <= time_s and replay.step():
+    while next_s(replay) <= time_s and replay.step():
         pass
     return State.from_replay(replay.state)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any, get_args
 
@@ -11,14 +12,15 @@ from hypothesis import strategies as st
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.instances.durations import NEVER
+from spotbag.instances.durations import FULL_SPEED, NEVER
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.bags.policies.migration import Places, SpareTime, Targets
+from spotbag.replay.bags.policies.migration import SpareTime, best_place, list_places, migrate_tasks
 from spotbag.replay.bags.policies.stealing import steal
 from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.rows import NONE
 from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
 from tests.helpers.random_days import random_day, random_plan
@@ -27,10 +29,10 @@ from tests.helpers.soaks import soak, soak_of
 from tests.helpers.tiny_days import bag, plan, vm_type
 
 
-def takes(state: ReplayState, vm: Vm, task: int, saved: float, spare_time: SpareTime) -> bool:
+def takes(state: ReplayState, vm: Vm, task: int, saved: float, spare_time: SpareTime, mode: int | None = None) -> bool:
     """Algorithm 7 of HADS, from the runs of the VM."""
     runtime_s = state.work.runtime_s(task, vm.offer_index)
-    end_s = state.end_if_placed_s(vm, task, None, saved)
+    end_s = state.end_if_placed_s(vm, task, mode, saved)
     if end_s is None:
         return False
     runs = [run for queue in ([run for run in vm.running if run is not None], *vm.waiting) for run in queue]
@@ -54,26 +56,70 @@ def steal_naively(state: ReplayState, thief: Vm, spare_time: SpareTime) -> None:
     state.report_attempt(thief, stolen)
 
 
-def place_naively(state: ReplayState, source: Vm, tasks: list[int], burstable: bool, spare_time: SpareTime) -> None:
-    for task in tasks:
+def migrate_naively(state: ReplayState, source: Vm, published: str, spare_time: SpareTime) -> None:
+    """Algorithm 6 of HADS, or Algorithm 4 of Burst-HADS, for the tasks as they are listed."""
+    left = []
+    for task in source.tasks():
         saved = state.saved_if_moved(source, task)
-        able = [vm for vm in state.vms if (vm.idle and burstable) or (vm.burstable is None and (vm.idle or vm.busy))]
+        bursting = [vm for vm in state.vms if published == "burst-hads" and bursts_for(state, vm, task, saved)]
+        if bursting:
+            state.migrate(task, source, bursting[0], FULL_SPEED)
+            continue
+        able = [vm for vm in state.vms if vm.idle or vm.busy]
+        able = [vm for vm in able if vm.burstable is None or (vm.idle and published == "hads")]
         able = [vm for vm in able if takes(state, vm, task, saved, spare_time)]
         if able:
             key = lambda vm: (vm.n_left > 0, not vm.spot, vm.offer.price_usd_per_hour, vm.index)  # noqa: E731
             state.migrate(task, source, min(able, key=key))
+            continue
+        longest_s = state.instance.deadline_s - state.now_s - state.start_overhead_s
+        offers = [offer for offer in state.work.on_demand_offers if state.can_start(offer)]
+        offers = [offer for offer in offers if state.duration_s(task, offer, None, saved) <= longest_s]
+        if offers:
+            state.migrate(task, source, state.start_vm(offers[0]))
+        else:
+            left.append(task)
+    stranded = 0
+    for task in left:
+        best = first_end_naively(state, task, state.saved_if_moved(source, task))
+        if best is None:
+            stranded += 1
+            continue
+        end_s, _, index = best
+        target = (
+            state.vms[index]
+            if index < len(state.vms)
+            else state.start_vm(state.instance.offers[index - len(state.vms)])
+        )
+        state.migrate(task, source, target, late=end_s > state.instance.deadline_s)
+    if stranded:
+        state.report_stranded(source, stranded)
 
 
-def first_end_naively(state: ReplayState, task: int, saved: float) -> int | None:
+def bursts_for(state: ReplayState, vm: Vm, task: int, saved: float) -> bool:
+    """Whether an idle burstable VM takes a task at full speed: a credit lasts for a minute of a core."""
+    duration_s = state.duration_s(task, vm.offer, FULL_SPEED, saved)
+    if not vm.idle or vm.burstable is None or duration_s >= NEVER:
+        return False
+    credits = vm.credits(state.now_s)
+    return credits > math.ceil(duration_s / 60) and takes(state, vm, task, saved, "spot", FULL_SPEED)
+
+
+def first_end_naively(state: ReplayState, task: int, saved: float) -> tuple[int, bool, int] | None:
+    """Where a task ends first, on demand if that makes no difference: when, whether on spot, and which VM.
+
+    Behind all VMs stand offers of new ones.
+    """
     ends = [
-        state.end_if_placed_s(vm, task, None, saved) for vm in state.vms if vm.idle or (vm.alive and not vm.burstable)
+        (state.end_if_placed_s(vm, task, None, saved), vm.spot == 1, vm.index)
+        for vm in state.vms
+        if vm.idle or (vm.alive and not vm.burstable)
     ]
-    for offer in state.instance.offers:
+    for offer in state.work.on_demand_offers:
         duration_s = state.duration_s(task, offer, None, saved)
-        regular = offer.market == "on-demand" and not offer.burstable
-        if regular and state.can_start(offer) and duration_s < NEVER:
-            ends.append(state.now_s + state.start_overhead_s + duration_s)
-    return min((end_s for end_s in ends if end_s is not None), default=None)
+        if state.can_start(offer) and duration_s < NEVER:
+            ends.append((state.now_s + state.start_overhead_s + duration_s, False, len(state.vms) + offer.index))
+    return min(((end_s, *where) for end_s, *where in ends if end_s is not None), default=None)
 
 
 def compare(document: dict[str, Any], seed: int, spare_time: SpareTime) -> int:
@@ -94,21 +140,22 @@ def compare(document: dict[str, Any], seed: int, spare_time: SpareTime) -> int:
         for vm in state.vms:
             if vm.idle:
                 quick, naive = state.copy(), state.copy()
-                steal(quick, quick.vms[vm.index], spare_time)
+                steal(quick, quick.vms[vm.index], int(spare_time == "all"))
                 steal_naively(naive, naive.vms[vm.index], spare_time)
                 assert quick.records == naive.records
                 compared += 1
             if vm.hibernated and vm.n_left:
-                quick, naive, tasks, burstable = state.copy(), state.copy(), vm.tasks(), bool(seed % 2)
-                source = quick.vms[vm.index]
-                saved = [(task, quick.saved_if_moved(source, task)) for task in tasks]
-                targets, places = Targets(quick, source, saved, burstable, spare_time), Places(quick)
-                for task, fraction in saved:
-                    best = places.best(task, fraction)
-                    assert (None if best is None else best[0]) == first_end_naively(quick, task, fraction)
-                for task, fraction in saved:
-                    targets.place(task, fraction)
-                place_naively(naive, naive.vms[vm.index], tasks, burstable, spare_time)
+                published = ("hads", "burst-hads")[seed % 2]
+                quick, naive, asked = state.copy(), state.copy(), state.copy()
+                list_places(asked)
+                for task in vm.tasks():
+                    group, saved = asked.tasks[task].group, asked.saved_if_moved(asked.vms[vm.index], task)
+                    expected = first_end_naively(state, task, saved)
+                    assert best_place(asked, group, saved) == ((NEVER, NONE) if expected is None else expected[::2])
+                quick.listed[: vm.n_left] = vm.tasks()
+                first = int(published == "burst-hads")
+                migrate_tasks(quick, quick.vms[vm.index], vm.n_left, 1 - first, int(spare_time == "all"), first)
+                migrate_naively(naive, naive.vms[vm.index], published, spare_time)
                 assert quick.records == naive.records
                 compared += 1
     return compared
@@ -165,7 +212,9 @@ def crowded(seed: int) -> Replay:
     fields: dict[str, Any] = {"deadline_s": deadline_s, "d_spot_s": deadline_s, "memory_mb": memory}
     instance = bag(runtimes, types, allocation_cycle_s=rng.choice([5, 20]), **fields)
     replay = Replay(replay_plan(plan(instance, vms, places)), Onlooker(), record=True)
-    replay.state.saved = {task: 0.5 + rng.random() / 2 for task in range(instance.n_tasks) if rng.random() < 0.4}
+    for row in replay.state.tasks:
+        if rng.random() < 0.4:
+            row.saved = 0.5 + rng.random() / 2
     return replay
 
 
@@ -178,7 +227,7 @@ def compare_steals(seeds: range) -> int:
             for vm in replay.state.vms:
                 for spare_time in get_args(SpareTime) if vm.idle else ():
                     quick, naive = replay.state.copy(), replay.state.copy()
-                    steal(quick, quick.vms[vm.index], spare_time)
+                    steal(quick, quick.vms[vm.index], int(spare_time == "all"))
                     steal_naively(naive, naive.vms[vm.index], spare_time)
                     assert quick.records == naive.records, seed
                     stolen += naive.counts["tasks_stolen"]
