@@ -1,0 +1,91 @@
+"""Random days in compiled loops that look at each number of a row: run with ``NUMBA_BOUNDSCHECK=1``.
+
+A process of its own has loops of its own: with a folder of its own for what it compiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+
+from spotbag.core.compiled import compiled
+from spotbag.core.compiled_rows import rows_from
+from spotbag.core.rows import COLUMNS, LENGTH, dtype_of
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.compiled_engine import CompiledReplays
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies import find_policy
+from spotbag.solvers.bags.solve import solve
+from tests.helpers.back_ends import RULE_POLICIES, random_meeting
+
+BAGS = ("hads/J60", "burst-hads/J60", "memory/m10")
+DAYS = 6
+"""Days of each bag under each policy."""
+
+
+@dataclass(slots=True, eq=False)
+class Number:
+    """A row of a table."""
+
+    value: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Tables:
+    """A row with tables: one of rows, one of lists of numbers."""
+
+    numbers: list[Number] = field(default_factory=list)
+    lists: list[list[int]] = field(default_factory=list)
+
+
+tables_of_record = rows_from(Tables)
+
+
+@compiled
+def look_up(record: Any, k: int, column: int) -> int:
+    """Look something up: in a list if a column is given."""
+    r = tables_of_record(record)
+    return r.numbers[k].value if column < 0 else r.lists[k][column]
+
+
+def demand_checked_bounds() -> None:
+    """Look up what there is, and what is just outside."""
+    numbers, lists = np.zeros(3, dtype=dtype_of(Number)), np.arange(6).reshape(3, 2)
+    numbers["value"] = 5, 6, 7
+    context = np.zeros(1, dtype=dtype_of(Tables))
+    for name, array in (("numbers", numbers), ("lists", lists)):
+        context[name], context[name + LENGTH] = array.ctypes.data, len(array)
+        context[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
+    assert [look_up(context[0], k, -1) for k in range(3)] == [5, 6, 7]
+    assert [[look_up(context[0], k, column) for column in range(2)] for k in range(3)] == lists.tolist()
+    for k, column in ((-1, -1), (3, -1), (3, 0), (-1, 1), (0, 2)):
+        try:
+            found = look_up(context[0], k, column)
+        except IndexError:
+            continue
+        raise AssertionError(f"{k}, {column} was looked up: {found}")
+
+
+def main() -> None:
+    """Go through days in both back ends."""
+    assert numba.config.BOUNDSCHECK == 1, "bounds are not checked"
+    demand_checked_bounds()
+    rng = np.random.default_rng(0)
+    for bag in BAGS:
+        schedule = solve(library_instance(bag), "greedy").schedule
+        assert schedule is not None
+        plan = replay_plan(schedule)
+        loops = CompiledReplays(plan)
+        for _ in range(DAYS):
+            day, cloud = random_meeting(plan.instance, rng)
+            for name in RULE_POLICIES:
+                outcome = loops.outcome(find_policy(name), day, cloud)
+                assert outcome == Replay(plan, find_policy(name), day, cloud).run(), (bag, name)
+
+
+if __name__ == "__main__":
+    main()
