@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from enum import Enum
 from importlib import import_module
@@ -72,17 +73,26 @@ def _lines(name: str, found: Any) -> Iterator[str]:
 
 
 def _members(found: type) -> dict[str, Any]:
-    """Public attributes that a class and its bases among our own define, but for fields of records."""
+    """Public attributes that a class and its bases among our own define, but for fields of records.
+
+    Of what is made of rows, the fields that its docstring names: others are the engine's.
+    """
     members: dict[str, Any] = {}
     fields = getattr(found, "model_fields", {})
     for base in reversed(found.__mro__):
+        named = _attributes(found) if base.__module__ == "spotbag.replay.bags.rows" else None
         if base.__module__.startswith("spotbag"):
-            members |= vars(base)
+            members |= {name: value for name, value in vars(base).items() if named is None or name in named}
     return {
         name: value
         for name, value in members.items()
         if not name.startswith(("_", "model_", "issues_")) and name not in {*fields, *_HOOKS}
     }
+
+
+def _attributes(found: type) -> set[str]:
+    """Attributes that the docstring of a class names."""
+    return {name for line in re.findall(r"^    (\w.*) : ", found.__doc__ or "", re.M) for name in line.split(", ")}
 
 
 def _signature(found: Any) -> str:

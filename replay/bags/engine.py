@@ -76,7 +76,7 @@ class Replay(EventLoop[DayOutcome]):
         known = law if type(policy).asks_for_law else None
         self.state = state = ReplayState(policy.name, plan, cloud.billing, record, known)
         limit_s = policy.idle_limit_s
-        state.demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
+        state._demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
         state.policy = policy
         # What is still to come is here, where no policy sees it.
         self._tables, self._to_come = plan.tables, self.day.events

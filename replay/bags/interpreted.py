@@ -42,7 +42,7 @@ def note(r: Any, what: int, v: int, core: int, task: int, first: int, second: in
 
 def add_vm(r: Any, offer: int) -> int:
     """Make room for one more VM; return which it is, or `NONE` if there is none."""
-    return r.add_vm(offer)  # type: ignore[no-any-return]
+    return r._add_vm(offer)  # type: ignore[no-any-return]
 
 
 def add_session(r: Any, start_s: int, end_s: int, lost: int) -> int:
@@ -70,12 +70,12 @@ def add_sketch(r: Any) -> int:
 
 def refuse(r: Any, reason: int, v: int, task: int) -> None:
     """Refuse a decision that cannot be carried out, which is a mistake of the policy, or of the plan."""
-    r.refuse(reason, v, task)
+    r._refuse(reason, v, task)
 
 
 def plan_rescue(r: Any) -> None:
     """Find the rescue of the survival certificate for the loss of all VMs that give tasks."""
-    r.plan_rescue()
+    r._plan_rescue()
 
 
 # ---------------------------------------------------------------------------- memory
@@ -89,14 +89,14 @@ def earliest_start(r: Any, vm: Any, kb: int, duration_s: int, since_s: int) -> i
 
 def occupy(r: Any, vm: Any, start_s: int, kb: int, duration_s: int) -> None:
     """Count with a task that has been appended to a VM whose memory may bind."""
-    if vm.known_timeline is not None:  # else it is made of all that is there when it is asked for
-        vm.known_timeline.append(start_s, kb, duration_s)
-        vm.known_retimings = vm.retimings
+    if vm._known_timeline is not None:  # else it is made of all that is there when it is asked for
+        vm._known_timeline.append(start_s, kb, duration_s)
+        vm._known_retimings = vm.retimings
 
 
 def profile_running(r: Any, vm: Any) -> None:
     """Begin the memory of a VM anew with what runs there."""
-    vm.begin_timeline()
+    vm._begin_timeline()
 
 
 def earliest_on_sketch(r: Any, k: int, kb: int, duration_s: int) -> int:
@@ -117,4 +117,4 @@ def profile_sketch(r: Any, k: int, vm: Any) -> None:
 
 def profile_new(r: Any, k: int, vcpus: int, kb: int) -> None:
     """Give a sketch the memory of a new VM."""
-    r.timelines[k] = r.new_timeline(vcpus, kb)
+    r.timelines[k] = r._new_timeline(vcpus, kb)

@@ -95,6 +95,8 @@ class ReplayState(Rows):
         What it was made with.
     instance, work : Instance and WorkTable
         Those of the plan.
+    vms : list of Vm
+        All VMs so far, in the order of their requests.
     now_s : int
         Time of the last event.
     start_overhead_s : int
@@ -158,7 +160,7 @@ class ReplayState(Rows):
         twin.vms = []
         for vm in self.vms:
             twin.vms.append(vm.copy())
-            twin.vms[-1].belong_to(twin)
+            twin.vms[-1]._belong_to(twin)
         twin.queue, twin.timelines, twin._names = self.queue.copy(), [], self._names.copy()
         twin.timelines = [None if timeline is None else timeline.copy() for timeline in self.timelines]
         return twin
@@ -172,13 +174,13 @@ class ReplayState(Rows):
 
     # --------------------------------------------------------- what rows are made of
 
-    def add_vm(self, offer_index: int) -> int:
+    def _add_vm(self, offer_index: int) -> int:
         """Make room for one more VM, with its name; return which it is."""
         v, offer = self.n_vms, self.instance.offers[offer_index]
         name = self.plan.vms[v].name if v < len(self.plan.vms) else self._new_name(offer)
         self._names[name] = v
         vm = Vm(v, name, offer, 0, 0, False)
-        vm.belong_to(self)
+        vm._belong_to(self)
         self.vms.append(vm)
         self.cores.append([CoreRow() for _ in range(offer.vcpus)])
         if 2 * self.n_vms + 4 > self.most_listed:
@@ -197,11 +199,11 @@ class ReplayState(Rows):
             number += 1
         return name
 
-    def new_timeline(self, vcpus: int, kb: int) -> VmTimeline:
+    def _new_timeline(self, vcpus: int, kb: int) -> VmTimeline:
         """Return the timeline of a VM on which there is nothing."""
         return VmTimeline(vcpus, kb)
 
-    def refuse(self, reason: int, v: int, task: int) -> NoReturn:
+    def _refuse(self, reason: int, v: int, task: int) -> NoReturn:
         """Refuse a decision that cannot be carried out."""
         vm, name = self.vms[v], self.policy_name
         if reason == NO_CREDITS:
@@ -214,7 +216,7 @@ class ReplayState(Rows):
             "is moved"
         )
 
-    def demand(self, condition: bool, broken: str) -> None:
+    def _demand(self, condition: bool, broken: str) -> None:
         """Refuse a decision that cannot be carried out: a mistake of the policy."""
         if not condition:
             raise SpotbagError(f"{self.policy_name} at {self.now_s} s: {broken}")
@@ -377,16 +379,16 @@ class ReplayState(Rows):
         late : bool
             Whether it is known that the task misses the deadline there.
         """
-        self.demand(source.gives_tasks, f"{source.name} is neither interrupted nor about to be: its tasks stay")
-        self.demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
+        self._demand(source.gives_tasks, f"{source.name} is neither interrupted nor about to be: its tasks stay")
+        self._demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
         self._demand_task(task, source)
         rules.migrate(self, task, source, target, self._mode(target, mode), int(late))
 
     def steal(self, task: int, victim: Vm, thief: Vm, mode: int | None = None) -> None:
         """Move a waiting task of a VM that launches or runs to another; what it leaves moves up."""
-        self.demand(victim.state <= RUNNING, f"{victim.name} does not run: nothing is stolen from it")
-        self.demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
-        self.demand(thief.alive, f"{thief.name} drains or does not run, and takes no task")
+        self._demand(victim.state <= RUNNING, f"{victim.name} does not run: nothing is stolen from it")
+        self._demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
+        self._demand(thief.alive, f"{thief.name} drains or does not run, and takes no task")
         self._demand_task(task, victim)
         rules.steal(self, task, victim, thief, self._mode(thief, mode))
 
@@ -404,9 +406,9 @@ class ReplayState(Rows):
             the policy's ``preempted`` is asked, unless a checkpoint takes no time.
         """
         placed = vm.run_of(task)
-        self.demand(vm.state == RUNNING and placed is not None, f"{vm.name} does not run the task: nothing to preempt")
-        self.demand(self.tasks[task].dumping_s == NONE, f"{vm.name} writes the checkpoint of the task already")
-        self.demand(not checkpoint or self.takes_checkpoints == 1, "the bag takes no checkpoints")
+        self._demand(vm.state == RUNNING and placed is not None, f"{vm.name} does not run the task: nothing to preempt")
+        self._demand(self.tasks[task].dumping_s == NONE, f"{vm.name} writes the checkpoint of the task already")
+        self._demand(not checkpoint or self.takes_checkpoints == 1, "the bag takes no checkpoints")
         rules.preempt(self, task, vm, int(checkpoint))
 
     def wake_at(self, time_s: int) -> None:
@@ -414,18 +416,18 @@ class ReplayState(Rows):
 
         Policies that ask for ever are woken no more once twice the deadline has passed, or the day if that is longer.
         """
-        self.demand(time_s > self.now_s, f"{time_s} s is not later than now")
+        self._demand(time_s > self.now_s, f"{time_s} s is not later than now")
         push(self, time_s, WAKE, 0, 0, 0)
 
     def start_vm(self, offer: RentalOffer) -> Vm:
         """Request a new VM; tasks moved to it start after `start_overhead_s`."""
-        self.demand(self.can_start(offer), f"no more {offer} VM can be started")
+        self._demand(self.can_start(offer), f"no more {offer} VM can be started")
         return self.vms[rules.start_vm(self, offer.index)]
 
     def terminate(self, vm: Vm) -> None:
         """Terminate a VM without tasks; its bill ends, and the policy answers."""
-        self.demand(vm.state != TERMINATED, f"{vm.name} is terminated already")
-        self.demand(vm.n_left == 0, f"{vm.name} has tasks left and cannot be terminated")
+        self._demand(vm.state != TERMINATED, f"{vm.name} is terminated already")
+        self._demand(vm.n_left == 0, f"{vm.name} has tasks left and cannot be terminated")
         rules.let_go(self, vm)
 
     def set_trigger(self, vm: Vm, time_s: int, helpers: frozenset[int] = frozenset()) -> None:
@@ -440,7 +442,7 @@ class ReplayState(Rows):
         helpers : frozenset of int
             VMs that were counted on in computing it; kept in `Vm.helpers` for the policy.
         """
-        self.demand(vm.gives_tasks, f"{vm.name} is neither interrupted nor about to be: it needs no migration trigger")
+        self._demand(vm.gives_tasks, f"{vm.name} is neither interrupted nor about to be: it needs no migration trigger")
         vm.first_helper, vm.n_helpers = self.n_helpers, len(helpers)
         for helper in sorted(helpers):
             add_helper(self, helper)
@@ -460,7 +462,7 @@ class ReplayState(Rows):
 
     def _demand_task(self, task: int, vm: Vm) -> None:
         has_it = 0 <= task < len(self.tasks) and self.tasks[task].vm == vm.index
-        self.demand(has_it, f"{vm.name} does not have the task to give away")
+        self._demand(has_it, f"{vm.name} does not have the task to give away")
 
     def _mode(self, target: Vm, mode: int | None) -> int:
         """Mode of a task on a VM, its sustained one unless said otherwise."""
@@ -468,7 +470,7 @@ class ReplayState(Rows):
 
     # ------------------------------------------------------------------------- rescue
 
-    def plan_rescue(self) -> None:
+    def _plan_rescue(self) -> None:
         """Find the rescue that the certificate has for the loss of all VMs that give tasks, if it names that."""
         from ...heuristics.bags.rescue import rescue_at, rescue_by_twins  # here, so that other policies do not load it
 

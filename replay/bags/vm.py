@@ -41,27 +41,37 @@ class Vm(VmRow):
 
     Attributes
     ----------
-    index, name, offer, offer_index : int, str, RentalOffer, int
-        Which VM it is; index in `ReplayState.vms`.
+    index, name, offer, offer_index, spot : int, str, RentalOffer, int, bool
+        Which VM it is; index in `ReplayState.vms`. Whether it is a spot VM.
     state : int
         `LAUNCHING`, `RUNNING`, `HIBERNATED`, `STOPPED` or `TERMINATED`.
-    ready_s : int
-        When it is ready, also after it was stopped.
+    ready_s, terminated_s : int
+        When it is ready, also after it was stopped; when it was terminated.
     zero_s : int
         Moment at which the uptime was 0, shifted by the time in which it stood still: ``uptime = now - zero_s``.
-    notice_s : int
-        How long the notice of the last interruption was, or of the one that it drains for.
+    notice_s, drains_of_type : int, bool
+        How long the notice of the last interruption was, or of the one that it drains for; whether the whole type goes.
+    reclaimed : bool
+        Whether the cloud has terminated it.
     halted_at_s : int
         When it was interrupted last.
     hibernated_s, stopped_s : int
         Seconds in hibernation, and stopped, before the present ones.
     n_left : int
         Tasks on it that are not finished.
+    n_at_full_speed, n_at_baseline : int
+        Of a burstable VM: how many tasks run in each mode.
+    disordered : bool
+        Whether tasks have been taken away, so that those that wait can move up.
+    stranded : bool
+        For policies: whether it has tasks that should have been migrated and found no place.
     first_start_s : int
         Uptime before which it runs nothing: what is moved to a new VM must arrive.
+    epoch, idle_epoch, trigger_epoch : int
+        How often it has been interrupted or ended; has begun or ceased to be idle; has got another migration trigger.
     """
 
-    __slots__ = ("_place", "_runs", "_runs_of", "known_retimings", "known_timeline", "name", "offer")
+    __slots__ = ("_known_retimings", "_known_timeline", "_place", "_runs", "_runs_of", "name", "offer")
 
     def __init__(
         self, index: int, name: str, offer: RentalOffer, ready_s: int, first_start_s: int, memory_binds: bool
@@ -76,18 +86,18 @@ class Vm(VmRow):
         self._place: weakref.ref[Rows]
         self._runs_of = -1
         self._runs: tuple[list[Run | None], list[deque[Run]]] = ([], [])
-        self.known_timeline: VmTimeline | None = None
-        self.known_retimings = -1
+        self._known_timeline: VmTimeline | None = None
+        self._known_retimings = -1
 
     def copy(self) -> Vm:
         """Return a VM that goes on from here on its own."""
         twin = Vm.__new__(Vm)
         for name in (*VmRow.__slots__, *Vm.__slots__):
             setattr(twin, name, getattr(self, name))
-        twin.known_timeline = None if self.known_timeline is None else self.known_timeline.copy()
+        twin._known_timeline = None if self._known_timeline is None else self._known_timeline.copy()
         return twin
 
-    def belong_to(self, replay: Rows) -> None:
+    def _belong_to(self, replay: Rows) -> None:
         """Be a VM of a replay."""
         self._place = weakref.ref(replay)
 
@@ -268,13 +278,13 @@ class Vm(VmRow):
 
     def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
-        timeline = self.known_timeline if self.known_retimings == self.retimings else None
+        timeline = self._known_timeline if self._known_retimings == self.retimings else None
         if timeline is not None and timeline.earliest_core_s >= now_s - self.zero_s:
             return timeline  # busy on all cores: time need not pass
         uptime_s = max(self.uptime_s(now_s), self.first_start_s)
         if timeline is None:
-            timeline = self.known_timeline = self._timetable(uptime_s)
-            self.known_retimings = self.retimings
+            timeline = self._known_timeline = self._timetable(uptime_s)
+            self._known_retimings = self.retimings
         if timeline.earliest_core_s < uptime_s:
             timeline.advance(uptime_s)
         return timeline
@@ -305,10 +315,10 @@ class Vm(VmRow):
     def _kb_of(self, task: int) -> int:
         return self._replay.groups[self._replay.tasks[task].group].memory_kb
 
-    def begin_timeline(self) -> None:
+    def _begin_timeline(self) -> None:
         """Begin the timeline anew with what runs."""
-        self.known_timeline = self._timeline_of_running(max(self.uptime_s(self._replay.now_s), self.first_start_s))
-        self.known_retimings = self.retimings
+        self._known_timeline = self._timeline_of_running(max(self.uptime_s(self._replay.now_s), self.first_start_s))
+        self._known_retimings = self.retimings
 
     # ----------------------------------------------------------------- credits
 
