@@ -36,6 +36,19 @@ gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out the fast tests by files: asking for each of thousands takes as long as to run it."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFiles(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group = super()._split_scope(nodeid)
+            return group.partition("::")[0]
+
+    return ByFiles(config, log) if "not slow" in config.option.markexpr else None
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a process of a run whether it has to compile, and what."""
     if not any(Path(__file__).parents[1].glob("*/bags/__pycache__/*.nbi")):
