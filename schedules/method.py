@@ -127,7 +127,7 @@ class Outcome:
     bound : float or None
         Proven lower bound of the objective, infinite if the instance is proved infeasible.
     trace : tuple of TracePoint
-        How a search converged.
+        How a search converged, of one that has not reported it to `Run`.
     """
 
     schedule: Schedule | None

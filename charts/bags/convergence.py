@@ -83,7 +83,7 @@ def convergence_plot(result: Result) -> Plot:
     """
     trace = result.trace
     if not trace:
-        raise SpotbagError(f"{result.method} keeps no trace of its convergence; ils and search do")
+        raise SpotbagError(f"{result.method} keeps no trace of its convergence; ils and search do but for budgets")
     last = float(trace[-1].iteration)
     current = [(float(point.iteration), point.current) if math.isfinite(point.current) else None for point in trace]
     # The first point of each level: what lies between them is level.

@@ -179,7 +179,7 @@ def _run(state: Assignments, heat: _Heat, until: float | None, moves: int, found
 
     hot, cold = state.unit * heat.hottest, state.unit * heat.coldest
     best = state.best(np.inf)
-    before = found.trace[-1].iteration if found.trace else 0
+    before = found.iteration
     found.step(before + 1, before + len(_RUNS), found.objective, found.objective)
     try:
         for cooling in _by_moves(hot, cold, moves) if until is None else _by_time(hot, cold, moves, until):

@@ -9,12 +9,12 @@ from ...schedules.schedule import Schedule
 
 
 class Found:
-    """The best plan so far, and how the search came there."""
+    """The best plan so far, and the iteration at which the search last said where it stands."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.best = run.initial
-        self.trace: list[TracePoint] = []
+        self.iteration = 0
         self.bound = -np.inf
 
     @property
@@ -39,6 +39,6 @@ class Found:
         self.run.incumbent.raise_bound(bound)
 
     def step(self, iteration: int, planned: int, current: float, best: float) -> None:
-        """Note and report where the search stands."""
-        self.trace.append(TracePoint(iteration, current, min(best, self.objective), bound=self.bound))
-        self.run.report(self.trace[-1], planned)
+        """Report where the search stands."""
+        self.iteration = iteration
+        self.run.report(TracePoint(iteration, current, min(best, self.objective), bound=self.bound), planned)

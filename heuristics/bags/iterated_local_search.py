@@ -97,7 +97,6 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     run.incumbent.take(initial)
     checkpoint()
     search = LocalSearch(instance, initial, options, run)
-    trace: list[TracePoint] = []
     limit_s = _search_s(search)
     try:
         with within(limit_s):
@@ -111,8 +110,8 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
                 if search.accept():  # lines 19-20
                     last_best = i  # line 21
                 i += 1  # line 23
-                trace.append(TracePoint(i, search.current, search.true_best, search.relaxed_d_spot_s))
-                run.report(trace[-1], options.max_iteration)
+                point = TracePoint(i, search.current, search.true_best, search.relaxed_d_spot_s)
+                run.report(point, options.max_iteration)
     except LimitReached:  # the best plan so far
         pass
     try:
@@ -122,7 +121,7 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     if not schedules:  # in the order of their ids, the tasks of a tight initial plan may end too late
         schedules = [initial]
     best = min(schedules, key=lambda schedule: schedule.objective)  # line 28
-    return Outcome(best, warnings=warnings, trace=tuple(trace))
+    return Outcome(best, warnings=warnings)
 
 
 def _with_burstable(search: LocalSearch) -> list[Schedule]:

@@ -158,7 +158,7 @@ def search(
                 of_greedy = of_greedy or greedy(instance)
                 proved = proved or of_greedy.explanation
             return Outcome(None, proved or _NO_PLAN_FROM_STATE, bound=found.proven)
-    return Outcome(found.best, bound=found.proven, trace=tuple(found.trace))
+    return Outcome(found.best, bound=found.proven)
 
 
 def bursting_pays(instance: Instance) -> bool:

@@ -45,15 +45,12 @@ class Attempt:
         Why there is no plan.
     warnings : tuple of str
         What the method did not look at.
-    trace : tuple of TracePoint
-        How a search converged.
     """
 
     schedule: Schedule | None
     bound: float
     message: str = ""
     warnings: tuple[str, ...] = ()
-    trace: tuple[TracePoint, ...] = ()
 
     @property
     def optimal(self) -> bool:
@@ -112,8 +109,15 @@ class Attempts:
         silent : bool
             Whether its progress is of no interest: the objective is another one than that of the whole.
         """
-        on_progress = None if silent else self.on_progress
-        run = Run(self.seed, on_progress, self.target_gap, self.threads, initial, Incumbent(initial), threshold)
+        told = silent
+
+        def tell(point: TracePoint, planned: int) -> None:
+            nonlocal told
+            told = True
+            self.on_progress(point, planned)
+
+        on_progress, found = None if silent else tell, Incumbent(initial)
+        run = Run(self.seed, on_progress, self.target_gap, self.threads, initial, found, threshold)
         outcome, cut_short = Outcome(None, NO_TIME), True
         try:
             with within(None if self.method.bounds else _time_for_method_s()):
@@ -124,10 +128,13 @@ class Attempts:
         self.again()
         if self.method.plugin:
             outcome = _checked(instance, self.asked, self.method, run, outcome)
+        if not told:  # a method may as well tell its trace at the end
+            for point in outcome.trace:
+                tell(point, 0)
         outcome = _with_incumbent(instance, self.method, run, outcome, cut_short)
         bound = float(_proven_bound(instance, outcome))
         self.again()
-        return Attempt(outcome.schedule, bound, _message(instance, outcome, bound), outcome.warnings, outcome.trace)
+        return Attempt(outcome.schedule, bound, _message(instance, outcome, bound), outcome.warnings)
 
 
 def _checked(instance: Instance, asked: Instance | None, method: MethodEntry, run: Run, outcome: Outcome) -> Outcome:

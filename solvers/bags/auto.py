@@ -193,11 +193,10 @@ class _Route:
         self.run = run
         self.known = run.incumbent
         self.known.take(run.initial)
-        self.trace: list[TracePoint] = []
         self.explanation = ""
         self.warnings: tuple[str, ...] = ()
         self.failures: tuple[str, ...] = ()
-        self._iterations_before = 0
+        self._iterations = self._iterations_before = 0
         self._patience_ends: float | None = None
 
     def finished(self) -> bool:
@@ -216,8 +215,7 @@ class _Route:
             return None
         left = None if patient else self._patience_s(share)
         began = time.perf_counter()
-        before = len(self.trace)
-        self._iterations_before = self.trace[-1].iteration if self.trace else 0
+        self._iterations_before = self._iterations
         part = replace(self.run, initial=self.known.schedule, on_progress=self._progress)
         try:
             with within(left):
@@ -230,10 +228,6 @@ class _Route:
         finally:
             if patient and self._patience_ends is not None:
                 self._patience_ends += time.perf_counter() - began  # such as a minute of compiling on a busy machine
-        if len(self.trace) == before:  # a step that tells its trace at the end only
-            self.trace += [
-                replace(point, iteration=self._iterations_before + point.iteration) for point in outcome.trace
-            ]
         self.known.take(outcome.schedule)
         if outcome.bound is not None:
             self.known.raise_bound(outcome.bound)
@@ -254,9 +248,9 @@ class _Route:
         """Pass on where a step stands, with what the steps before it have found."""
         best = min(point.best, self.known.objective)
         bound = max(self.known.bound, -math.inf if point.bound is None else point.bound)
-        after = self._iterations_before + point.iteration
-        self.trace.append(replace(point, iteration=after, best=best, bound=bound if bound > -math.inf else None))
-        self.run.report(self.trace[-1], planned)
+        self._iterations = self._iterations_before + point.iteration
+        known = bound if bound > -math.inf else None
+        self.run.report(replace(point, iteration=self._iterations, best=best, bound=known), planned)
 
     def outcome(self) -> Outcome:
         """What all steps came to."""
@@ -268,5 +262,4 @@ class _Route:
             self.explanation if best is None else "",
             (*self.warnings, *self.failures),
             None if bound == -math.inf else bound,
-            tuple(self.trace),
         )

@@ -99,7 +99,7 @@ def _by_slack(instance: Instance, run: Run) -> Outcome:
         explanation = "no plan was found until the time was over, or the search too large"
     else:
         explanation = "plans without burstable VMs are too dear, and the search by slack knows no CPU credits"
-    return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, trace.points)
+    return exact_outcome(instance, start, plan.schedule, plan.bound, explanation)
 
 
 def _is_open(outcome: Outcome, run: Run) -> bool:

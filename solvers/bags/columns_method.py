@@ -292,7 +292,7 @@ class _ColumnSearch:
         """What came out."""
         explanation = "no plan was found until the time was over"
         proved = math.inf if self.best is None and self.bound >= self._worst * (1 - _BETTER) else self.bound
-        return exact_outcome(self.instance, self.start, self.best, proved, explanation, self.trace.points)
+        return exact_outcome(self.instance, self.start, self.best, proved, explanation)
 
 
 def _share_s() -> float | None:

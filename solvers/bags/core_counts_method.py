@@ -64,7 +64,7 @@ def core_counts(instance: Instance, options: CoreCountOptions, run: Run) -> Outc
     explanation = "the solver found no plan until it was stopped"
     if answer.status == "infeasible":
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
-    return exact_outcome(instance, start, found, answer.bound, explanation, trace.points, baseline_only=True)
+    return exact_outcome(instance, start, found, answer.bound, explanation, baseline_only=True)
 
 
 def has_small_core_counts(instance: Instance, best: Schedule | None) -> bool:

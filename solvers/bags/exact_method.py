@@ -28,7 +28,6 @@ def exact_outcome(
     found: Schedule | None,
     model_bound: float,
     explanation: str,
-    trace: tuple[TracePoint, ...] = (),
     *,
     baseline_only: bool = False,
 ) -> Outcome:
@@ -44,8 +43,6 @@ def exact_outcome(
         Lower bound of all plans better than the one that is known; infinite if there are none.
     explanation : str
         Why there is no plan, if there is none and that is no proof that none exists.
-    trace : tuple of TracePoint
-        As in `Outcome`.
     baseline_only : bool
         Whether the model runs all tasks of burstable VMs in baseline mode. Where there are such VMs, what it proves
         then holds for such plans only, and the bound is the divisible one.
@@ -70,7 +67,7 @@ def exact_outcome(
         warnings = (f"the method looks at plans in baseline mode on {', '.join(slow)} only; the bound is of all plans",)
     if best is None and math.isinf(bound):
         explanation = NO_PLAN_EXISTS
-    return Outcome(best, "" if best is not None else explanation, warnings, bound, trace)
+    return Outcome(best, "" if best is not None else explanation, warnings, bound)
 
 
 def start_plan(instance: Instance, run: Run) -> Outcome:
@@ -138,7 +135,7 @@ def begin_in_window(instance: Instance, run: Run) -> Beginning:
 
 
 class ModelTrace:
-    """Notes and reports the plans and bounds of a solver.
+    """Reports the plans and bounds of a solver.
 
     Parameters
     ----------
@@ -151,20 +148,15 @@ class ModelTrace:
     def __init__(self, run: Run, start: Schedule | None) -> None:
         self._run = run
         self._at_most = math.inf if start is None else start.objective
-        self._points: list[TracePoint] = []
+        self._iteration = 0
 
     def improved(self, objective: float, bound: float) -> None:
-        """Note a better plan of the solver, or a better bound."""
+        """Report a better plan of the solver, or a better bound."""
         best = min(objective, self._at_most)
         known = min(bound, best) if math.isfinite(bound) else None
-        self._points.append(TracePoint(len(self._points) + 1, objective, best, bound=known))
-        self._run.report(self._points[-1], 0)
+        self._iteration += 1
+        self._run.report(TracePoint(self._iteration, objective, best, bound=known), 0)
 
     def limits(self) -> SolverLimits:
         """Limits of what is left of the run, with this trace as its progress."""
         return SolverLimits.of_run(self._run, self.improved)
-
-    @property
-    def points(self) -> tuple[TracePoint, ...]:
-        """What was noted."""
-        return tuple(self._points)

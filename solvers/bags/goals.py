@@ -96,7 +96,7 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
         d_spot_s = instance.d_spot_s  # perhaps that of a paper: with a later one, there are cheaper plans
         by = "" if d_spot_s in (None, instance.deadline_s) else f" with a D_spot of {d_spot_s:,} s"
         reason = f"no plan{by} exists within the budget of $ {budget:g}: each costs at least $ {answer.bound:.6f}"
-        return Attempt(None, math.inf, reason, answer.warnings, answer.trace)
+        return Attempt(None, math.inf, reason, answer.warnings)
     first_s = makespan_lower_bound_s(instance)
     if answer.schedule is None or answer.schedule.cost_usd > at_most(budget):
         reason = answer.message
@@ -105,10 +105,10 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
             reason = (
                 f"no plan was found within the budget of $ {budget:g}; the cheapest that was found costs $ {cost:.6f}"
             )
-        return Attempt(None, float(first_s), reason, answer.warnings, answer.trace)
+        return Attempt(None, float(first_s), reason, answer.warnings)
     earliest = _Earliest(attempts, instance, budget, plan_of(instance, answer.schedule), lambda plan: True)
     earliest.look(_PATIENCE_S)
-    return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings, trace=answer.trace)
+    return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings)
 
 
 def second_stage(

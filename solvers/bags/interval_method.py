@@ -77,7 +77,7 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     answer = solve_cp_model(model.model, trace.limits(), model.schedule, model.factor, model.constant)
     proved = max(bound.objective, answer.bound)
     explanation = _explain(model, answer.status)
-    return exact_outcome(instance, start, answer.values, proved, explanation, trace.points)
+    return exact_outcome(instance, start, answer.values, proved, explanation)
 
 
 def _explain(model: IntervalModel, status: str) -> str:

@@ -113,7 +113,7 @@ class MethodEntry:
 
     def _verified(self, outcome: object) -> Outcome:
         """Refuse what a method that is not built in must not return; whether its plan is feasible is seen later."""
-        from ...schedules.method import Outcome
+        from ...schedules.method import Outcome, TracePoint
         from ...schedules.schedule import Schedule
 
         if not isinstance(outcome, Outcome):
@@ -123,6 +123,9 @@ class MethodEntry:
             raise PluginError(f"{self.plugin} must return an Outcome of a Schedule or None, not {_kind(plan)}")
         if outcome.bound is not None and (not isinstance(outcome.bound, Real) or math.isnan(outcome.bound)):
             raise PluginError(f"{self.plugin} must return a number as its bound, not {text_of(outcome.bound, repr)}")
+        wrong = next((point for point in outcome.trace if not isinstance(point, TracePoint)), None)
+        if wrong is not None:
+            raise PluginError(f"{self.plugin} must return TracePoints as its trace, not {_kind(wrong)}")
         explanation, warnings = text_of(outcome.explanation), tuple(map(text_of, outcome.warnings))
         return dataclasses.replace(outcome, explanation=explanation, warnings=warnings)
 

@@ -76,7 +76,7 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
     if answer.rents_relaxed and not out_of_time():
         best = _solve(instance, options, window, best, trace.limits(), burstable="baseline").best
     explanation = "the solver found no plan until it was stopped"
-    return exact_outcome(instance, start, best, bound, explanation, trace.points)
+    return exact_outcome(instance, start, best, bound, explanation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,8 @@ class Result:
     stats : mapping
         Figures of the method, by name.
     trace : tuple of TracePoint
-        How a search converged.
+        How a search converged: the points that were reported, without repetitions. The best objective of the last one
+        is at most that of the plan.
     interrupted : bool
         Whether the user ended it; the plan is the best until then.
     """

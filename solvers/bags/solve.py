@@ -137,7 +137,7 @@ def solve(
         if schedule is not None:
             _refuse_false_answer(chosen.name, first.instance, schedule, bound)
             bound = min(bound, schedule.objective)  # apart by rounding only
-            progress.again()
+            progress.end(schedule.objective)
         survival = None
         if schedule is not None and question.level is not None:
             left = None if time_limit_s is None else time_limit_s - (time.perf_counter() - begin)
@@ -146,7 +146,7 @@ def solve(
         stages = _stages(first.instance, schedule, bound, second)
         dearer = "" if schedule is None else least_text(schedule)
         warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings, dearer)
-        trace = first.attempt.trace
+        trace = tuple(progress.trace)
         result = Result(
             status=_status(schedule, bound, stages, bool(dearer)),
             instance=first.instance,
@@ -327,14 +327,26 @@ def _time_for_plan_s(instance: Instance, time_limit_s: float | None) -> float | 
 
 
 class _Progress:
-    """Reports what a method reports, and the same once more where it has been silent for long."""
+    """Keeps and reports what methods report, and reports it once more where they have been silent for long.
+
+    Iterations are counted on from one run of a method to the next.
+    """
 
     def __init__(self, on_progress: Callable[[TracePoint, int], None] | None) -> None:
+        self.trace: list[TracePoint] = []
+        self._iterations_before = 0
         self._on_progress = on_progress
         self._last = TracePoint(0, math.inf, math.inf), 0
         self._when = time.perf_counter()
 
     def __call__(self, point: TracePoint, planned: int) -> None:
+        last = self._last[0].iteration
+        if self._iterations_before + point.iteration < last:
+            self._iterations_before = last
+        self.trace.append(replace(point, iteration=self._iterations_before + point.iteration))
+        self._report(self.trace[-1], planned)
+
+    def _report(self, point: TracePoint, planned: int) -> None:
         self._last = point, planned
         self._when = time.perf_counter()
         if self._on_progress is not None:
@@ -343,7 +355,15 @@ class _Progress:
     def again(self) -> None:
         """Report the last point again if that was long ago."""
         if time.perf_counter() - self._when >= SIGN_OF_LIFE_S:
-            self(*self._last)
+            self._report(*self._last)
+
+    def end(self, objective: float) -> None:
+        """Report the plan that is handed out, if it is better than the last point: not all steps report their plans."""
+        point, planned = self._last
+        if self.trace and objective < point.best:
+            self.trace.append(replace(point, current=objective, best=objective))
+            self._report(self.trace[-1], planned)
+        self.again()
 
 
 def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...], dearer: bool) -> Status:

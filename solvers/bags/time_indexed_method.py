@@ -71,7 +71,6 @@ def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> O
         schedule,
         explanation=_explanation(model, answer.status, schedule),
         bound=answer.bound if model.exact and answer.bound > -math.inf else None,
-        trace=trace.points,
     )
 
 

@@ -15,7 +15,7 @@ from spotbag.heuristics.bags.iterated_local_search import IlsOptions, LocalSearc
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.schedules.method import Run
+from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.queues import Queue, queue_times, queues_of_schedule, schedule_of_queues
 from spotbag.solvers.bags.solve import solve
 
@@ -137,14 +137,16 @@ def test_moves_are_evaluated_as_if_everything_were_scheduled_anew() -> None:
 
 def test_relaxing_never_goes_beyond_the_deadline_and_is_traced() -> None:
     instance = with_d_spot(library_instance("burst-hads/J60"))
-    outcome = iterated_local_search(instance, IlsOptions(max_failed=1, max_iteration=60), Run(seed=1))
-    relaxed = [point.d_spot_s for point in outcome.trace]
+    points: list[TracePoint] = []
+    run = Run(seed=1, on_progress=lambda point, _: points.append(point))
+    iterated_local_search(instance, IlsOptions(max_failed=1, max_iteration=60), run)
+    relaxed = [point.d_spot_s for point in points]
     assert relaxed == sorted(relaxed)  # type: ignore[type-var]
     assert instance.d_spot_s is not None
     assert relaxed[0] is not None
     assert instance.d_spot_s <= relaxed[0]
     assert relaxed[-1] == instance.deadline_s
-    best = [point.best for point in outcome.trace]
+    best = [point.best for point in points]
     assert best == sorted(best, reverse=True)
 
 
@@ -158,8 +160,10 @@ def test_d_spot_is_relaxed_once_more_iterations_than_max_failed_have_found_nothi
         vm_types=[{"name": "s", "vcpus": 1, "memory_mb": 100, "gflops": 1, "offers": offer}],
         tasks=[{"id": "t", "memory_mb": 1, "runtime_s": {"s": 10}}],
     )
-    outcome = iterated_local_search(instance, IlsOptions(max_failed=3, max_iteration=6), Run())
-    assert [point.d_spot_s for point in outcome.trace] == [40, 40, 40, 40, 50, 62]
+    points: list[TracePoint] = []
+    run = Run(on_progress=lambda point, _: points.append(point))
+    iterated_local_search(instance, IlsOptions(max_failed=3, max_iteration=6), run)
+    assert [point.d_spot_s for point in points] == [40, 40, 40, 40, 50, 62]
 
 
 @pytest.mark.parametrize(("d_spot_s", "apart"), [(40, True), (59, True), (60, False)])

@@ -409,8 +409,9 @@ def test_exact_plans_pass_the_checker_on_library_instances(name: str) -> None:
 
 
 @ONE_PROCESS
-def test_progress_is_reported_with_bound_and_best_plan() -> None:
-    result, described = found_by_auto(whole=True)
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_progress_is_reported_with_bound_and_best_plan(whole: bool) -> None:
+    result, described = found_by_auto(whole)
     assert [point.iteration for point in described] == sorted(point.iteration for point in described)
     assert result.objective is not None
     assert described[-1].best == pytest.approx(result.objective)
