@@ -158,15 +158,17 @@ Part = TypeVar("Part", bound=BaseModel)
 _SET = object.__setattr__
 
 
-def made_all(kind: type[Part], fields: Sequence[dict[str, Any]]) -> list[Part]:
+def made_all(kind: type[Part], fields: Sequence[dict[str, Any]], given: Collection[str] | None = None) -> list[Part]:
     """Make records of all their fields, known to be valid, in a fraction of the time of `model_construct`.
 
-    All have the same fields. They share the set of their names: records are frozen, and a copy gets a set of its own.
+    The same fields of all were given, and the others have their defaults; all were if that is not said. They share the
+    set of their names: records are frozen, and a copy gets a set of its own.
     """
+    names = set(fields[0] if given is None else given) if fields else set()
     records = [*map(kind.__new__, itertools.repeat(kind, len(fields)))]
     for name, values in (
         ("__dict__", fields),
-        ("__pydantic_fields_set__", itertools.repeat(set(fields[0]) if fields else set())),
+        ("__pydantic_fields_set__", itertools.repeat(names)),
         ("__pydantic_extra__", itertools.repeat(None)),
         ("__pydantic_private__", itertools.repeat(None)),
     ):

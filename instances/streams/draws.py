@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR, TICKS_PER_S, ExactSeconds, FloatArray, exact_seconds, plain
+from ...core.records import FrozenDict, made_all
 from ..entries import Offer, Task, VmType
 from ..instance import Instance
 from .entries import Job, StreamVmType
@@ -20,7 +21,7 @@ from .stream import Stream
 
 _MOST_VMS = 10**6
 """Highest limit that an offer of an instance can have."""
-_TASK_MB = 1
+_TASK_MB = 1.0
 _DEFAULT_VM_MB = 1024
 
 
@@ -145,17 +146,21 @@ def _sampled_tasks(stream: Stream, seed: int) -> list[Task]:
     jobs_of: dict[str, list[Job]] = {}
     for job in stream.jobs_by_submission:
         jobs_of.setdefault(job.application, []).append(job)
-    rows: dict[str, Iterator[dict[str, float]]] = {}
+    rows: dict[str, Iterator[FrozenDict[str, float]]] = {}
     for name, jobs in jobs_of.items():
         run_times = stream.application(name).runtime_s
         levels = [_levels(job, seed) for job in jobs]
         columns = [sampled_seconds(of_type, levels) for of_type in run_times.values()]
-        rows[name] = iter([dict(zip(run_times, row, strict=True)) for row in zip(*columns, strict=True)])
-    return [
-        Task(id=f"{job.id}#{number}", memory_mb=_TASK_MB, runtime_s=next(rows[job.application]))
+        numbers = [map(float, column) for column in columns]
+        rows[name] = iter([FrozenDict(zip(run_times, row, strict=True)) for row in zip(*numbers, strict=True)])
+    given = ("id", "memory_mb", "runtime_s")
+    unset = {name: field.default for name, field in Task.model_fields.items() if name not in given}
+    fields = [
+        {"id": f"{job.id}#{number}", "memory_mb": _TASK_MB, "runtime_s": next(rows[job.application]), **unset}
         for job in stream.jobs_by_submission
         for number in range(1, job.n_tasks + 1)
     ]
+    return made_all(Task, fields, given)
 
 
 def _levels(job: Job, seed: int) -> FloatArray:

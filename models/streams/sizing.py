@@ -27,6 +27,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from ...core.bill import blocks_of
 from ...core.errors import InputError, Issue
@@ -58,7 +59,12 @@ class TypeChoice:
     @property
     def price(self) -> Fraction:
         """Price of a block in dollars, exactly as written."""
-        return Fraction(repr(self.price_usd_per_block))
+        return _as_written(self.price_usd_per_block)
+
+
+@lru_cache
+def _as_written(number: float) -> Fraction:
+    return Fraction(repr(number))
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,20 +160,28 @@ def size_job(problem: SizingProblem, method: SizingMethod = "milp", time_limit_s
     if method not in SIZING_METHODS:
         raise SpotbagError(f"method {method!r} is unknown; there are {' and '.join(SIZING_METHODS)}")
     began = time.perf_counter()
-    covering = covering_of(problem)
-    if method == "milp":
-        covering = covering.without_dominated()
     status: SizingStatus = "optimal"
-    counts: tuple[int, ...] = (0,) * len(covering.tasks)
+    counts: tuple[int, ...] | None
+    if method == "milp" and problem.n_tasks:
+        covering = covering_of(problem).without_dominated()
+        counts = None
+        if covering.tasks:
+            of_covering, proved = _solve_program(covering, time_limit_s)
+            counts = covering.in_catalogue(of_covering, len(problem.types))
+            status = "optimal" if proved else "feasible"
+    else:
+        counts = vms_of_job(problem)
+    if counts is None:
+        status, counts = "infeasible", (0,) * len(problem.types)
+    return _sizing(problem, method, status, counts, time.perf_counter() - began)
+
+
+def vms_of_job(problem: SizingProblem) -> tuple[int, ...] | None:
+    """Return the VMs of each type that eq. 6 asks for, by the dynamic programme; None if none can finish in time."""
+    covering = covering_of(problem)
     if problem.n_tasks and not covering.tasks:
-        status = "infeasible"
-    elif problem.n_tasks and method == "milp":
-        counts, proved = _solve_program(covering, time_limit_s)
-        status = "optimal" if proved else "feasible"
-    elif problem.n_tasks:
-        counts = cheapest_counts(covering)
-    seconds = time.perf_counter() - began
-    return _sizing(problem, method, status, covering.in_catalogue(counts, len(problem.types)), seconds)
+        return None
+    return covering.in_catalogue(cheapest_counts(covering), len(problem.types))
 
 
 def earlier_and_cheaper(problem: SizingProblem, sizing: Sizing) -> tuple[int, Sizing] | None:

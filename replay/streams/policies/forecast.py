@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ....core.bill import Bill, paid_until_s
 from ....core.quantities import ExactSeconds
@@ -21,6 +20,26 @@ Units: TypeAlias = int | float
 """A whole number of the unit of a forecast, or infinity."""
 
 
+class _Part(NamedTuple):
+    """Tasks of a job that follow each other in a queue, all as long as each other; or one that has begun."""
+
+    application: int
+    deadline_s: int
+    task: int
+    begun: bool
+
+
+class _Sums(NamedTuple):
+    """What the parts of a queue add up to, in order, and one number more behind the last of them."""
+
+    totals: list[int]
+    """Expected run time of all parts before one."""
+    spare: list[Units]
+    """Time from the end of a part to its deadline, if the first of the queue started at 0."""
+    least_spare: list[Units]
+    """Least of these of a part and those behind it."""
+
+
 @dataclass(slots=True)
 class _Queue:
     """Forecast of the queue of a VM when it was last gone through.
@@ -30,23 +49,61 @@ class _Queue:
 
     changes: int
     lessons: int
-    totals: list[int]
-    """Expected run time of the first so many tasks, from none to all."""
-    spare: list[Units]
-    """Time from the end of each task to its deadline, if the first task started at 0."""
-    least_spare: list[Units]
-    """Least of these of each task and those behind it; infinite behind the last one."""
+    units_per_s: int
+    parts: list[_Part]
+    first: list[int]
+    """Place of the first task of each part, and behind the last."""
+    times: list[Units]
+    """Expected run time of each task of a part; infinite of samples, which run in the time that the VM is held."""
+    total: int
+    """Expected run time of all tasks but samples."""
+    least_spare: Units
+    """Least time from the end of a task to its deadline, if the first started at 0."""
+    _sums: _Sums | None = None
 
+    def part_of(self, place: int) -> int:
+        """Return the part with a task that was so many places behind the first."""
+        return bisect_right(self.first, place) - 1 if place else 0
 
-@dataclass(slots=True)
-class _Waiting:
-    """Tasks that wait for a VM, whatever their expected run times."""
+    def behind(self, place: int) -> tuple[int, Units]:
+        """Return the expected run time of all tasks before a place, and the least spare time from there on."""
+        if not place:
+            return 0, self.least_spare
+        sums, part = self.sums(), self.part_of(place)
+        total = sums.totals[part]
+        if place > self.first[part] and self.times[part] < math.inf:
+            total += (place - self.first[part]) * int(self.times[part])
+        return total, sums.least_spare[part]
 
-    changes: int
-    n_tasks: int
-    fresh: Counter[int]
-    """Tasks that have not begun, by the place of their application."""
-    begun: list[int]
+    def sums(self) -> _Sums:
+        """Add up the parts, if nobody has yet."""
+        if self._sums is None:
+            total, totals = 0, [0]
+            spare: list[Units] = []
+            for part, time, first, after in zip(self.parts, self.times, self.first, self.first[1:], strict=False):
+                if time < math.inf:
+                    total += (after - first) * int(time)
+                spare.append(part.deadline_s * self.units_per_s - total if time < math.inf else math.inf)
+                totals.append(total)
+            spare.append(math.inf)
+            least_spare = list(accumulate(reversed(spare), min))
+            self._sums = _Sums(totals, spare, least_spare[::-1])
+        return self._sums
+
+    def first_late(self, place: int, delay: int) -> tuple[int, Units]:
+        """Return the place of the first task that is late if all are delayed, and the least spare time before it.
+
+        It is looked for from a place on, and there is one.
+        """
+        sums, part, least = self.sums(), self.part_of(place), math.inf
+        while sums.spare[part] >= delay:
+            least = min(least, sums.spare[part])
+            part += 1
+        first, time = self.first[part], int(self.times[part])
+        spare_of_none = self.parts[part].deadline_s * self.units_per_s - sums.totals[part]
+        in_time = max(spare_of_none - delay, 0) // time if time else 0
+        late = max(place, first + in_time)
+        return late, min(least, spare_of_none - in_time * time) if late > max(place, first) else least
 
 
 class Forecast:
@@ -78,7 +135,6 @@ class Forecast:
         self._known: set[int] = set()
         self._lessons = 0
         self._queues: dict[int, _Queue] = {}
-        self._waiting: dict[int, _Waiting] = {}
         self.units_per_s = replay.sampled.ticks_per_s
         self.held_until_s: dict[int, ExactSeconds] = {}
 
@@ -88,7 +144,7 @@ class Forecast:
         self._known.add(place)
         self._lessons += 1
         for before, after in zip(self._exact[place], runtime_s, strict=True):
-            if before != after:
+            if before is not after and before != after:
                 self._count_denominator(before, -1)
                 self._count_denominator(after, 1)
         self._exact[place] = runtime_s
@@ -133,7 +189,7 @@ class Forecast:
     def left(self, task: int, vm: StreamVm) -> Units:
         """Expected run time of what is left of a task on a VM."""
         replay = self._replay
-        expected = self.runtimes(replay.job_of[task])[vm.type_index]
+        expected = self._row(self._of_job[replay.job_of[task]])[vm.type_index]
         if task not in replay.suspended or expected == math.inf:
             return expected
         return max(expected - self.units(self._replay.done_s(task, vm)), 0)
@@ -151,10 +207,9 @@ class Forecast:
     def first_late_task(self, vm: StreamVm) -> int | None:
         """First task that waits for a VM and is expected to finish after its deadline."""
         queue, begun = self._queue(vm)
-        delay = self.next_start(vm) - queue.totals[begun]
-        if queue.least_spare[begun] >= delay:
-            return None
-        return next(task for task, spare in zip(vm.queue, queue.spare[begun:], strict=True) if spare < delay)
+        total, least = queue.behind(begun)
+        delay = self.next_start(vm) - total
+        return None if least >= delay else vm.queue[queue.first_late(begun, delay)[0] - begun]
 
     def unchanged_until_s(self) -> float:
         """Return the first second at which the first late task of a VM may be another, if nothing happens before."""
@@ -165,30 +220,21 @@ class Forecast:
     def _latest_start(self, vm: StreamVm) -> Units:
         """Latest start of a queue at which its first late task is what it is now: the others get late after it."""
         queue, begun = self._queue(vm)
-        least, delay = queue.least_spare[begun], self.next_start(vm) - queue.totals[begun]
-        if least < delay:
-            in_time = itertools.takewhile(lambda spare: spare >= delay, queue.spare[begun:])
-            least = min(in_time, default=math.inf)
-        return least + queue.totals[begun]
+        total, least = queue.behind(begun)
+        delay = self.next_start(vm) - total
+        return (least if least >= delay else queue.first_late(begun, delay)[1]) + total
 
     def free(self, vm: StreamVm) -> int:
         """When a VM is expected to have finished all it has."""
-        waiting, column = self._waiting.get(vm.index), vm.type_index
-        if waiting is None or (waiting.changes, waiting.n_tasks) != (vm.changes, len(vm.queue)):
-            suspended, job_of = self._replay.suspended, self._replay.job_of
-            fresh = Counter([self._of_job[job_of[task]] for task in vm.queue if task not in suspended])
-            begun = [task for task in vm.queue if task in suspended]
-            waiting = self._waiting[vm.index] = _Waiting(vm.changes, len(vm.queue), fresh, begun)
-        times = [number * self._row(place)[column] for place, number in waiting.fresh.items()]
-        times += [self.left(task, vm) for task in waiting.begun]
-        return self.next_start(vm) + sum(int(time) for time in times if time < math.inf)
+        queue, begun = self._queue(vm)
+        return self.next_start(vm) + queue.total - queue.behind(begun)[0]
 
     def permissible_delay(self, vm: StreamVm) -> Units:
         """How long all tasks of a VM can be delayed without missing a deadline (section 4.2.1); infinite if idle."""
         queue, begun = self._queue(vm)
+        total, spare = queue.behind(begun)
         start = self.next_start(vm)
-        spare = queue.least_spare[begun]
-        delay = spare if spare == math.inf else spare - start + queue.totals[begun]
+        delay = spare if spare == math.inf else spare - start + total
         if vm.task is None or vm.index in self.held_until_s:
             return delay
         return min(delay, self._deadlines_s[self._replay.job_of[vm.task]] * self.units_per_s - start)
@@ -206,24 +252,39 @@ class Forecast:
         """Forecast of the queue of a VM, and number of its tasks that have begun since the forecast was made."""
         queue = self._queues.get(vm.index)
         if queue is None or queue.changes != vm.changes or queue.lessons != self._lessons:
-            queue = self._queues[vm.index] = self._gone_through(vm)
-        return queue, len(queue.spare) - len(vm.queue)
+            queue = self._queues[vm.index] = self._gone_through(vm, queue)
+        return queue, queue.first[-1] - len(vm.queue)
 
-    def _gone_through(self, vm: StreamVm) -> _Queue:
-        replay, units_per_s, column = self._replay, self.units_per_s, vm.type_index
-        suspended, job_of, deadlines_s = replay.suspended, replay.job_of, self._deadlines_s
-        expected = {place: self._row(place)[column] for place in {self._of_job[job_of[task]] for task in vm.queue}}
-        total, totals = 0, [0]
-        spare: list[Units] = []
-        for task in vm.queue:
-            job = job_of[task]
-            left = self.left(task, vm) if task in suspended else expected[self._of_job[job]]
-            if left == math.inf:  # a sample, in the time that the VM is held: in nobody's way afterwards
-                spare.append(math.inf)
-            else:
-                total += int(left)
-                spare.append(deadlines_s[job] * units_per_s - total)
-            totals.append(total)
-        least_spare = list(accumulate(reversed(spare), min, initial=math.inf))
-        least_spare.reverse()
-        return _Queue(vm.changes, self._lessons, totals, spare, least_spare)
+    def _gone_through(self, vm: StreamVm, before: _Queue | None) -> _Queue:
+        if before is None or before.changes != vm.changes:
+            parts, first = self._parts(vm.queue)
+        else:
+            parts, first = before.parts, before.first
+            begun = first[-1] - len(vm.queue)
+            if begun:
+                passed = before.part_of(begun)
+                parts, first = parts[passed:], [0, *(place - begun for place in first[passed + 1 :])]
+        units_per_s, column, row = self.units_per_s, vm.type_index, self._row
+        total, least = 0, math.inf
+        times: list[Units] = []
+        for number, (application, deadline_s, task, begun) in enumerate(parts, start=1):
+            time = self.left(task, vm) if begun else row(application)[column]
+            times.append(time)
+            if time < math.inf:
+                total += (first[number] - first[number - 1]) * int(time)
+                least = min(least, deadline_s * units_per_s - total)
+        return _Queue(vm.changes, self._lessons, units_per_s, parts, first, times, total, least)
+
+    def _parts(self, tasks: list[int]) -> tuple[list[_Part], list[int]]:
+        """Parts of a queue, and the place of the first task of each and behind the last."""
+        suspended, job_of = self._replay.suspended, self._replay.job_of
+        parts: list[_Part] = []
+        first: list[int] = []
+        last: int | None = None
+        for place, task in enumerate(tasks):
+            job, begun = job_of[task], task in suspended
+            if job != last or begun:
+                parts.append(_Part(self._of_job[job], self._deadlines_s[job], task, begun))
+                first.append(place)
+                last = None if begun else job
+        return parts, [*first, len(tasks)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ....core.bill import billed_s
 from ....models.streams.sizing import SizingProblem, TypeChoice
-from ....solvers.streams.sizing import size_job
+from ....solvers.streams.sizing import vms_of_job
 from ..state import StreamState
 from ..vm import StreamVm
 from .forecast import Forecast, Units
@@ -118,7 +118,7 @@ def _use_existing(
     free |= {index: forecast.free(vm) for index, vm in given.items()}
 
 
-def _model_6(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -> list[int] | None:
+def _model_6(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -> Sequence[int] | None:
     """VMs of each type that Model 6 asks for (lines 5 and 6); None if none can finish a task by the deadline."""
     stream = replay.stream
     choices = tuple(
@@ -128,11 +128,10 @@ def _model_6(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) ->
     left_s = max(replay.jobs[job].deadline_s - replay.now_s, 0)
     problem = SizingProblem(n_tasks, left_s, stream.creation_overhead_s, stream.block_s, choices)
     # Exact as the integer programme, and the same answer among equals; a replay asks for it too often for a solver.
-    sizing = size_job(problem, method="dynamic-programme")
-    return list(sizing.counts.values()) if sizing.status == "optimal" else None
+    return vms_of_job(problem)
 
 
-def _too_late(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -> list[int]:
+def _too_late(replay: StreamState, forecast: Forecast, job: int, n_tasks: int) -> Sequence[int]:
     """Choose VMs where none can finish a task by the deadline: of the fastest type, for as few blocks as a task needs.
 
     The paper leaves it open. Each VM is filled to the end of the block in which it finishes its first task. Fewer VMs

@@ -220,7 +220,7 @@ class UnknownLearning(UnknownPaidBlocks):
         took, averages = self._took[application], self._averages[application]
         total_s, count = took[vm.type_index]
         total_s, count = took[vm.type_index] = total_s + took_s, count + 1
-        averages[vm.type_index] = Fraction(total_s) / count
+        averages[vm.type_index] = Fraction(total_s, count)
         super().finished(replay, vm, task, took_s)
         if self.forecast.knows(job):
             self.forecast.learn(application, averages.copy())

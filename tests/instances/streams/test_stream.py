@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.core.quantities import FloatArray
+from spotbag.instances.entries import Task
 from spotbag.instances.library import stream_names
 from spotbag.instances.streams.draws import SampledJobs, draw_jobs, draws
 from spotbag.instances.streams.entries import Application, Job
@@ -631,3 +632,14 @@ def test_the_stream_in_formats_md_is_read_and_drawn(capsys: pytest.CaptureFixtur
     (code,) = re.findall(r"```python\n(from \S+ import draw_jobs.*?)```", page, re.DOTALL)
     exec(code, {})
     assert capsys.readouterr().out.startswith("42\n")
+
+
+def test_drawn_tasks_are_as_if_their_fields_had_been_checked() -> None:
+    tasks = draw_jobs(library_stream("thai/table2"), 3).instance.tasks
+    checked = tuple(Task(id=task.id, memory_mb=1, runtime_s=dict(task.runtime_s or {})) for task in tasks)
+    assert tasks == checked
+    for drawn, made in zip(tasks, checked, strict=True):
+        assert drawn.model_fields_set == made.model_fields_set
+        assert repr(drawn) == repr(made)
+        assert type(drawn.runtime_s) is type(made.runtime_s)
+        assert {type(seconds) for seconds in (drawn.runtime_s or {}).values()} == {float}

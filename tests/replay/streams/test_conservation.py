@@ -73,12 +73,16 @@ class Distrustful(UnknownLearning):
         for vm in replay.vms:
             if vm.alive and vm.queue and vm.index not in self.forecast.held_until_s:
                 end = self.forecast.next_start(vm)
-                late = []
+                late, spare = [], []
                 for task in vm.queue:
                     end += self.forecast.left(task, vm)
-                    if end > self.forecast.units(replay.jobs[replay.job_of[task]].deadline_s):
+                    spare.append(self.forecast.units(replay.jobs[replay.job_of[task]].deadline_s) - end)
+                    if spare[-1] < 0:
                         late.append(task)
                 assert self.forecast.first_late_task(vm) == (late[0] if late else None)
+                assert self.forecast.free(vm) == end
+                if vm.task is None:
+                    assert self.forecast.permissible_delay(vm) == min(spare)
         super().woken(replay, datum)
 
 
