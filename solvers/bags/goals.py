@@ -107,7 +107,10 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
             )
         return Attempt(None, float(first_s), reason, answer.warnings)
     earliest = _Earliest(attempts, instance, budget, plan_of(instance, answer.schedule), lambda plan: True)
-    earliest.look(_PATIENCE_S)
+    if attempts.method.exact:
+        earliest.look(_PATIENCE_S)
+    else:
+        earliest.look(math.inf, prove=False)  # the same questions on every machine, where there is no time limit
     return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings)
 
 

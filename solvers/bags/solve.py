@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -56,6 +57,7 @@ def solve(
     stop: Stop | None = None,
     goal: Goal | None = None,
     budget_usd: float | None = None,
+    near_least: float | None = None,
     survive: SurvivalOption | None = None,
 ) -> Result:
     """Plan an instance.
@@ -96,6 +98,9 @@ def solve(
         Instead of the goal of the instance; see `Objective`.
     budget_usd : float, optional
         Instead of the budget of the instance; for the goal ``fastest``.
+    near_least : float, optional
+        The fastest plan is wanted that costs at most so much more than the least, as a share of it: 0.05 for 5 %. The
+        cheapest plan is looked for first, in half of the time; what it costs, and so much more, is the budget then.
     survive : {"one-type", "blackout", "each", "none"}, optional
         Instead of what the instance says.
 
@@ -113,6 +118,12 @@ def solve(
     PluginError
         If a method that is not built in fails, or makes a plan that breaks a rule.
     """
+    if near_least is not None:
+        ask = partial(solve, method=method, target_gap=target_gap, seed=seed, threads=threads, options=options)
+        ask = partial(ask, on_progress=on_progress, stop=stop, survive=survive)
+        if goal is not None or budget_usd is not None:
+            raise InputError("near_least", [Issue("", "has a goal and a budget of its own: leave those out")])
+        return _fastest_near_least(ask, instance, near_least, time_limit_s, initial)
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
     refuse_wrong(time_limit_s, seed, threads, target_gap)
@@ -163,6 +174,23 @@ def solve(
             trace=trace,
         )
     return replace(result, interrupted=limit.stopped())
+
+
+def _fastest_near_least(
+    ask: Callable[..., Result], instance: Instance, share: float, time_limit_s: float | None, initial: Schedule | None
+) -> Result:
+    """Return the fastest plan that costs at most a share more than the cheapest one that is found first."""
+    if not 0 <= share < math.inf:
+        raise InputError("near_least", [Issue("", "must be a share that is not negative, such as 0.05", value=share)])
+    begin = time.perf_counter()
+    half_s = None if time_limit_s is None else time_limit_s / 2
+    cheapest = ask(instance, goal="cheapest", time_limit_s=half_s, initial=initial)
+    if cheapest.schedule is None or cheapest.interrupted:
+        return cheapest
+    left_s = None if time_limit_s is None else max(time_limit_s - (time.perf_counter() - begin), SIGN_OF_LIFE_S)
+    budget_usd = (1 + share) * cheapest.schedule.cost_usd
+    fastest = ask(instance, goal="fastest", budget_usd=budget_usd, time_limit_s=left_s, initial=cheapest.schedule)
+    return replace(fastest, runtime_s=time.perf_counter() - begin)
 
 
 def refuse_wrong(time_limit_s: object, seed: object, threads: object, target_gap: float = 0.0) -> None:

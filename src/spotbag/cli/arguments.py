@@ -68,6 +68,11 @@ def amount_option(name: str, about: str) -> Any:
     return typer.Option(name, metavar="USD", parser=_parser(name, "amount_usd"), help=about)
 
 
+def share_option(name: str, about: str) -> Any:
+    """Return an option that takes a share, as people write it."""
+    return typer.Option(name, metavar="SHARE", parser=_parser(name, "fraction"), help=about)
+
+
 def _parser(option: str, reader: str, least: float = 0) -> Callable[[str | float], float]:
     """Return what reads an option's value by a function of `spotbag.core.quantities`, which is loaded when it must.
 

@@ -110,6 +110,18 @@ def test_candidates_that_are_the_same_plan_are_one() -> None:
     assert not any(check(entry.schedule.instance, entry.schedule).violations for entry in made)
 
 
+@_SLOW
+def test_the_fastest_plan_near_the_least_cost_is_a_candidate() -> None:
+    """Of the candidates that cost at most 5 % more than the cheapest, one ends as early as the fastest such plan."""
+    bag = spotbag.library_instance("tiny/fast-or-cheap").replace(survive="none")
+    made = candidates(bag, spotbag.solve(bag, "greedy"))
+    least = min(entry.schedule.cost_usd for entry in made)
+    fastest = spotbag.solve(bag, near_least=0.05).schedule
+    assert fastest is not None
+    near = [entry.schedule for entry in made if entry.schedule.cost_usd <= 1.05 * least * (1 + 1e-9)]
+    assert min(plan.makespan_s for plan in near) == fastest.makespan_s
+
+
 def test_each_candidate_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many parts its 70 days of the choice and 70 of the report are replayed in."""
     seen: list[spotbag.Schedule] = []
@@ -174,3 +186,11 @@ def test_options_about_days_need_a_scenario(capsys: pytest.CaptureFixture[str]) 
     assert "--days is about the days to come: give --scenario as well" in capsys.readouterr().err
     assert main(["solve", "tiny/two-cores", "--scenario", "quiet", "--initial", "x.json"]) == 2
     assert "--initial and --scenario" in capsys.readouterr().err
+
+
+def test_what_is_best_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "tiny/fast-or-cheap", "--near-least", "5%", "--survive", "none"]) == 0
+    assert "fastest: the earliest end, then the least cost, for at most $" in capsys.readouterr().out
+    for more in (["--goal", "fastest"], ["--budget", "3"], ["--scenario", "quiet"]):
+        assert main(["solve", "tiny/fast-or-cheap", "--near-least", "5%", *more]) == 2
+        assert f"--near-least and {more[0]}: use one or the other" in capsys.readouterr().err

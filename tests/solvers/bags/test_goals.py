@@ -97,3 +97,27 @@ def test_published_methods_have_the_d_spot_of_the_paper_and_a_bound_of_all_plans
     assert by_greedy.bound is not None
     assert by_search.objective is not None
     assert by_greedy.bound <= by_search.objective
+
+
+@pytest.mark.parametrize("seed", some(range(2, 5), fast=1))
+def test_near_the_least_cost_the_fastest_plan_is_that_of_the_front(seed: int) -> None:
+    """Of the points of the front that cost at most so much more than the cheapest, the one that ends first."""
+    instance = tiny(seed)
+    front = exhaustive_front(instance)
+    for share in (0.0, 0.05, 0.5, 3.0):
+        result = solve(instance, near_least=share)
+        if not front:
+            assert result.status == "infeasible"
+            continue
+        first = next(point for point in front if point[1] <= (1 + share) * front[-1][1] * (1 + 1e-9))
+        assert (pair(result), result.status) == (first, "optimal")
+        assert result.instance.objective.budget_usd == pytest.approx((1 + share) * front[-1][1])
+
+
+def test_near_the_least_cost_has_a_goal_of_its_own() -> None:
+    bag = library_instance("tiny/fast-or-cheap")
+    with pytest.raises(InputError, match=r"near_least: has a goal and a budget of its own"):
+        solve(bag, goal="fastest", near_least=0.05)
+    for share in (-0.01, float("inf"), float("nan")):
+        with pytest.raises(InputError, match=r"near_least.* must be a share that is not negative"):
+            solve(bag, near_least=share)

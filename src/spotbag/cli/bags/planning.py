@@ -19,8 +19,8 @@ VERDICTS = {"survives": "yes", "does-not-survive": "no", "not-shown": "not shown
 """Verdicts on survival as the cells of tables have them."""
 
 
-def plan_by(problem: Instance, planning: MethodOptions) -> Result:
-    """Plan an instance by the method, and within the limits, that the command line gives."""
+def plan_by(problem: Instance, planning: MethodOptions, near_least: float | None = None) -> Result:
+    """Plan an instance by the method, and within the limits, that the command line gives; see `solve`."""
     from ...heuristics.bags.d_spot import with_d_spot
     from ...solvers.bags.solve import solve
 
@@ -42,6 +42,7 @@ def plan_by(problem: Instance, planning: MethodOptions) -> Result:
             initial=start,
             options=options,
             on_progress=show,
+            near_least=near_least,
         )
 
 
