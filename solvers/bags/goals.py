@@ -20,6 +20,7 @@ from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
+from .methods import find_method, make_options
 
 FIRST_SHARE = 0.8
 """Share of a time limit for the first quantity; what it leaves is the second one's."""
@@ -107,6 +108,9 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
             )
         return Attempt(None, float(first_s), reason, answer.warnings)
     earliest = _Earliest(attempts, instance, budget, plan_of(instance, answer.schedule), lambda plan: True)
+    if attempts.method.name == "auto":  # where memory may bind, its bounds leave no time for a plan to a short question
+        search = find_method("search")
+        earliest.by(replace(attempts, method=search, options=make_options(search, {})))
     if attempts.method.exact:
         earliest.look(_PATIENCE_S)
     else:
@@ -214,6 +218,12 @@ class _Earliest:
         self._accepts = accepts
         self.plan = plan
         self.proven_s = min(makespan_lower_bound_s(instance), plan.makespan_s)
+
+    def by(self, attempts: Attempts) -> None:
+        """Halve the moments once by another method, in half of the time."""
+        own, self._attempts = self._attempts, attempts
+        self.look(min(_PATIENCE_S, _left_s()) / 2, prove=False)
+        self._attempts = own
 
     def look(self, patience_s: float, prove: bool = True, most_questions: int | None = None) -> None:
         """Halve the moments; what stays open is asked again with all the time that is left, if there is a proof."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
+from spotbag.schedules.method import Outcome, Run
+from spotbag.solvers.bags.auto import AutoOptions
+from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_front
@@ -121,3 +127,18 @@ def test_near_the_least_cost_has_a_goal_of_its_own() -> None:
     for share in (-0.01, float("inf"), float("nan")):
         with pytest.raises(InputError, match=r"near_least.* must be a share that is not negative"):
             solve(bag, near_least=share)
+
+
+def test_the_fastest_plan_within_a_budget_is_looked_for_by_the_search_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where memory may bind, bounds took all the time that `auto` has for a question: here it has no plan to any."""
+    bag = library_instance("tiny/fast-or-cheap").replace(survive="none")
+    fastest = solve(bag, goal="fastest", budget_usd=1000.0).schedule
+    assert fastest is not None
+
+    def only_by_the_deadline(instance: Instance, options: object, run: Run) -> Outcome:
+        return greedy(instance) if instance.deadline_s == bag.deadline_s else Outcome(None)
+
+    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], load=lambda: (AutoOptions, only_by_the_deadline)))
+    found = solve(bag, goal="fastest", budget_usd=1000.0).schedule
+    assert found is not None
+    assert found.makespan_s == fastest.makespan_s
