@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ....instances.durations import FULL_SPEED, NEVER
 from ....instances.entries import RentalOffer
+from ....schedules.timing import VmTimeline
 from ..state import ReplayState
 from ..vm import Vm
 from .on_time_rescue import Table
@@ -27,7 +28,7 @@ def best_spread(replay: ReplayState, table: Table, spot: Sequence[Vm], interrupt
     """Find the new spot VM that is worth most to what would end last on other spot VMs; None if none is worth its rent.
 
     Work whose VM is interrupted before it ends is done on demand, in the end. The new VM is paid for while
-    nothing runs on it yet.
+    nothing runs on it yet, and runs as many tasks at a time as its cores and its memory hold.
     """
     now_s, work = replay.now_s, replay.work
     first_s = now_s + replay.start_overhead_s
@@ -50,24 +51,23 @@ def best_spread(replay: ReplayState, table: Table, spot: Sequence[Vm], interrupt
     best: Spread | None = None
     most = 0.0
     for offer in offers:
-        free_s = [first_s] * offer.vcpus
+        timeline = VmTimeline(offer.vcpus, offer.memory_kb if table.binds_spot[offer.index] else None, first_s)
         taken = []
         usd = 0.0
         for end_s, task, rent in waiting:
             saved = replay.saved.get(task, 0.0)
             duration_s = work.duration_s(task, offer.index, FULL_SPEED, saved)
-            if duration_s >= NEVER or (table.binds_spot[offer.index] and replay.memory_kb(task) > offer.memory_kb):
+            memory_kb = replay.memory_kb(task)
+            start_s = None if duration_s >= NEVER else timeline.earliest_start_s(memory_kb, duration_s)
+            if start_s is None or start_s + duration_s > end_s - GAIN_S:
                 break
-            core = free_s.index(min(free_s))
-            sooner_s = free_s[core] + duration_s
-            if sooner_s > end_s - GAIN_S:
-                break
-            free_s[core] = sooner_s
+            timeline.append(start_s, memory_kb, duration_s)
+            sooner_s = start_s + duration_s
             taken.append((end_s, task))
             risk = math.exp(-interrupted * (sooner_s - now_s)) - math.exp(-interrupted * (end_s - now_s))
             on_demand_usd = work_usd_per_s * table.row(replay, task, saved).durations_s[column]
             usd += rent + risk * max(on_demand_usd - rent, 0.0)
-        session_s = max(free_s) - now_s - replay.instance.boot_overhead_s
+        session_s = timeline.end_s - now_s - replay.instance.boot_overhead_s
         usd -= replay.billing.billed_s(session_s) * replay.price_usd_per_s(offer)
         if taken and usd > most:
             best, most = Spread(offer, taken), usd

@@ -1,0 +1,49 @@
+"""New spot VMs of `on-time` for what would end last."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spotbag.instances.clouds import PAPERS
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies.on_time_rescue import Table
+from spotbag.replay.bags.policies.on_time_spread import Spread, best_spread
+from spotbag.replay.bags.state import ReplayState
+from spotbag.schedules.schedule import Schedule
+from tests.helpers.tiny_core_instances import hand_instance
+
+
+def spread(memory_mb: int, interrupted: float = 1e-3) -> Spread | None:
+    """Three tasks of 600 s and 800 MB, one after the other on a spot VM of two cores; there may be a second VM."""
+    offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 2}, "on-demand": {"price_usd_per_hour": 18, "limit": 2}}
+    tasks = [{"id": f"t{task}", "memory_mb": 800, "runtime_s": {"a": 600}} for task in range(3)]
+    types = [{"name": "a", "vcpus": 2, "memory_mb": memory_mb, "offers": offers}]
+    bag = hand_instance([], deadline_s=4000, d_spot_s=4000, vm_types=types, tasks=tasks)
+    spot = next(offer.index for offer in bag.offers if offer.market == "spot")
+    zeros = np.zeros(3, dtype=np.int64)
+    plan = Schedule(bag, np.array([spot]), zeros, zeros, np.array([0, 600, 1200]), zeros > 0)
+    state = ReplayState("on-time", replay_plan(plan), PAPERS.billing, False)
+    return best_spread(state, Table(state), state.vms, interrupted)
+
+
+def test_a_new_vm_takes_no_more_at_a_time_than_its_memory_holds() -> None:
+    """It takes the task that would end at 1,800 s, until 600 s; the next one would end at 1,200 s as it does now.
+
+    It was counted on both cores of a VM whose memory holds one of them.
+    """
+    found = spread(1000)
+    assert found is not None
+    assert found.tasks == [(1800, 2)]
+
+
+def test_a_new_vm_takes_one_task_for_each_core_where_memory_is_enough() -> None:
+    found = spread(1600)
+    assert found is not None
+    assert found.tasks == [(1800, 2), (1200, 1)]
+
+
+@pytest.mark.parametrize("memory_mb", [1000, 1600])
+def test_no_new_vm_pays_where_nothing_is_interrupted(memory_mb: int) -> None:
+    """600 s of a VM cost $ 0.6, and as much is saved at most."""
+    assert spread(memory_mb, interrupted=0.0) is None
