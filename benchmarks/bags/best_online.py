@@ -1,4 +1,4 @@
-"""How low anybody can go who does not know the day: ``python -m spotbag.benchmarks.bags.best_online``.
+"""The best policy that does not know the day, for one task: ``python -m spotbag.benchmarks.bags.best_online``.
 
 One task meets days of the laws of HADS, on a few spot types that go down and come back at multiples of a step of 30 s.
 For those the best policy is known, by a dynamic programme (`online_programme`), and replayed beside the others, on the
@@ -156,7 +156,7 @@ class OneTask:
         )
 
     def problem(self, days: StepDays) -> OnlineProblem:
-        """The same in steps."""
+        """The task in steps, on days of a law."""
         per_step = STEP_S / SECONDS_PER_HOUR
         prices = list(_USD_PER_HOUR.values())[: self.types]
         return OnlineProblem(
@@ -173,12 +173,12 @@ class OneTask:
 
 
 class BestOnline(Policy):
-    """Does what a dynamic programme says.
+    """Carries out the decisions of a dynamic programme.
 
     Parameters
     ----------
     best : OnlinePolicy
-        What it says; for a bag of one task, with as many spot types.
+        The decisions; for a bag of one task, with as many spot types.
     """
 
     name = "best online"

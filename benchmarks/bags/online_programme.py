@@ -48,7 +48,7 @@ class Seat(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What is done before a step.
+    """A decision before a step.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True)
 class OnlineProblem:
-    """One task, and what is known of the days.
+    """A task, and the law of its days.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class OnlineProblem:
     others: tuple[tuple[int, int], ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """List what the task and the other VM may be at."""
+        """List the seats of the task and the states of the other VM."""
         n, starting = len(self.spot_usd), range(1, self.overhead + 1)
         seats = [Seat(offer, starts, 0) for offer in range(n + 1) for starts in starting]
         seats += [Seat(offer, 0, unsaved) for offer in range(n) for unsaved in range(self.interval + 1)]
@@ -111,7 +111,7 @@ class OnlineProblem:
         object.__setattr__(self, "others", tuple(others))
 
     def up(self, offer: int, mask: int) -> bool:
-        """Whether VMs of an offer run; bits of a mask are the spot types that are up."""
+        """Return whether VMs of an offer run; the bits of a mask are the spot types that are up."""
         return offer == len(self.spot_usd) or bool(mask >> offer & 1)
 
     def started(self, offer: int, starts: int, mask: int) -> tuple[int, float]:
@@ -156,7 +156,7 @@ class OnlinePolicy:
         self.first, self.usd = int(np.argmin(values)), float(values.min())
 
     def decide(self, step: int, seat: Seat, other: tuple[int, int], mask: int, left: int) -> Decision:
-        """Say what is done before a step, with so many steps of work left."""
+        """Return the decision before a step, with so many steps of work left."""
         choice = int(self._choices[step][self._seat[seat], self._other[other], mask, left])
         n = len(self.problem.spot_usd)
         move, rest = divmod(choice, _codes(n))
@@ -166,7 +166,7 @@ class OnlinePolicy:
 
 
 def _codes(n: int) -> int:
-    """Return how many codes there are for the other VM, and for whether a step goes into a checkpoint.
+    """Return the number of codes for the other VM and for a checkpoint in the step.
 
     Of the other VM: 0 for the one that there is (after a move, the one that the task has left); 1 for none; 2 and more
     for new ones; at last, after a move to a new one, for the one that there was before.
@@ -175,7 +175,7 @@ def _codes(n: int) -> int:
 
 
 class _Step:
-    """One step back in time, for all states at once.
+    """A step back in time, for all states at once.
 
     Arrays have the axes seat, other VM, mask of what is up, and steps of work left.
     """
@@ -309,7 +309,7 @@ def _mean(chance: float, other: FloatArray, same: FloatArray) -> FloatArray:
 
 
 def _improve(best: FloatArray, chosen: _Choices, value: FloatArray, code: _Choices | np.int8) -> None:
-    """Take what is less."""
+    """Keep the lesser of two values, with its code."""
     less = value < best
     np.copyto(best, value, where=less)
     np.copyto(chosen, code, where=less)

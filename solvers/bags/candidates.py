@@ -66,7 +66,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """How a candidate is made: what is changed of the instance, and by which method; see `solve` for the last one."""
+    """A change of the instance, and the method that makes a candidate of it; ``near_least`` as for `solve`."""
 
     name: str
     method: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -44,6 +44,10 @@ EXAMPLE = (
     "or   spotbag solve bag.json --near-least 5%"
 )
 
+_NearLeast: TypeAlias = Annotated[
+    float | None,
+    share_option("--near-least", "The fastest plan that costs at most so much more than the least: 0.05 or 5%."),
+]
 _QUIET = DaysToComeOptions()
 _NAMED = ScenarioOptions()
 
@@ -54,10 +58,7 @@ def solve_command(
     planning: MethodOptions,
     days_to_come: DaysToComeOptions = _QUIET,
     scenarios: ScenarioOptions = _NAMED,
-    near_least: Annotated[
-        float | None,
-        share_option("--near-least", "The fastest plan that costs at most so much more than the least: 0.05 or 5%."),
-    ] = None,
+    near_least: _NearLeast = None,
     out: PlanOutOption = None,
     gantt: PlanGanttOption = None,
     plot: Annotated[
@@ -112,7 +113,7 @@ def solve_command(
 
 
 def _refuse_goals(near_least: float | None, changes: InstanceOptions, days_to_come: DaysToComeOptions) -> None:
-    """Refuse what says otherwise what is best, beside ``--near-least``."""
+    """Refuse other options about the goal beside ``--near-least``."""
     from ...core.errors import SpotbagError
 
     others = {
