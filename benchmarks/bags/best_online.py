@@ -205,8 +205,7 @@ class BestOnline(Policy):
         numbers = {offer.index: number for number, offer in enumerate(offers)}
         [own] = [vm for vm in replay.vms if vm.n_left]
         others = [vm for vm in replay.vms if not vm.n_left and vm.state != TERMINATED]
-        capacity = replay.fleet.capacity
-        mask = sum(1 << number for number, offer in enumerate(offers[:-1]) if capacity.get(offer.vm_type.name) != 0)
+        mask = sum(1 << number for number, offer in enumerate(offers[:-1]) if replay.types[offer.type_index].capacity)
         seat, left = _seat(replay, problem, own, numbers[own.offer_index])
         other = (numbers[others[0].offer_index], _starts(replay, others[0])) if others else (NOWHERE, 0)
         decision = self._best.decide(step, seat, other, mask, left)
