@@ -234,8 +234,9 @@ class Vm(VmRow):
     @property
     def dumps(self) -> dict[int, int]:
         """Of each core whose task is preempted and writes a checkpoint: the uptime at which it was preempted."""
-        rows = ((core, run) for core, run in enumerate(self.running) if run is not None)
-        found = {core: self._replay.tasks[run.task].dumping_s for core, run in rows}
+        replay = self._replay
+        tasks = ((core, slot.running) for core, slot in enumerate(replay.cores[self.index]) if slot.running != NONE)
+        found = {core: replay.tasks[task].dumping_s for core, task in tasks}
         return {core: begun_s for core, begun_s in found.items() if begun_s != NONE}
 
     @property

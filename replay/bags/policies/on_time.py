@@ -16,6 +16,7 @@ from ...vms import RUNNING
 from ..plan import Run
 from ..policy import Policy
 from ..rows import NONE
+from ..rules import span
 from ..state import ReplayState
 from ..vm import Vm
 from .migration import add_place, best_place, list_places
@@ -168,11 +169,7 @@ class OnTime(Policy):
 
     def finished(self, replay: ReplayState, vm: Vm, task: int) -> None:
         """Use a core that is free on a VM that goes on."""
-        if (
-            vm.n_left
-            and vm.alive
-            and any(run is None and not queue for run, queue in zip(vm.running, vm.waiting, strict=True))
-        ):
+        if vm.n_left and vm.alive and any(slot.running == slot.first == NONE for slot in replay.cores[vm.index]):
             self._answer_once(replay)
 
     def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
@@ -358,7 +355,7 @@ class OnTime(Policy):
         if entry.vm.gives_tasks:
             replay.migrate(entry.task, entry.vm, target, late=late)
         else:
-            if entry.vm.run_of(entry.task) is not None:
+            if replay.tasks[entry.task].running:
                 saves = self._saves_at_once(replay, entry.vm, entry.task)
                 replay.preempt(entry.task, entry.vm, checkpoint=saves)
                 if saves:
@@ -443,8 +440,12 @@ class OnTime(Policy):
                 duration_s = work.duration_s(task, vm.offer_index, FULL_SPEED, saved)
                 known = terms[vm.offer_index] = duration_s, replay.price_usd_per_s(vm.offer)
             duration_s, usd_per_s = known
-            timeline = replay.timeline(vm)
-            start_s = None if duration_s >= NEVER else timeline.earliest_start_s(memory_kb, duration_s)
+            if duration_s >= NEVER:
+                continue
+            span(replay, vm)
+            start_s: int | None = vm.free_s
+            if vm.most_kb != NONE:
+                start_s = replay.timeline(vm).earliest_start_s(memory_kb, duration_s)
             if start_s is None:
                 continue
             end_s = vm.zero_s + start_s + duration_s
@@ -453,7 +454,7 @@ class OnTime(Policy):
             if with_others:
                 usd = duration_s * usd_per_s / vm.offer.vcpus
             else:
-                usd = max(end_s - max(vm.zero_s + timeline.end_s, now_s), 0) * usd_per_s
+                usd = max(end_s - max(vm.zero_s + vm.ends_s, now_s), 0) * usd_per_s
             if usd < least:
                 usd += risk(end_s, duration_s)
                 if usd < least:
@@ -494,7 +495,7 @@ class OnTime(Policy):
         if last is None:
             return False
         end_s, _, task = last
-        sooner_s = replay.end_if_placed_s(thief, task, None, replay.saved.get(task, 0.0))
+        sooner_s = replay.end_if_placed_s(thief, task, None, replay.tasks[task].saved)
         if sooner_s is None or sooner_s > end_s - GAIN_S:
             return False
         self._move(replay, self._look().by_task[task], thief)
@@ -543,7 +544,7 @@ class OnTime(Policy):
         if run is None:
             return deadline_s
         often, dump_s = table.saves_often(run.task), 0
-        saved, left_s = replay.saved.get(run.task, 0.0), run.end_s - run.start_s
+        saved, left_s = replay.tasks[run.task].saved, run.end_s - run.start_s
         done_s = vm.uptime_s(now_s) - run.start_s if vm.run_of(run.task) is not None else 0
         if done_s > 0:
             saved += (1 - saved) * done_s / left_s
@@ -759,6 +760,8 @@ class OnTime(Policy):
             if not idle or not vm.idle:
                 continue
             paid_s = _paid_until_s(replay, vm)
+            if not vm.spot:  # it is no more than a rescue until it may start, and nothing else happens then
+                paid_s = max(paid_s, vm.zero_s + vm.first_start_s)
             if paid_s > replay.now_s:
                 again_s = min(again_s, paid_s)
                 continue
@@ -768,8 +771,6 @@ class OnTime(Policy):
 
     def _can_go(self, replay: ReplayState, vm: Vm) -> bool:
         """Whether the rescue can do without an idle on-demand VM; if so, it does."""
-        if vm.uptime_s(replay.now_s) < vm.first_start_s:
-            return False
         scene = self._look()
         if not scene.ordered:
             return True

@@ -14,6 +14,7 @@ from ....core.quantities import IntArray
 from ....instances.durations import FULL_SPEED, NEVER
 from ....instances.entries import RentalOffer
 from ....schedules.timing import VmTimeline
+from ..rows import NONE
 from ..state import ReplayState
 from ..vm import Vm
 
@@ -181,7 +182,7 @@ class Scene:
         at = bisect_left(self.ordered, longest_first(entry), key=longest_first)
         known = self.by_task.pop(task, None) is not None
         if target.spot:
-            kind = WAITS if target.run_of(task) is None else RUNS
+            kind = RUNS if self._replay.tasks[task].running else WAITS
             there = self.by_task[task] = entry._replace(vm=target, kind=kind)
             self.ordered[at : at + known] = [there]
         elif known:
@@ -215,27 +216,31 @@ class Scene:
 def _open_tasks(replay: ReplayState, table: Table, before: dict[int, Task]) -> dict[int, Task]:
     """All tasks that are unfinished, and not on an on-demand VM, by VM; those that are as before are the same."""
     found = {}
-    saved_of, row_of, get = replay.saved, table.row, before.get
+    rows, row_of, get = replay.tasks, table.row, before.get
     for vm in replay.vms:
         if not vm.spot or not vm.n_left:
             continue
         stuck = vm.gives_tasks
-        kind = LOST if stuck and not vm.draining else RUNS
-        for run in vm.running:
-            if run is not None:
-                task = run.task
-                saved, entry = replay.saved_if_moved(vm, task), get(task)
-                if entry is None or entry.vm is not vm or entry.kind != kind or entry.saved != saved:
-                    entry = Task(task, vm, kind, saved, row_of(replay, task, saved))
-                found[task] = entry
-        kind = LOST if stuck else WAITS
-        for queue in vm.waiting:
-            for run in queue:
-                task = run.task
-                saved, entry = saved_of.get(task, 0.0), get(task)
-                if entry is None or entry.vm is not vm or entry.kind != kind or entry.saved != saved:
-                    entry = Task(task, vm, kind, saved, row_of(replay, task, saved))
-                found[task] = entry
+        of_running, of_waiting = LOST if stuck and not vm.draining else RUNS, LOST if stuck else WAITS
+        for task in _by_cores(replay, vm):
+            row = rows[task]
+            kind = of_running if row.running else of_waiting
+            saved, entry = replay.saved_if_moved(vm, task) if row.running else row.saved, get(task)
+            if entry is None or entry.vm is not vm or entry.kind != kind or entry.saved != saved:
+                entry = Task(task, vm, kind, saved, row_of(replay, task, saved))
+            found[task] = entry
+    return found
+
+
+def _by_cores(replay: ReplayState, vm: Vm) -> list[int]:
+    """Tasks of a VM: those that run, then those that wait, core by core."""
+    slots = replay.cores[vm.index]
+    found = [slot.running for slot in slots if slot.running != NONE]
+    for slot in slots:
+        task = slot.first
+        while task != NONE:
+            found.append(task)
+            task = replay.tasks[task].next
     return found
 
 
@@ -246,7 +251,7 @@ def takes_rescues(vm: Vm) -> bool:
     """
     if vm.spot or not vm.alive or vm.dumps:
         return False
-    if vm.burstable is None:
+    if not vm.bursts:
         return True
     return not vm.n_at_full_speed and all(run.mode != FULL_SPEED for queue in vm.waiting for run in queue)
 

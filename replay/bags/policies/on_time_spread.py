@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ....instances.durations import FULL_SPEED, NEVER
 from ....instances.entries import RentalOffer
 from ....schedules.timing import VmTimeline
+from ..rows import NONE
 from ..state import ReplayState
 from ..vm import Vm
 from .on_time_rescue import Table
@@ -33,7 +34,7 @@ def best_spread(replay: ReplayState, table: Table, spot: Sequence[Vm], interrupt
     now_s, work = replay.now_s, replay.work
     first_s = now_s + replay.start_overhead_s
     busy = [vm for vm in spot if vm.n_left > 1]
-    last_s = max([vm.zero_s + queue[-1].end_s for vm in busy for queue in vm.waiting if queue], default=0)
+    last_s = max([vm.zero_s + _last_end_s(replay, vm) for vm in busy], default=0)
     if last_s <= first_s + GAIN_S or not table.new:
         return None
     offers = [offer for offer in table.spot if replay.can_start(offer)]
@@ -42,9 +43,12 @@ def best_spread(replay: ReplayState, table: Table, spot: Sequence[Vm], interrupt
     waiting = []
     for vm in busy:
         zero_s, core_usd = vm.zero_s, replay.price_usd_per_s(vm.offer) / vm.offer.vcpus
-        for queue in vm.waiting:
-            for run in queue:
-                waiting.append((zero_s + run.end_s, run.task, (run.end_s - run.start_s) * core_usd))
+        for slot in replay.cores[vm.index]:
+            task = slot.first
+            while task != NONE:
+                run = replay.tasks[task]
+                waiting.append((zero_s + run.end_s, task, (run.end_s - run.start_s) * core_usd))
+                task = run.next
     waiting.sort(reverse=True)
     work_usd_per_s = table.new[0].price_usd_per_s / table.new[0].vcpus
     column = table.column[table.new[0].index]
@@ -55,7 +59,7 @@ def best_spread(replay: ReplayState, table: Table, spot: Sequence[Vm], interrupt
         taken = []
         usd = 0.0
         for end_s, task, rent in waiting:
-            saved = replay.saved.get(task, 0.0)
+            saved = replay.tasks[task].saved
             duration_s = work.duration_s(task, offer.index, FULL_SPEED, saved)
             memory_kb = replay.memory_kb(task)
             start_s = None if duration_s >= NEVER else timeline.earliest_start_s(memory_kb, duration_s)
@@ -72,3 +76,9 @@ def best_spread(replay: ReplayState, table: Table, spot: Sequence[Vm], interrupt
         if taken and usd > most:
             best, most = Spread(offer, taken), usd
     return best
+
+
+def _last_end_s(replay: ReplayState, vm: Vm) -> int:
+    """When the last of the tasks that wait on a VM ends, in uptime; long ago if none waits."""
+    last = [slot.last for slot in replay.cores[vm.index] if slot.last != NONE]
+    return max([replay.tasks[task].end_s for task in last], default=-replay.now_s)

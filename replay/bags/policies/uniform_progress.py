@@ -176,7 +176,7 @@ def _done_s(replay: ReplayState, vm: Vm) -> int:
     work_s = _work_s(replay)
     if not vm.alive and not vm.draining:
         return round(replay.saved_if_moved(vm, _TASK) * work_s)
-    saved_s = round(replay.saved.get(_TASK, 0.0) * work_s)
+    saved_s = round(replay.tasks[_TASK].saved * work_s)
     placed = vm.run_of(_TASK)
     if placed is None:
         return saved_s

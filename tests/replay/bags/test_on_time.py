@@ -491,3 +491,13 @@ def test_a_new_spot_vm_takes_what_would_end_last_if_interruptions_are_likely() -
         for rate in (0.0, 1.0)
     ]
     assert makespans_s == [600, 310]
+
+
+def test_an_on_demand_vm_that_is_relieved_ends_when_it_might_start() -> None:
+    """It may not end in its first 180 s, and was idle until the next event, 780 s later: 0.0217 $ of 0.0569."""
+    plan = plan_on(OneTask(2, 1350), 0)
+    gone = ((330, "c3.large"), (1110, "c4.large"))
+    day = Timeline(tuple(TimelineEvent(time_s, name, "interrupt") for time_s, name in gone))
+    outcome, _ = trace_day(plan, "on-time", day, law=StepDays("hads/sc2", 5, 0).law)
+    first = next(bill for bill in outcome.bills if "on-demand" in bill.name)
+    assert first.cost_usd <= 180 * 0.1 / 3600 + 1e-9
