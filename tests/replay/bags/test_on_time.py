@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from spotbag.audits.auditor import audit
+from spotbag.benchmarks.bags.best_online import OneTask, StepDays, plan_on
 from spotbag.benchmarks.bags.uniform_progress import Job, drawn_trace, replayed
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
@@ -26,6 +27,7 @@ from spotbag.replay.bags.policies import find_policy, on_time_rescue
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.runs import trace_day
 from spotbag.replay.bags.state import ReplayState
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
