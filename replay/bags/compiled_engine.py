@@ -143,7 +143,7 @@ class CompiledReplays:
         options = policy_options(policy)
         if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
             resolved = day.resolved(cloud)
-            table = day_table(self.plan.tables, resolved.events)
+            table = day_table(self.plan.tables.names, resolved.events)
             changes = {
                 "days": table,
                 "priced_now": np.zeros(len(table), np.int64),

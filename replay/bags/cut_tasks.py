@@ -83,7 +83,7 @@ def _new_vm(replay: ReplayState, task: int) -> Vm | None:
         offer
         for offer in replay.instance.offers
         if offer.market == "on-demand" and not offer.burstable and replay.can_start(offer)
-        if replay.work.need(task, offer.index, FULL_SPEED) is not None
+        if replay.work.can_run(task, offer.index, FULL_SPEED)
     ]
     return replay.start_vm(min(able, key=lambda offer: offer.price_usd_per_s / offer.vcpus)) if able else None
 
@@ -130,7 +130,7 @@ def with_cut_tasks(
         offer = vm_offer[core.vm]
         for task in waiting:
             dump_s = work.dump_s(task, offer, FULL_SPEED)
-            if work.need(task, offer, FULL_SPEED) is not None and core.left_s - dump_s > _LEAST_S:
+            if work.can_run(task, offer, FULL_SPEED) and core.left_s - dump_s > _LEAST_S:
                 cuts.append((task, core, core.until_s - dump_s - 1))
                 waiting.remove(task)
                 break

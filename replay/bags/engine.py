@@ -79,7 +79,7 @@ class Replay(EventLoop[DayOutcome]):
         state._demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
         state.policy = policy
         # What is still to come is here, where no policy sees it.
-        self._tables, self._to_come = plan.tables, self.day.events
+        self._names, self._to_come = plan.tables.names, self.day.events
         state.priced_now = [0] * len(self._to_come)
         state.types_now = [0] * (len(self._to_come) + len(state.types))
         state.last_call_s = last_call_s(self.day, plan.instance)
@@ -108,7 +108,7 @@ class Replay(EventLoop[DayOutcome]):
         day_s = to_come[n].time_s if n < len(to_come) else NEVER
         if day_s <= next_s(state) and state.unfinished:
             while n < len(to_come) and to_come[n].time_s == day_s:
-                state.days.append(DayRow(*day_values(self._tables, to_come[n])))
+                state.days.append(DayRow(*day_values(self._names, to_come[n])))
                 n += 1
             state.n_days = n
         return step(state, day_s)

@@ -14,7 +14,8 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
-from .tables import PlanTables
+from .rows import QueueRow
+from .tables import names_of, plan_tables, price_classes, rows_of
 from .work import WorkTable
 
 
@@ -34,6 +35,36 @@ class PlannedVm:
     name: str
     offer: RentalOffer
     cores: tuple[tuple[Run, ...], ...]
+
+
+class PlanTables:
+    """What every replay of a plan starts from, as arrays of rows.
+
+    Attributes
+    ----------
+    offers, groups, durations, queues, tasks : array
+        See `rows`.
+    regular : list of int
+        On-demand offers that are not burstable, by price.
+    n_prices : int
+        How many prices offers have.
+    duration_rows, group_rows, queue_rows : list
+        What no replay changes, as objects.
+    task_values, offer_values : list of tuple
+        Tasks and offers as plain numbers.
+    names : Names
+        Indices of types and offers.
+    """
+
+    def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
+        self.offers, self.groups, self.durations = work.offers, work.groups, work.durations
+        self.tasks, self.queues = plan_tables(work.group_of, vms)
+        self.regular = [offer.index for offer in work.on_demand_offers]
+        self.n_prices = len(price_classes(instance))
+        self.group_rows, self.duration_rows = work.rows.groups, work.rows.durations
+        self.queue_rows = rows_of(QueueRow, self.queues)
+        self.task_values, self.offer_values = self.tasks.tolist(), self.offers.tolist()
+        self.names = names_of(instance)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,11 @@ def duration_of(r: Rows, group: int, offer: int, mode: int, saved: float) -> int
     return math.ceil(seconds / speed_of(r, offer, mode) - _NOISE_S)
 
 
+def dump_of(r: Rows, group: int, offer: int, mode: int) -> int:
+    """How long a task of a group writes a checkpoint on an offer, in whole seconds, rounded up."""
+    return math.ceil(r.groups[group].dump_s / speed_of(r, offer, mode) - _NOISE_S)
+
+
 def checkpoints_of(r: Rows, task: int, offer: int, saved: float) -> int:
     """Checkpoints that a task takes on an offer if it runs to its end."""
     if not (r.takes_checkpoints and r.offers[offer].spot):
@@ -945,7 +950,7 @@ def preempt(r: Rows, task: int, vm: VmRow, checkpoint: int) -> None:
     uptime_s = uptime_at(vm, r.now_s)
     dump_s = 0
     if checkpoint:
-        dump_s = math.ceil(r.groups[run.group].dump_s / speed_of(r, vm.offer_index, run.mode) - _NOISE_S)
+        dump_s = dump_of(r, run.group, vm.offer_index, run.mode)
     if r.recording:
         note(r, WAS_PREEMPTED, vm.index, core, task, checkpoint, r.now_s + dump_s, 0.0)
     if checkpoint:

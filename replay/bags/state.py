@@ -39,7 +39,6 @@ from .rows import (
 )
 from .tables import or_none
 from .vm import Vm
-from .work import sustained_mode
 
 if TYPE_CHECKING:
     from ...schedules.state import State, VmStatus
@@ -344,8 +343,8 @@ class ReplayState(Rows):
 
     def duration_s(self, task: int, offer: RentalOffer, mode: int | None = None, saved: float = 0.0) -> int:
         """How long a task takes on an offer, at the baseline on burstable ones unless said otherwise; maybe `NEVER`."""
-        chosen = sustained_mode(offer.burstable) if mode is None else mode
-        return self.work.duration_s(task, offer.index, chosen, saved)
+        chosen = self.offers[offer.index].sustained if mode is None else mode
+        return rules.duration_of(self, self.tasks[task].group, offer.index, chosen, saved)
 
     def end_if_placed_s(self, vm: Vm, task: int, mode: int | None = None, saved: float = 0.0) -> int | None:
         """When a task would end on a VM if it were appended now; None if it cannot run there."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ...core.rows import dtype_of
 from ...instances.bags.timeline import TimelineEvent
 from ...instances.durations import BASELINE, FULL_SPEED
+from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from .rows import (
     CAPACITY,
@@ -27,7 +28,6 @@ from .rows import (
     QueueRow,
     TaskRow,
 )
-from .work import WorkTable
 
 Row = TypeVar("Row")
 
@@ -47,13 +47,13 @@ def or_none(value: int | None) -> int:
     return NONE if value is None else value
 
 
-def offer_table(instance: Instance, sustained: Sequence[int]) -> Any:
+def offer_table(instance: Instance) -> Any:
     """Return the offers; see `OfferRow`."""
     table = table_of(OfferRow(), len(instance.offers))
     by_price = price_classes(instance)
     for entry, offer in zip(table, instance.offers, strict=True):
         entry["type"], entry["spot"], entry["vcpus"] = offer.type_index, offer.market == "spot", offer.vcpus
-        entry["limit"], entry["sustained"] = offer.vm_type.offers[offer.market].limit, sustained[offer.index]
+        entry["limit"], entry["sustained"] = offer.vm_type.offers[offer.market].limit, sustained_mode(offer)
         entry["usd_per_hour"] = entry["now_usd_per_hour"] = offer.price_usd_per_hour
         entry["price_class"] = by_price.index(offer.price_usd_per_hour)
         if not instance.memory_never_binds[offer.type_index]:
@@ -64,6 +64,11 @@ def offer_table(instance: Instance, sustained: Sequence[int]) -> Any:
             entry["first_credits"], entry["most_credits"] = burst.initial_credits, burst.credit_cap
             entry["credits_per_hour"] = burst.credits_per_hour
     return table
+
+
+def sustained_mode(offer: RentalOffer) -> int:
+    """Mode in which VMs of an offer run whatever their credits."""
+    return BASELINE if offer.burstable else FULL_SPEED
 
 
 def table_of(row: Any, n: int) -> Any:
@@ -113,56 +118,35 @@ def plan_tables(group_of: Sequence[int], vms: Sequence[Any]) -> tuple[Any, Any]:
     return tasks, np.array(queues, dtype=dtype_of(QueueRow))
 
 
-class PlanTables:
-    """What every replay of a plan starts from, as arrays of rows.
+class Names(NamedTuple):
+    """Indices of types by name, and of offers by type and market: what events of days call them by."""
 
-    Attributes
-    ----------
-    offers, groups, durations, queues, tasks : array
-        See `rows`.
-    regular : list of int
-        On-demand offers that are not burstable, by price.
-    n_prices : int
-        How many prices offers have.
-    duration_rows, group_rows, queue_rows : list
-        What no replay changes, as objects.
-    task_values, offer_values : list of tuple
-        Tasks and offers as plain numbers.
-    types, offer_of : dict
-        Indices of types by name, and of offers by type and market.
-    """
-
-    def __init__(self, instance: Instance, work: WorkTable, vms: Sequence[Any]) -> None:
-        self.offers = offer_table(instance, work.sustained)
-        self.groups = group_table(instance)
-        self.durations = duration_table(instance)
-        self.tasks, self.queues = plan_tables(work.group_of, vms)
-        self.regular = [offer.index for offer in work.on_demand_offers]
-        self.n_prices = len(price_classes(instance))
-        self.group_rows = rows_of(GroupRow, self.groups)
-        self.duration_rows = [rows_of(DurationRow, row) for row in self.durations]
-        self.queue_rows = rows_of(QueueRow, self.queues)
-        self.task_values, self.offer_values = self.tasks.tolist(), self.offers.tolist()
-        self.types = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
-        self.offer_of = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
+    types: dict[str, int]
+    offers: dict[tuple[str, str], int]
 
 
-def day_values(tables: PlanTables, event: TimelineEvent) -> tuple[Any, ...]:
+def names_of(instance: Instance) -> Names:
+    """Return the names of an instance."""
+    types = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
+    return Names(types, {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers})
+
+
+def day_values(names: Names, event: TimelineEvent) -> tuple[Any, ...]:
     """Return the values of an event of a day, as it is on a cloud; see `DayRow`."""
     return (
         event.time_s,
-        tables.types[event.vm_type],
+        names.types[event.vm_type],
         _KINDS[event.kind],
         NONE if event.vm is None else event.vm,
         event.notice_s or 0,
         NONE if event.vms is None else event.vms,
         NONE if event.by is None else KINDS[event.by],
-        NONE if event.market is None else tables.offer_of.get((event.vm_type, event.market), NONE),
+        NONE if event.market is None else names.offers.get((event.vm_type, event.market), NONE),
         -1.0 if event.share is None else event.share,
         event.usd_per_hour or 0.0,
     )
 
 
-def day_table(tables: PlanTables, events: Sequence[TimelineEvent]) -> Any:
+def day_table(names: Names, events: Sequence[TimelineEvent]) -> Any:
     """Return the events of a day."""
-    return np.array([day_values(tables, event) for event in events], dtype=dtype_of(DayRow))
+    return np.array([day_values(names, event) for event in events], dtype=dtype_of(DayRow))
