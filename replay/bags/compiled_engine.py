@@ -46,7 +46,7 @@ from .rows import (
     TypeRow,
     VmRow,
 )
-from .tables import day_table, or_none, table_of
+from .tables import day_table, table_of
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
@@ -199,6 +199,8 @@ class CompiledReplays:
         numbers |= dict.fromkeys(of_tasks, instance.n_tasks)
         given = {
             "offers": tables.offers.copy(),
+            "limits": tables.limits.copy(),
+            "members": tables.members,
             "groups": tables.groups,
             "durations": tables.durations,
             "regular": np.array(tables.regular, dtype=np.int64),
@@ -214,7 +216,7 @@ class CompiledReplays:
         for name, value in self._settings().items():
             self._context[name] = value
         # As plain numbers, which are copied as fast as memory is.
-        first = {"offers": tables.offers, "tasks": tables.tasks}
+        first = {"offers": tables.offers, "tasks": tables.tasks, "limits": tables.limits}
         self._at_first = [(_numbers(self._arrays[name]), _numbers(table)) for name, table in first.items()]
         self._at_first += [(_numbers(self._arrays[name]), 0) for name in ("vms", "asked")]
         for name, row in (("types", TypeRow()), ("prices", PriceRow())):
@@ -226,6 +228,7 @@ class CompiledReplays:
         return {
             "n_offers": len(tables.offers),
             "n_prices": tables.n_prices,
+            "n_limits": len(tables.limits),
             "n_regular": len(tables.regular),
             "n_queues": len(tables.queues),
             "unfinished": instance.n_tasks,
@@ -234,8 +237,6 @@ class CompiledReplays:
             "start_overhead_s": max(instance.boot_overhead_s, instance.migration_overhead_s),
             "cycle_s": instance.allocation_cycle_s,
             "deadline_s": instance.deadline_s,
-            "max_spot": or_none(instance.limits.max_spot),
-            "max_on_demand": or_none(instance.limits.max_on_demand),
             "takes_checkpoints": self.plan.work.takes_checkpoints,
             "first_bursting": NONE,
             "last_bursting": NONE,

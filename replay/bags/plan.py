@@ -14,7 +14,7 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
-from .rows import QueueRow
+from .rows import MemberRow, QueueRow
 from .tables import names_of, plan_tables, price_classes, rows_of
 from .work import WorkTable
 
@@ -42,22 +42,24 @@ class PlanTables:
 
     Attributes
     ----------
-    offers, groups, durations, queues, tasks : array
+    offers, groups, durations, limits, members, queues, tasks : array
         See `rows`.
     regular : list of int
         On-demand offers that are not burstable, by price.
     n_prices : int
         How many prices offers have.
-    duration_rows, group_rows, queue_rows : list
+    duration_rows, group_rows, member_rows, queue_rows : list
         What no replay changes, as objects.
-    task_values, offer_values : list of tuple
-        Tasks and offers as plain numbers.
+    task_values, offer_values, limit_values : list of tuple
+        Tasks, offers and limits as plain numbers.
     names : Names
         Indices of types and offers.
     """
 
     def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
         self.offers, self.groups, self.durations = work.offers, work.groups, work.durations
+        self.limits, self.members = work.limits, work.members
+        self.limit_values, self.member_rows = self.limits.tolist(), rows_of(MemberRow, self.members)
         self.tasks, self.queues = plan_tables(work.group_of, vms)
         self.regular = [offer.index for offer in work.on_demand_offers]
         self.n_prices = len(price_classes(instance))

@@ -33,7 +33,8 @@ NO_CREDITS, NO_PLACE = range(2)
 class OfferRow:
     """What can be rented: see `RentalOffer`; ``sustained`` is the mode in which its VMs run whatever their credits.
 
-    ``memory_kb`` is `NONE` where it never binds; ``rented`` counts VMs that are not terminated. ``stamp`` says which
+    ``memory_kb`` is `NONE` where it never binds; ``rented`` counts VMs that are not terminated; its limits are some of
+    `Rows.members`, one after the other. ``stamp`` says which
     question the least that tasks ask of it is the answer to; its VMs are a heap within `Rows.places`.
     """
 
@@ -41,7 +42,8 @@ class OfferRow:
     spot: int = 0
     bursts: int = 0
     vcpus: int = 1
-    limit: int = 0
+    first_limit: int = 0
+    n_limits: int = 0
     sustained: int = 0
     memory_kb: int = NONE
     price_class: int = 0
@@ -58,6 +60,27 @@ class OfferRow:
     first_credits: float = 0.0
     most_credits: float = 0.0
     credits_per_hour: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class LimitRow:
+    """A limit of some offers: the most that their VMs may weigh, what those weigh that are not terminated, and planned.
+
+    ``own`` is the offer if it is of one alone.
+    """
+
+    most: int = 0
+    used: int = 0
+    planned: int = 0
+    own: int = NONE
+
+
+@dataclass(slots=True, eq=False)
+class MemberRow:
+    """A limit that an offer counts against, and the weight of each of its VMs."""
+
+    limit: int = 0
+    weight: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -398,6 +421,8 @@ class Rows:
 
     # Tables.
     offers: list[OfferRow] = field(default_factory=list)
+    limits: list[LimitRow] = field(default_factory=list)
+    members: list[MemberRow] = field(default_factory=list)
     groups: list[GroupRow] = field(default_factory=list)
     durations: list[list[DurationRow]] = field(default_factory=list)
     regular: list[int] = field(default_factory=list)
@@ -450,6 +475,7 @@ class Rows:
     types_now: list[int] = field(default_factory=list)
     # Sizes.
     n_regular: int = 0
+    n_limits: int = 0
     n_queues: int = 0
     n_days: int = 0
     n_offers: int = 0
@@ -460,8 +486,6 @@ class Rows:
     start_overhead_s: int = 0
     cycle_s: int = 0
     deadline_s: int = 0
-    max_spot: int = NONE
-    max_on_demand: int = NONE
     takes_checkpoints: int = 0
     recording: int = 0
     # The policy: its options, and the rescue of the survival certificate: whether it is looked for, and there is one.
@@ -492,8 +516,6 @@ class Rows:
     last_finish_s: int = 0
     why: int = DONE
     any_stranded: int = 0
-    spot_rented: int = 0
-    on_demand_rented: int = 0
     first_bursting: int = NONE
     last_bursting: int = NONE
     first_restless: int = 0

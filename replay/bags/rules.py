@@ -621,14 +621,33 @@ def room_of(r: Rows, vm_type: int) -> int:
     return NEVER if of_type.capacity == NONE else of_type.capacity - of_type.present
 
 
-def can_start(r: Rows, offer: OfferRow, in_market: int, of_offer: int) -> bool:
-    """Whether limits and capacity allow one more VM of an offer, after some more of the market and of the offer."""
-    if offer.rented + of_offer >= offer.limit:
-        return False
-    most = r.max_spot if offer.spot else r.max_on_demand
-    if most != NONE and (r.spot_rented if offer.spot else r.on_demand_rented) + in_market >= most:
-        return False
-    return not offer.spot or room_of(r, offer.type) > of_offer
+def can_start(r: Rows, offer: OfferRow) -> bool:
+    """Whether limits and capacity allow one more VM of an offer, besides those that are planned."""
+    for k in range(offer.first_limit, offer.first_limit + offer.n_limits):
+        member = r.members[k]
+        limit = r.limits[member.limit]
+        if limit.used + limit.planned + member.weight > limit.most:
+            return False
+    return not offer.spot or room_of(r, offer.type) > 0
+
+
+def count_rented(r: Rows, offer: OfferRow, more: int) -> None:
+    """Count VMs of an offer against its limits, or against none any more."""
+    offer.rented += more
+    for k in range(offer.first_limit, offer.first_limit + offer.n_limits):
+        r.limits[r.members[k].limit].used += more * r.members[k].weight
+
+
+def count_planned(r: Rows, offer: OfferRow) -> None:
+    """Count a VM that is planned against the limits of its offer."""
+    for k in range(offer.first_limit, offer.first_limit + offer.n_limits):
+        r.limits[r.members[k].limit].planned += r.members[k].weight
+
+
+def forget_planned(r: Rows) -> None:
+    """Have no VM planned any more."""
+    for k in range(r.n_limits):
+        r.limits[k].planned = 0
 
 
 def request(r: Rows, offer_index: int, first_start_s: int) -> int:
@@ -648,7 +667,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
     for core in range(offer.vcpus):
         slot = r.cores[v][core]
         slot.running = slot.first = slot.last = NONE
-    offer.rented += 1
+    count_rented(r, offer, 1)
     of_price = r.prices[offer.price_class]
     vm.before, of_price.last = of_price.last, v
     if vm.before == NONE:
@@ -662,7 +681,6 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
             r.vms[r.last_bursting].after_bursting = v
         r.last_bursting = v
     if offer.spot:
-        r.spot_rented += 1
         of_type = r.types[offer.type]
         of_type.present += 1
         if of_type.last == NONE:
@@ -670,8 +688,6 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
         else:
             r.vms[of_type.last].after_of_type = v
         of_type.last = v
-    else:
-        r.on_demand_rented += 1
     push(r, vm.ready_s, READY, v, 0, 0)
     if r.recording:
         note(r, LAUNCHED, v, NONE, NONE, offer_index, 0, 0.0)
@@ -698,11 +714,7 @@ def give_back(r: Rows, vm: VmRow) -> None:
         of_price.last = vm.before
     else:
         r.vms[vm.after].before = vm.before
-    offer.rented -= 1
-    if vm.spot:
-        r.spot_rented -= 1
-    else:
-        r.on_demand_rented -= 1
+    count_rented(r, offer, -1)
 
 
 def end_session(r: Rows, vm: VmRow, interrupted: int) -> None:

@@ -29,6 +29,7 @@ from .rows import (
     PRICE,
     WAKE,
     CoreRow,
+    LimitRow,
     OfferRow,
     PriceRow,
     RescueTaskRow,
@@ -37,7 +38,6 @@ from .rows import (
     TaskRow,
     TypeRow,
 )
-from .tables import or_none
 from .vm import Vm
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _OF_VMS = (
 _OF_TASKS = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
 _OF_GROUPS = ("groups_now", "idle_asked", "busy_asked", "asked")
 _BY_KIND = ("migrated", "hibernations")
-_SHARED = ("groups", "durations", "regular", "queues")
+_SHARED = ("groups", "durations", "regular", "queues", "members")
 
 
 COUNTED = (
@@ -125,7 +125,8 @@ class ReplayState(Rows):
         self.boot_overhead_s = instance.boot_overhead_s
         self.start_overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
         self.cycle_s, self.deadline_s = instance.allocation_cycle_s, instance.deadline_s
-        self.max_spot, self.max_on_demand = or_none(instance.limits.max_spot), or_none(instance.limits.max_on_demand)
+        self.limits = [LimitRow(*values) for values in tables.limit_values]
+        self.members, self.n_limits = tables.member_rows, len(self.limits)
         self.takes_checkpoints = int(plan.work.takes_checkpoints)
         self.offers = [OfferRow(*values) for values in tables.offer_values]
         self.groups, self.durations, self.regular = tables.group_rows, tables.duration_rows, tables.regular
@@ -360,7 +361,14 @@ class ReplayState(Rows):
         The limits count all VMs that are not terminated. ``instance.markets`` restricts the plan, not what may rescue
         it. A spot type gives no more VMs than there is capacity for, and none while it is down.
         """
-        return rules.can_start(self, self.offers[offer.index], in_market, of_offer)
+        row = self.offers[offer.index]
+        if not (in_market or of_offer):
+            return rules.can_start(self, row)
+        for member in self.members[row.first_limit : row.first_limit + row.n_limits]:
+            limit = self.limits[member.limit]
+            if limit.used + (in_market if limit.own == NONE else of_offer) >= limit.most:
+                return False
+        return not row.spot or rules.room_of(self, row.type) > of_offer
 
     # ---------------------------------------------------------------- decisions
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.rows import dtype_of
 from ...instances.bags.timeline import TimelineEvent
 from ...instances.durations import BASELINE, FULL_SPEED
-from ...instances.entries import RentalOffer
+from ...instances.entries import MARKETS, RentalOffer
 from ...instances.instance import Instance
 from .rows import (
     CAPACITY,
@@ -24,6 +24,8 @@ from .rows import (
     DayRow,
     DurationRow,
     GroupRow,
+    LimitRow,
+    MemberRow,
     OfferRow,
     QueueRow,
     TaskRow,
@@ -53,7 +55,7 @@ def offer_table(instance: Instance) -> Any:
     by_price = price_classes(instance)
     for entry, offer in zip(table, instance.offers, strict=True):
         entry["type"], entry["spot"], entry["vcpus"] = offer.type_index, offer.market == "spot", offer.vcpus
-        entry["limit"], entry["sustained"] = offer.vm_type.offers[offer.market].limit, sustained_mode(offer)
+        entry["sustained"] = sustained_mode(offer)
         entry["usd_per_hour"] = entry["now_usd_per_hour"] = offer.price_usd_per_hour
         entry["price_class"] = by_price.index(offer.price_usd_per_hour)
         if not instance.memory_never_binds[offer.type_index]:
@@ -64,6 +66,24 @@ def offer_table(instance: Instance) -> Any:
             entry["first_credits"], entry["most_credits"] = burst.initial_credits, burst.credit_cap
             entry["credits_per_hour"] = burst.credits_per_hour
     return table
+
+
+def limit_tables(instance: Instance, offers: Any) -> tuple[Any, Any]:
+    """Return the limits, of each offer alone and of each market that has one, and which offers count against which.
+
+    The offers are told where theirs are.
+    """
+    members: list[tuple[int, int]] = []
+    capped = [market for market in MARKETS if instance.limits.of(market) is not None]
+    of_market = {market: number for number, market in enumerate(capped)}
+    for entry, offer in zip(offers, instance.offers, strict=True):
+        own = len(of_market) + offer.index
+        of_offer = [own, of_market[offer.market]] if offer.market in of_market else [own]
+        entry["first_limit"], entry["n_limits"] = len(members), len(of_offer)
+        members += [(number, 1) for number in of_offer]
+    limits = [(instance.limits.of(market), 0, 0, NONE) for market in capped]
+    limits += [(offer.vm_type.offers[offer.market].limit, 0, 0, offer.index) for offer in instance.offers]
+    return np.array(limits, dtype=dtype_of(LimitRow)), np.array(members, dtype=dtype_of(MemberRow))
 
 
 def sustained_mode(offer: RentalOffer) -> int:

@@ -6,7 +6,7 @@ from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from .rows import DurationRow, GroupRow, OfferRow, Rows
 from .rules import dump_of, duration_of
-from .tables import duration_table, group_table, offer_table, rows_of, sustained_mode
+from .tables import duration_table, group_table, limit_tables, offer_table, rows_of, sustained_mode
 
 
 class WorkTable:
@@ -14,7 +14,7 @@ class WorkTable:
 
     Attributes
     ----------
-    offers, groups, durations : array
+    offers, groups, durations, limits, members : array
         Rows of these kinds; see `rows`.
     group_of : list of int
         Group of each task.
@@ -27,11 +27,9 @@ class WorkTable:
     """
 
     def __init__(self, instance: Instance) -> None:
-        self.offers, self.groups, self.durations = (
-            offer_table(instance),
-            group_table(instance),
-            duration_table(instance),
-        )
+        self.offers, self.groups = offer_table(instance), group_table(instance)
+        self.limits, self.members = limit_tables(instance, self.offers)
+        self.durations = duration_table(instance)
         self.group_of: list[int] = instance.task_group.tolist()
         regular = (offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable)
         self.on_demand_offers = sorted(regular, key=lambda offer: (offer.price_usd_per_hour, offer.index))

@@ -6,7 +6,17 @@ from ....instances.durations import FULL_SPEED, NEVER
 from ...vms import RUNNING
 from ..interpreted import add_helper, add_sketch, earliest_on_sketch, occupy_sketch, profile_new, profile_sketch
 from ..rows import NONE, Rows, VmRow
-from ..rules import can_start, core_free, duration_of, earliest_uptime, list_tasks, longest_of, saved_now
+from ..rules import (
+    can_start,
+    core_free,
+    count_planned,
+    duration_of,
+    earliest_uptime,
+    forget_planned,
+    list_tasks,
+    longest_of,
+    saved_now,
+)
 from .migration import list_groups, may_migrate
 
 
@@ -31,6 +41,7 @@ def estimate(r: Rows, vm: VmRow, spare_all: int) -> int:
         latest_s = max(latest_s, end_elsewhere(r, vm, r.listed[k], n_others, spare_all))
         if r.why:
             return latest_s
+    forget_planned(r)
     vm.first_helper = r.n_helpers
     for k in range(r.n_chosen):
         if r.sketches[k].vm != NONE:
@@ -94,12 +105,7 @@ def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) 
     for place in range(r.n_regular):
         index = r.regular[place]
         duration_s = duration_of(r, group, index, FULL_SPEED, saved)
-        new = of_offer = 0
-        for k in range(r.n_chosen):
-            if r.sketches[k].vm == NONE:
-                new += 1
-                of_offer += r.sketches[k].offer == index
-        if duration_s >= NEVER or not can_start(r, r.offers[index], new, of_offer):
+        if duration_s >= NEVER or not can_start(r, r.offers[index]):
             continue
         if may_take_new(r, group, index, duration_s, spare_all):
             k = new_sketch(r, index, spare_all)
@@ -146,6 +152,7 @@ def new_sketch(r: Rows, offer: int, spare_all: int) -> int:
     """Choose a new VM; return its sketch."""
     k = choose(r, NONE, offer, r.now_s, 0, spare_all)
     if k != NONE:
+        count_planned(r, r.offers[offer])
         for core in range(r.offers[offer].vcpus):
             r.sketched[k][core] = 0
         if r.offers[offer].memory_kb != NONE:

@@ -233,7 +233,7 @@ def to_new_vm(r: Rows, source: VmRow, task: int, saved: float) -> int:
         offer = r.regular[k]
         duration_s = duration_of(r, r.tasks[task].group, offer, FULL_SPEED, saved)
         in_time = duration_s < NEVER and r.now_s + duration_s + r.start_overhead_s <= r.deadline_s
-        if in_time and can_start(r, r.offers[offer], 0, 0):
+        if in_time and can_start(r, r.offers[offer]):
             v = start_vm(r, offer)
             if v != NONE:
                 migrate(r, task, source, r.vms[v], FULL_SPEED, 0)
@@ -398,7 +398,7 @@ def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
     for k in range(r.n_regular):
         index = r.regular[k]
         duration_s = duration_of(r, group, index, FULL_SPEED, saved)
-        if duration_s < NEVER and can_start(r, r.offers[index], 0, 0):
+        if duration_s < NEVER and can_start(r, r.offers[index]):
             end_s = r.now_s + r.start_overhead_s + duration_s
             if best == NONE or (end_s, 0, r.n_vms + index) < (best_s, best_spot, best):
                 best_s, best_spot, best = end_s, 0, r.n_vms + index

@@ -524,10 +524,10 @@ def prices_from(
 def _left(replay: ReplayState, table: Table, n_tasks: int, started: Sequence[RentalOffer]) -> tuple[IntArray, int]:
     """How many more VMs of each on-demand offer there may be, and of all."""
     cap = replay.instance.limits.of("on-demand")
+    rows = [replay.offers[offer.index] for offer in table.new]
     left = [
-        offer.vm_type.offers[offer.market].limit
-        - replay.offers[offer.index].rented
-        - (sum(other is offer for other in started) if started else 0)
-        for offer in table.new
+        offer.limit - row.rented - (sum(other is offer for other in started) if started else 0)
+        for offer, row in zip(table.new, rows, strict=True)
     ]
-    return np.array(left, np.int64), n_tasks if cap is None else cap - replay.on_demand_rented - len(started)
+    there = sum([replay.offers[index].rented for index in table.column]) + len(started)
+    return np.array(left, np.int64), n_tasks if cap is None else cap - there

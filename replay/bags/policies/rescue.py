@@ -76,7 +76,7 @@ def carry_out(r: Rows) -> None:
         entry = r.rescue_vms[k]
         r.free_vms[k] = entry.vm
         if entry.vm == NONE:
-            if not can_start(r, r.offers[entry.offer], 0, 0):
+            if not can_start(r, r.offers[entry.offer]):
                 refuse(r, NO_PLACE, NONE, NONE)
                 return
             r.free_vms[k] = start_vm(r, entry.offer)
