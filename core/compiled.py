@@ -230,30 +230,30 @@ def fingerprint(loop: Any) -> str:
     """
     parts = parts_of(loop)
     values = {id(value): value for uses in parts.values() for value in uses.values()}
-    texts = {key: repr(_described(value)) for key, value in values.items()}  # once, however often it is used
-    digest = hashlib.sha256(repr((_config.BOUNDSCHECK, _described(loop))).encode())
+    texts = {key: repr(described(value)) for key, value in values.items()}  # once, however often it is used
+    digest = hashlib.sha256(repr((_config.BOUNDSCHECK, described(loop))).encode())
     for function, uses in parts.items():
-        digest.update(repr((_described(function.__code__), _described(function.__defaults__))).encode())
+        digest.update(repr((described(function.__code__), described(function.__defaults__))).encode())
         digest.update(repr({name: texts[id(value)] for name, value in uses.items()}).encode())
     return digest.hexdigest()
 
 
-def _described(value: Any) -> Any:
+def described(value: Any) -> Any:
     """Return something whose `repr` is the same in all processes, and only for equal values."""
     match value:
         case tuple():
-            return tuple(map(_described, value))
+            return tuple(map(described, value))
         case frozenset():
-            return sorted(repr(_described(one)) for one in value)
+            return sorted(repr(described(one)) for one in value)
         case CodeType():
             names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars, value.co_argcount)
-            return value.co_code, value.co_exceptiontable, names, _described(value.co_consts)
+            return value.co_code, value.co_exceptiontable, names, described(value.co_consts)
         case np.ndarray():
             return value.dtype, value.shape, value.tobytes()
         case type():
             return value.__module__, value.__qualname__, getattr(value, "_fields", ())
         case Dispatcher():
-            return _described(value.py_func), sorted(value.targetoptions.items())
+            return described(value.py_func), sorted(value.targetoptions.items())
         case FunctionType() | BuiltinFunctionType():
             return value.__module__, value.__qualname__
         case ModuleType() if not is_ours(value.__name__):
@@ -263,7 +263,7 @@ def _described(value: Any) -> Any:
         case types.Type():
             return str(value)
     if (function := _plain(value)) is not None:  # an intrinsic
-        return _described(function)
+        return described(function)
     raise TypeError(f"a compiled loop uses {value!r}: import single names, of functions and constants")
 
 

@@ -25,7 +25,7 @@ from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_seta
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import intrinsic, register_model
 
-from .compiled import compiled, compiled_part, is_ours, used_by
+from .compiled import compiled, compiled_part, described, is_ours, used_by
 from .rows import COLUMNS, LENGTH, dtype_of, tables_of
 
 _INT = ir.IntType(64)
@@ -231,7 +231,10 @@ def _part(function: FunctionType, given: Mapping[Any, Any], made: dict[Any, Any]
     names = dict(_names_of(function, given, made))
     key = function, tuple(sorted((name, id(value)) for name, value in names.items()))
     if key not in made:
-        made[key] = compiled_part(_copy_of(function, names, function.__qualname__))
+        # Machine code of parts of one name is taken for the same, also of loops that two processes have compiled.
+        stated = described(function.__code__), {name: described(value) for name, value in names.items()}
+        digest = hashlib.sha256(repr(stated).encode()).hexdigest()[:16]
+        made[key] = compiled_part(_copy_of(function, names, f"{function.__qualname__}_{digest}"))
     return made[key]
 
 

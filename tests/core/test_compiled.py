@@ -6,6 +6,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -341,3 +342,72 @@ print(*[fingerprint(getattr(import_module(module), name)) for module, name in {p
 """
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert made.stdout.split() == [fingerprint(loop) for loop in _loops().values()]
+
+
+_TWO_LOOPS = """
+import sys
+from dataclasses import dataclass
+import numpy as np
+from spotbag.core import compiled
+from spotbag.core.compiled_rows import compiled_rules, rows_from
+from spotbag.core.rows import dtype_of
+
+import spotbag.core.compiled_rows
+compiled.is_ours = spotbag.core.compiled_rows.is_ours = lambda module: module == "__main__"
+
+@dataclass(slots=True)
+class State:
+    number: "int" = 0
+
+all_of = rows_from(State)
+
+def answer(r):
+    pass
+
+def small(r):
+    r.number += 1
+
+def large(r):
+    r.number += 100
+
+def settle(r):
+    for _ in range(r.number + 2):
+        answer(r)
+        if r.number > 1000:
+            answer(r)
+
+def drive(context):
+    r = all_of(context[0])
+    settle(r)
+    settle(r)
+    return r.number
+
+made = {}
+loops = {"small": compiled_rules(drive, "drive_small", {answer: small}, made)}
+loops["large"] = compiled_rules(drive, "drive_large", {answer: large}, made)
+for name in sys.argv[1:]:
+    print(name, loops[name](np.zeros(1, dtype_of(State))))
+"""
+
+
+@pytest.mark.slow
+def test_parts_of_loops_that_several_processes_have_compiled_are_told_apart(tmp_path: Path) -> None:
+    """Each process numbers parts from 1 on; loops that were read together took the part of one for that of another.
+
+    Of one each: 2 answers, then 4, 6 in all. Of a hundred each: 200 after 2 answers; of 202 more rounds, 8 to 1,000 with
+    one answer, 194 with two: 39,800.
+    """
+    path = tmp_path / "two_loops.py"
+    path.write_text(_TWO_LOOPS)
+
+    def run(*names: str) -> list[str]:
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [sys.executable, path, *names], env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split("\n")[:-1]
+
+    assert run("small") == ["small 6"]
+    assert run("large") == ["large 39800"]
+    assert run("small", "large") == ["small 6", "large 39800"]
+    assert run("large", "small") == ["large 39800", "small 6"]
