@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -35,6 +36,9 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.bags.runs import replay_days
 from spotbag.reports.bags.experiment import experiment_report
 from spotbag.reports.page import Listing
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 SMALL = """
 description = "small"
@@ -349,6 +353,18 @@ def undisturbed(
     return folder / "spec.toml", found
 
 
+@pytest.fixture(scope="module")
+def two_workers() -> Iterator[Client]:
+    """A cluster whose processes have loaded everything once, for all tests that lose one."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
 def demand_equal(found: dict[str, dict[str, Any]], whole: dict[str, dict[str, Any]]) -> None:
     """Demand the same rows, each once; what time has ended may have come to something else."""
     assert found.keys() == whole.keys()
@@ -393,7 +409,8 @@ def test_nothing_is_lost_when_an_experiment_is_killed(
             path.write_bytes(kept[: kept.rstrip(b"\n").rindex(b"\n") + 30])
             before -= 1
     assert before < len(whole)
-    assert _begun(spec, tmp_path, "--workers", str(workers)).wait() == 0
+    asked, folder = read_specification(str(spec))
+    run_experiment(asked, tmp_path, files_from=folder, workers=workers)
     demand_equal(results(tmp_path), whole)
 
 
@@ -422,25 +439,20 @@ def test_rows_of_two_processes_are_those_of_one(
 @pytest.mark.slow
 @pytest.mark.xdist_group("experiments")
 def test_rows_of_a_cluster_that_loses_a_worker_are_those_of_one_process(
-    undisturbed: tuple[Path, dict[str, dict[str, Any]]], tmp_path: Path
+    undisturbed: tuple[Path, dict[str, dict[str, Any]]], two_workers: Client, tmp_path: Path
 ) -> None:
-    from distributed import Client, LocalCluster
-
     spec, whole = undisturbed
     asked: Specification = read_specification(str(spec))[0]
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        pids = list(client.run(os.getpid).values())
-        done = threading.Event()
+    two_workers.wait_for_workers(2)  # one may have been lost before
+    pids = list(two_workers.run(os.getpid).values())
+    done = threading.Event()
 
-        def count(name: str) -> None:
-            if not done.is_set() and len(rows(tmp_path)) > 40:
-                done.set()
-                os.kill(pids[0], signal.SIGKILL)
+    def count(name: str) -> None:
+        if not done.is_set() and len(rows(tmp_path)) > 40:
+            done.set()
+            os.kill(pids[0], signal.SIGKILL)
 
-        run_experiment(asked, tmp_path, workers=client, on_cell=count)
+    run_experiment(asked, tmp_path, workers=two_workers, on_cell=count)
     assert done.is_set()
     demand_equal(results(tmp_path), whole)
 
