@@ -116,11 +116,11 @@ def maximise_concave(
             break
         if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             break
-        weights = np.abs(np.array(solver.getSolution().row_dual)[: len(constants)])
-        solution = np.array(solver.getSolution().col_value)
+        solution = solver.getSolution()
+        weights = np.abs(np.array(solution.row_dual)[: len(constants)])
         if -solver.getObjectiveValue() - best.value <= relative_tolerance * max(abs(best.value), 1e-12):
             break
-        theta = np.clip(solution[:size], lower, upper)
+        theta = np.clip(np.array(solution.col_value)[:size], lower, upper)
     return Maximum(best.value, best.theta, weights)
 
 
