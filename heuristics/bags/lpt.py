@@ -141,11 +141,10 @@ class _Lpt:
     def plan(self, counts: tuple[int, ...], check_limit: Callable[[], None] = checkpoint) -> Schedule | None:
         """Plan on these VMs; None if a task finds no place in time."""
         column = np.repeat(np.arange(len(self.offers)), counts)
-        timelines = [self._timeline(k) for k in column.tolist()]
         task_vm, task_core, start_s = (np.zeros(self.instance.n_tasks, dtype=np.int64) for _ in range(3))
         memory_may_bind = any(map(self._binds, set(column.tolist())))
         place = self._place_one_by_one if memory_may_bind else self._place_by_free_core
-        if not place(column, timelines, (task_vm, task_core, start_s), check_limit):
+        if not place(column, (task_vm, task_core, start_s), check_limit):
             return None
         used, renumbered = np.unique(task_vm, return_inverse=True)
         offers = np.array([self.offers[k].index for k in column[used].tolist()], dtype=np.int64)
@@ -158,23 +157,22 @@ class _Lpt:
     def _timeline(self, k: int) -> VmTimeline:
         return VmTimeline(self.offers[k].vcpus, self.offers[k].memory_kb if self._binds(k) else None, self.ready)
 
-    def _place_by_free_core(
-        self, column: IntArray, timelines: list[VmTimeline], places: _Places, check_limit: Callable[[], None]
-    ) -> bool:
+    def _place_by_free_core(self, column: IntArray, places: _Places, check_limit: Callable[[], None]) -> bool:
         """Place all tasks where memory never binds; whether they found a place in time.
 
-        Of the VMs of an offer the one with the first free core, and the first of these, comes first: one heap an offer.
+        Of the cores of an offer the one that is free first, and the first of these, comes first: one heap an offer.
         """
-        heaps = [[(self.ready, vm) for vm in np.flatnonzero(column == k).tolist()] for k in range(len(self.offers))]
+        heaps: list[list[tuple[int, int, int]]] = [[] for _ in self.offers]
+        for vm, k in enumerate(column.tolist()):
+            heaps[k] += [(self.ready, vm, core) for core in range(self.offers[k].vcpus)]
         limits = self.limits_s.tolist()
-        task_vm, task_core, start_s = places
-        groups = self.instance.task_group
         durations = self.durations.tolist()
         open_columns = [k for k, heap in enumerate(heaps) if heap]
-        for number, task in enumerate(self.order.tolist()):
+        taken: list[tuple[int, int, int]] = []
+        for number, group in enumerate(self.instance.task_group[self.order].tolist()):
             if number % _TASKS_A_CHECK == 0:
                 check_limit()
-            seconds = durations[groups[task]]
+            seconds = durations[group]
             best_end, best = NEVER, -1
             for k in open_columns:
                 end = heaps[k][0][0] + seconds[k]
@@ -182,19 +180,19 @@ class _Lpt:
                     best_end, best = end, k
             if best < 0:
                 return False
-            start, vm = heaps[best][0]
-            task_vm[task], start_s[task] = vm, start
-            task_core[task] = timelines[vm].append(start, 0, seconds[best])
-            heapq.heapreplace(heaps[best], (timelines[vm].earliest_core_s, vm))
+            start, vm, core = heaps[best][0]
+            taken.append((vm, core, start))
+            heapq.heapreplace(heaps[best], (best_end, vm, core))
+        for places_of_all, in_order in zip(places, zip(*taken, strict=True), strict=True):
+            places_of_all[self.order] = in_order
         return True
 
-    def _place_one_by_one(
-        self, column: IntArray, timelines: list[VmTimeline], places: _Places, check_limit: Callable[[], None]
-    ) -> bool:
+    def _place_one_by_one(self, column: IntArray, places: _Places, check_limit: Callable[[], None]) -> bool:
         """Place all tasks where memory may bind; whether they found a place in time."""
         instance = self.instance
+        timelines = [self._timeline(k) for k in column.tolist()]
         free = np.full(len(column), self.ready, dtype=np.int64)
-        limits = self.limits_s[column]
+        limits = self.limits_s[column].tolist()
         memory_free = [not self._binds(k) for k in column.tolist()]
         task_vm, task_core, start_s = places
         for number, task in enumerate(self.order.tolist()):
@@ -202,9 +200,8 @@ class _Lpt:
                 check_limit()
             group = instance.task_group[task]
             durations = self.durations[group][column]
-            ends = free + durations
             need_kb = int(instance.memory_kb[group])
-            vm = _first_to_end(ends, limits, durations, timelines, memory_free, need_kb)
+            vm = _first_to_end(free + durations, limits, durations.tolist(), timelines, memory_free, need_kb)
             if vm < 0:
                 return False
             seconds = int(durations[vm])
@@ -219,22 +216,21 @@ class _Lpt:
 
 def _first_to_end(
     ends: IntArray,
-    limits: IntArray,
-    durations: IntArray,
+    limits: list[int],
+    durations: list[int],
     timelines: list[VmTimeline],
     memory_free: list[bool],
     need_kb: int,
 ) -> int:
     """VM on which a task ends first and in time; -1 if there is none."""
-    best, best_end = -1, NEVER
-    for vm in np.argsort(ends, kind="stable").tolist():
-        if ends[vm] >= best_end or ends[vm] > limits.max():
+    best, best_end, latest = -1, NEVER, max(limits)
+    by_end = np.argsort(ends, kind="stable")
+    for vm, end in zip(by_end.tolist(), ends[by_end].tolist(), strict=True):
+        if end >= best_end or end > latest:
             break
-        if memory_free[vm]:
-            end = int(ends[vm])
-        else:
-            start = timelines[vm].earliest_start_s(need_kb, int(durations[vm]))
-            end = NEVER if start is None else start + int(durations[vm])
+        if not memory_free[vm]:
+            start = timelines[vm].earliest_start_s(need_kb, durations[vm])
+            end = NEVER if start is None else start + durations[vm]
         if end <= limits[vm] and end < best_end:
             best, best_end = vm, end
     return best
