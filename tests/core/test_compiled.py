@@ -394,7 +394,7 @@ for name in sys.argv[1:]:
 def test_parts_of_loops_that_several_processes_have_compiled_are_told_apart(tmp_path: Path) -> None:
     """Each process numbers parts from 1 on; loops that were read together took the part of one for that of another.
 
-    Of one each: 2 answers, then 4, 6 in all. Of a hundred each: 200 after 2 answers; of 202 more rounds, 8 to 1,000 with
+    Of one each: 2 answers, then 4, 6 in all. Of a hundred each: 200 after 2 answers; of 202 more, 8 to 1,000 with
     one answer, 194 with two: 39,800.
     """
     path = tmp_path / "two_loops.py"
