@@ -383,7 +383,7 @@ class OnTime(Policy):
         if known is not None:
             return known
         half_s = replay.instance.deadline_s / 2
-        types = len({vm.offer.vm_type.name for vm in replay.vms if vm.spot})
+        types = sum([of_type.first != NONE for of_type in replay.types])
         out_s = self._out_s + sum(replay.now_s - since_s for since_s in self._out.values())
         up_s = max(types * replay.now_s - out_s, 0)
         return (1 + self._outages) / (half_s + up_s), (1 + self._returns) / (half_s + out_s)
