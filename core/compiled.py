@@ -195,7 +195,7 @@ def parts_of(loop: Any) -> dict[FunctionType, dict[str, Any]]:
 
 
 def _plain(value: Any) -> FunctionType | None:
-    """Return the function that is compiled, or that writes code (`records_of`); None for all other values."""
+    """Return the function that is compiled, or that writes code (`rows_from`); None for all other values."""
     function = getattr(value, "py_func", getattr(value, "_defn", value))
     if not isinstance(function, FunctionType) or (function is value and not is_ours(function.__module__)):
         return None  # numba replaces functions of others by its own
