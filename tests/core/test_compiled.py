@@ -9,9 +9,10 @@ import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numba
@@ -20,6 +21,12 @@ import pytest
 from spotbag.core import bill, processes
 from spotbag.core.compiled import fingerprint, is_ready, parts_of
 from spotbag.core.limits import LimitReached, within
+from spotbag.replay.bags import compiled_engine, moments, rules
+from spotbag.replay.bags.compiled_engine import DRIVERS
+from spotbag.replay.bags.compiled_parts import IN_PLACE_OF
+from spotbag.replay.bags.policies.hads import Hads
+from spotbag.replay.bags.policies.static import Static
+from spotbag.replay.bags.policy import RulePolicy
 from tests.helpers.stops import StopAt
 
 _MODULE = """
@@ -301,12 +308,19 @@ def _names_in(function: ast.FunctionDef) -> set[str]:
     return {one.id for one in names} - local
 
 
-def _made_of(path: Path, name: str) -> dict[tuple[Path, str], set[str]]:
-    """Functions that the source says a loop is made of, with their files, and the names of the file that they use."""
-    made: dict[tuple[Path, str], set[str]] = {}
+_Place = tuple[Path, str]
+"""A file, and a name in it."""
+
+
+def _made_of(path: Path, name: str, in_place_of: Mapping[_Place, _Place] | None = None) -> dict[_Place, set[str]]:
+    """Functions that the source says a loop is made of, with their files, and the names of the file that they use.
+
+    Some stand in place of others.
+    """
+    made: dict[_Place, set[str]] = {}
     left = [(path, name)]
     while left:
-        place, name = left.pop()
+        place, name = (in_place_of or {}).get(left[-1], left.pop())
         means = _names_of(place).get(name)
         if isinstance(means, tuple):
             left.append(means)
@@ -332,16 +346,72 @@ def test_all_loops_are_keyed_by_all_that_they_are_made_of() -> None:
         assert all(made_of[part] <= looked_at[part] for part in made_of), place
 
 
+def _place_of(function: Callable[..., Any]) -> _Place:
+    return Path(inspect.getfile(function)).resolve(), function.__name__
+
+
+@pytest.mark.parametrize("policy", DRIVERS)
+def test_loops_of_policies_are_keyed_by_all_rules_that_they_are_made_of(policy: type[RulePolicy]) -> None:
+    """With answers of the policy in place of questions, and with parts of their own in place of those of Python."""
+    given = IN_PLACE_OF | compiled_engine._NO_ANSWERS | dict(policy.answers)
+    in_place_of = {_place_of(function): _place_of(other) for function, other in given.items()}
+    made_of = _made_of(*_place_of(compiled_engine.drive), in_place_of)
+    looked_at = {_place_of(part): {*used} for part, used in parts_of(DRIVERS[policy]).items()}
+    names = {place: used for place, used in looked_at.items() if place[0].parent != _ROOT / "core"}  # these write code
+    assert {*names} == {*made_of}
+    assert all(made_of[place] <= names[place] for place in made_of)
+    assert not {*in_place_of} & {*names}
+
+
+def test_rules_that_ask_no_policy_are_the_same_parts_of_all_loops() -> None:
+    made = {kind: {part.__code__: part for part in parts_of(driver)} for kind, driver in DRIVERS.items()}
+    common = {*made[Static]} & {*made[Hads]}
+    own = {code for code in common if made[Static][code] is not made[Hads][code]}
+    assert own == {part.__code__ for part in _that_ask(DRIVERS[Static])} & common
+    assert {rules.finish.__code__, rules.move_up.__code__} <= common - own
+    assert {moments.ask_idle.__code__, moments.step.__code__} <= own
+
+
+def _that_ask(driver: Any) -> set[FunctionType]:
+    """Parts of a loop that call answers of a policy, directly or not."""
+    uses = parts_of(driver)
+    found = {part for part, used in uses.items() if any(name.startswith("answer_") for name in used)}
+    while new := {part for part, used in uses.items() if found & {*map(_plain_of, used.values())}} - found:
+        found |= new
+    return found
+
+
+def _plain_of(part: Any) -> Any:
+    return getattr(part, "py_func", None)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(rules, "_NOISE_S"), (rules, "_CREDIT_TOLERANCE"), (rules, "BASELINE"), (moments, "_NOISE"), (moments, "WAKE")],
+)
+def test_a_changed_constant_of_the_rules_is_seen(
+    module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled_engine, "_PARTS", {})
+    before = fingerprint(compiled_engine._driver(Static))
+    assert before == fingerprint(DRIVERS[Static])
+    monkeypatch.setattr(compiled_engine, "_PARTS", {})
+    monkeypatch.setattr(module, name, getattr(module, name) + 1)
+    assert fingerprint(compiled_engine._driver(Static)) != before
+
+
 def test_another_process_finds_the_same_loops() -> None:
     """Nothing that a loop is keyed by depends on addresses in memory or on the seed of hashes."""
     places = [(loop.__module__, loop.__name__) for loop in _loops().values()]
     code = f"""
 from importlib import import_module
 from spotbag.core.compiled import fingerprint
-print(*[fingerprint(getattr(import_module(module), name)) for module, name in {places}])
+from spotbag.replay.bags.compiled_engine import DRIVERS
+loops = [getattr(import_module(module), name) for module, name in {places}]
+print(*map(fingerprint, [*loops, *DRIVERS.values()]))
 """
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert made.stdout.split() == [fingerprint(loop) for loop in _loops().values()]
+    assert made.stdout.split() == [fingerprint(loop) for loop in (*_loops().values(), *DRIVERS.values())]
 
 
 _TWO_LOOPS = """

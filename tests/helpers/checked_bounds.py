@@ -22,7 +22,7 @@ from spotbag.replay.bags.policies import find_policy
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.back_ends import RULE_POLICIES, random_meeting
 
-BAGS = ("hads/J60", "burst-hads/J60", "memory/m10")
+BAGS = ("hads/J60", "burst-hads/J60", "memory-bound/60")
 DAYS = 6
 """Days of each bag under each policy."""
 

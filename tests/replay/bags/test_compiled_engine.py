@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from spotbag.core.errors import SpotbagError
-from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.scenarios import find_scenario
-from spotbag.instances.bags.timeline import Timeline
+from spotbag.instances.bags.timeline import QUIET, Timeline
 from spotbag.instances.clouds import CLOUDS, PAPERS, Cloud
-from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags import compiled_engine, runs
 from spotbag.replay.bags.compiled_engine import CompiledReplays
@@ -30,71 +28,52 @@ from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
-from tests.helpers.random_days import random_cloud, random_cloud_day, random_plan
+from tests.helpers.back_ends import RULE_POLICIES, random_meeting, random_replay_plan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak_of
-
-POLICIES = (
-    "static",
-    "hads",
-    "hads+spare-time-spot",
-    "hads+trigger-once",
-    "hads+any-thief",
-    "hads+idle-60",
-    "burst-hads",
-    "burst-hads+idle-60",
-    "rescue",
-    "on-demand",
-)
+from tests.helpers.tiny_days import bag, plan, vm_type
 
 
 def demand_the_same_days(document: dict[str, Any], seed: int, days: int) -> None:
     rng = np.random.default_rng(seed)
-    small = [task | {"memory_mb": 0.001} for task in document["tasks"]]
-    try:
-        schedule = random_plan(with_d_spot(Instance.from_document(document | {"tasks": small}, "random")), rng)
-    except SpotbagError:
-        schedule = None
-    assume(schedule is not None)
-    assert schedule is not None
-    plan = replay_plan(schedule)
-    replays = CompiledReplays(plan)
+    ready = random_replay_plan(document, rng)
+    assume(ready is not None)
+    assert ready is not None
+    loops = CompiledReplays(ready)
     for _ in range(days):
-        cloud = random_cloud(rng)
-        drawn = random_cloud_day(schedule.instance, rng)
-        day = replace(drawn, events=tuple([event for event in drawn.events if event.kind != "price"])).resolved(cloud)
-        for name in POLICIES:
-            policy = find_policy(name)
-            if replays.can_replay(policy, day):
-                assert replays.outcome(policy, day, cloud) == Replay(plan, find_policy(name), day, cloud).run()
+        day, cloud = random_meeting(ready.instance, rng)
+        for name in RULE_POLICIES:
+            assert loops.outcome(find_policy(name), day, cloud) == Replay(ready, find_policy(name), day, cloud).run()
 
 
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(instance_documents(), st.integers(0, 2**32))
+@soak_of(instance_documents(max_tasks=14), st.integers(0, 2**32), sample=60, whole=2000)
 def test_random_days_are_the_same(document: dict[str, Any], seed: int) -> None:
-    demand_the_same_days(document, seed, 3)
-
-
-@soak_of(instance_documents(max_tasks=14), st.integers(0, 2**32), sample=80, whole=2000)
-def test_soak(document: dict[str, Any], seed: int) -> None:
     """Ten days of each plan, under every policy: of 2,000 plans, 20,000 days."""
     demand_the_same_days(document, seed, 10)
 
 
+def test_what_cannot_be_done_is_refused_by_python_which_says_what_it_is() -> None:
+    """20 s at full speed take a third of a credit, of which there is a quarter."""
+    burstable = {"baseline_fraction": 0.5, "credits_per_hour": 0, "initial_credits": 0.25, "max_credits": 1}
+    instance = bag({"t": {"a": 20}}, [vm_type("a", spot=0, burstable=burstable)])
+    ready = replay_plan(replace(plan(instance, ["a on-demand"], {"t": (0, 0, 0)}), task_baseline=np.zeros(1, bool)))
+    assert CompiledReplays(ready).outcome(find_policy("static"), QUIET, PAPERS) is None
+    with pytest.raises(SpotbagError, match="ran out of CPU credits by 20 s"):
+        Replay(ready, find_policy("static")).run()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["hads/sc2", "hads/sc4", "vms/stormy", "vms/shocks"])
-@pytest.mark.parametrize("bag", ["hads/J60", "burst-hads/ED200"])
-def test_days_of_the_papers_bags_are_the_same(bag: str, scenario: str) -> None:
-    schedule = solve(library_instance(bag), "greedy").schedule
+@pytest.mark.parametrize("library_name", ["hads/J60", "burst-hads/ED200", "memory-bound/60"])
+def test_days_of_bags_of_the_library_are_the_same(library_name: str, scenario: str) -> None:
+    schedule = solve(library_instance(library_name), "greedy").schedule
     assert schedule is not None
-    plan, days = replay_plan(schedule), find_scenario(scenario)
-    replays = CompiledReplays(plan)
+    ready, days = replay_plan(schedule), find_scenario(scenario)
+    loops = CompiledReplays(ready)
     for number, cloud in enumerate((PAPERS, *CLOUDS.values())):
         day = days.day(schedule.instance, 1, number).resolved(cloud)
-        for name in POLICIES:
-            policy = find_policy(name)
-            assert replays.outcome(policy, day, cloud) == Replay(plan, find_policy(name), day, cloud).run()
+        for name in RULE_POLICIES:
+            assert loops.outcome(find_policy(name), day, cloud) == Replay(ready, find_policy(name), day, cloud).run()
 
 
 @pytest.mark.slow
@@ -125,12 +104,11 @@ def test_many_days_are_the_same_whoever_replays_them(monkeypatch: pytest.MonkeyP
 def test_arrays_that_are_too_small_grow() -> None:
     schedule = solve(library_instance("hads/J60"), "greedy").schedule
     assert schedule is not None
-    plan, day = replay_plan(schedule), find_scenario("hads/sc2").day(schedule.instance, 0, 0)
-    replays = CompiledReplays(plan)
-    replays._allocate(1, 3)
-    for name in POLICIES:
-        expected = Replay(plan, find_policy(name), day).run()
-        assert replays.outcome(find_policy(name), day, PAPERS) == expected
+    ready, day = replay_plan(schedule), find_scenario("hads/sc2").day(schedule.instance, 0, 0)
+    for name in RULE_POLICIES:
+        loops = CompiledReplays(ready)
+        loops._allocate(1, 3, 1)
+        assert loops.outcome(find_policy(name), day, PAPERS) == Replay(ready, find_policy(name), day).run()
 
 
 class GivesUp(Policy):
@@ -142,6 +120,17 @@ class GivesUp(Policy):
 def test_loops_are_not_compiled_for_policies_that_they_do_not_know() -> None:
     schedule = solve(library_instance("hads/J60"), "greedy", survive="none").schedule
     assert schedule is not None
-    plan = replay_plan(schedule)
-    assert not compiled_engine.is_worth_while(plan, [GivesUp, OnTime], 10**9)
-    assert compiled_engine.is_worth_while(plan, [GivesUp, Hads], 10**9)
+    ready = replay_plan(schedule)
+    assert not compiled_engine.is_worth_while(ready, [GivesUp, OnTime], 10**9)
+    assert compiled_engine.is_worth_while(ready, [GivesUp, Hads], 10**9)
+    assert CompiledReplays(ready).outcome(OnTime(), QUIET, PAPERS) is None
+
+
+def test_a_plan_with_a_twin_for_each_vm_is_rescued_in_python() -> None:
+    """Compiled loops know one rescue a day."""
+    for survive, can in (("each", False), ("blackout", True)):
+        schedule = solve(library_instance("tiny/two-cores"), "greedy", survive=survive).schedule
+        assert schedule is not None
+        loops = CompiledReplays(replay_plan(schedule))
+        assert loops.can_replay(find_policy("rescue")) is can
+        assert loops.can_replay(find_policy("hads"))

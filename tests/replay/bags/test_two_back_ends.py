@@ -70,7 +70,7 @@ def test_all_rows_are_the_same_after_each_step_under_every_policy(document: dict
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["hads/sc4", "vms/stormy"])
-@pytest.mark.parametrize("bag", ["hads/J60", "burst-hads/J60", "memory/m10"])
+@pytest.mark.parametrize("bag", ["hads/J60", "burst-hads/J60", "memory-bound/60"])
 def test_all_rows_of_bags_of_the_library_are_the_same(bag: str, scenario: str) -> None:
     """With plans that are to survive: there are rescues."""
     schedule = solve(library_instance(bag), "greedy").schedule
