@@ -10,6 +10,8 @@ from typing import Any
 
 import numba
 import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from spotbag.core.compiled import compiled
 from spotbag.core.compiled_rows import rows_from
@@ -17,13 +19,14 @@ from spotbag.core.rows import COLUMNS, LENGTH, dtype_of
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
-from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.solvers.bags.solve import solve
-from tests.helpers.back_ends import RULE_POLICIES, random_meeting
+from tests.helpers.back_ends import RULE_POLICIES, random_meeting, random_replay_plan
+from tests.helpers.random_instances import instance_documents
 
 BAGS = ("hads/J60", "burst-hads/J60", "memory-bound/60")
-DAYS = 6
+DAYS = 4
 """Days of each bag under each policy."""
 
 
@@ -70,21 +73,36 @@ def demand_checked_bounds() -> None:
         raise AssertionError(f"{k}, {column} was looked up: {found}")
 
 
+def demand_the_same_days(plan: ReplayPlan, days: int, rng: np.random.Generator) -> None:
+    """Go through days in both back ends; the first with tables that have to grow."""
+    loops = CompiledReplays(plan)
+    loops._allocate(1, 3, 1)
+    for _ in range(days):
+        day, cloud = random_meeting(plan.instance, rng)
+        for name in RULE_POLICIES:
+            outcome = loops.outcome(find_policy(name), day, cloud)
+            assert outcome == Replay(plan, find_policy(name), day, cloud).run(), name
+
+
+@settings(max_examples=40, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instance_documents(max_tasks=14), st.integers(0, 2**32))
+def demand_the_same_random_days(document: dict[str, Any], seed: int) -> None:
+    """Go through a day of a random plan."""
+    rng = np.random.default_rng(seed)
+    plan = random_replay_plan(document, rng)
+    if plan is not None:
+        demand_the_same_days(plan, 1, rng)
+
+
 def main() -> None:
-    """Go through days in both back ends."""
+    """Look at all."""
     assert numba.config.BOUNDSCHECK == 1, "bounds are not checked"
     demand_checked_bounds()
-    rng = np.random.default_rng(0)
+    demand_the_same_random_days()
     for bag in BAGS:
         schedule = solve(library_instance(bag), "greedy").schedule
         assert schedule is not None
-        plan = replay_plan(schedule)
-        loops = CompiledReplays(plan)
-        for _ in range(DAYS):
-            day, cloud = random_meeting(plan.instance, rng)
-            for name in RULE_POLICIES:
-                outcome = loops.outcome(find_policy(name), day, cloud)
-                assert outcome == Replay(plan, find_policy(name), day, cloud).run(), (bag, name)
+        demand_the_same_days(replay_plan(schedule), DAYS, np.random.default_rng(0))
 
 
 if __name__ == "__main__":

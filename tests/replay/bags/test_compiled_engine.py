@@ -129,8 +129,7 @@ def test_loops_are_not_compiled_for_policies_that_they_do_not_know() -> None:
 def test_a_plan_with_a_twin_for_each_vm_is_rescued_in_python() -> None:
     """Compiled loops know one rescue a day."""
     for survive, can in (("each", False), ("blackout", True)):
-        schedule = solve(library_instance("tiny/two-cores"), "greedy", survive=survive).schedule
-        assert schedule is not None
-        loops = CompiledReplays(replay_plan(schedule))
+        instance = bag({"t": {"a": 20}}, [vm_type("a")], survive=survive)
+        loops = CompiledReplays(replay_plan(plan(instance, ["a spot"], {"t": (0, 0, 0)})))
         assert loops.can_replay(find_policy("rescue")) is can
         assert loops.can_replay(find_policy("hads"))

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from spotbag.instances.bags.scenarios import find_scenario
-from spotbag.instances.clouds import PAPERS
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
@@ -33,7 +32,7 @@ from tests.helpers.back_ends import (
 )
 from tests.helpers.random_days import Anything
 from tests.helpers.random_instances import instance_documents
-from tests.helpers.soaks import soak_of
+from tests.helpers.soaks import soak, soak_of
 
 BAGS_AND_SEEDS = instance_documents(max_tasks=14), st.integers(0, 2**32)
 
@@ -68,17 +67,20 @@ def test_all_rows_are_the_same_after_each_step_under_every_policy(document: dict
     go_step_by_step(document, seed, RULE_POLICIES)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["hads/sc4", "vms/stormy"])
-@pytest.mark.parametrize("bag", ["hads/J60", "burst-hads/J60", "memory-bound/60"])
-def test_all_rows_of_bags_of_the_library_are_the_same(bag: str, scenario: str) -> None:
-    """With plans that are to survive: there are rescues."""
-    schedule = solve(library_instance(bag), "greedy").schedule
-    assert schedule is not None
-    day = find_scenario(scenario).day(schedule.instance, 1, 0)
-    loops = CompiledReplays(replay_plan(schedule))
-    for policy in RULE_POLICIES:
-        assert outcome_step_by_step(loops, policy, day.resolved(PAPERS), PAPERS) is not None
+@soak(sample=12, whole=300)
+def test_all_rows_of_bags_of_the_library_are_the_same(how_many: int) -> None:
+    """Under plans that are to survive: there are rescues."""
+    rng = np.random.default_rng(0)
+    for name in ("hads/J60", "burst-hads/J60", "memory-bound/60"):
+        schedule = solve(library_instance(name), "greedy").schedule
+        assert schedule is not None
+        loops = CompiledReplays(replay_plan(schedule))
+        for number in range(how_many // 3):
+            day, cloud = random_meeting(schedule.instance, rng)
+            if number % 2:
+                day = find_scenario("vms/stormy").day(schedule.instance, 0, number).resolved(cloud)
+            for policy in rng.choice(RULE_POLICIES, 3, replace=False):
+                assert outcome_step_by_step(loops, str(policy), day, cloud) is not None
 
 
 def test_a_difference_is_seen() -> None:
