@@ -25,7 +25,7 @@ from spotbag.solvers.bags.solve import solve
 from tests.helpers.back_ends import RULE_POLICIES, random_meeting, random_replay_plan
 from tests.helpers.random_instances import instance_documents
 
-BAGS = ("hads/J60", "burst-hads/J60", "memory-bound/60")
+BAGS = ("hads/J60", "burst-hads/J60", "memory/m30")
 DAYS = 4
 """Days of each bag under each policy."""
 
