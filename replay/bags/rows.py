@@ -26,7 +26,7 @@ IDLE, BUSY, NEW = range(3)
 DONE, TOO_MANY_VMS, TOO_MANY_EVENTS, TOO_MANY_ENTRIES, NEEDS_RESCUE, REFUSED = range(6)
 
 # Why a decision is refused.
-NO_CREDITS, NO_PLACE = range(2)
+NO_CREDITS, NO_PLACE, NO_ROOM = range(3)
 
 
 @dataclass(slots=True, eq=False)

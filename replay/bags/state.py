@@ -25,6 +25,7 @@ from .notes import ATTEMPTED, STRANDED, Note, event_records
 from .plan import ReplayPlan, Run
 from .rows import (
     NO_CREDITS,
+    NO_ROOM,
     NONE,
     PRICE,
     WAKE,
@@ -203,16 +204,18 @@ class ReplayState(Rows):
         """Return the timeline of a VM on which there is nothing."""
         return VmTimeline(vcpus, kb)
 
-    def _refuse(self, reason: int, v: int, task: int) -> NoReturn:
-        """Refuse a decision that cannot be carried out."""
+    def _refuse(self, reason: int, v: int, number: int) -> NoReturn:
+        """Refuse a decision that cannot be carried out, about a VM and a task, or about an offer."""
         vm, name = self.vms[v], self.policy_name
+        if reason == NO_ROOM:
+            raise SpotbagError(f"{name} at {self.now_s} s: no more {self.instance.offers[number]} VM can be started")
         if reason == NO_CREDITS:
             raise SpotbagError(
                 f"{name}: {vm.name} ran out of CPU credits by {self.now_s} s with tasks at full speed; a "
                 "task may be put there at full speed only if the credits suffice to its end"
             )
         raise SpotbagError(
-            f"{name}: task {self.instance.task_ids[task]!r} cannot run on {vm.name}; ask end_if_placed_s before a task "
+            f"{name}: task {self.instance.task_ids[number]!r} cannot run on {vm.name}; ask end_if_placed_s before a task "
             "is moved"
         )
 

@@ -12,7 +12,7 @@ from ..asking import (
 )
 from ..interpreted import plan_rescue, refuse
 from ..policy import RulePolicy
-from ..rows import NO_PLACE, NONE, Rows, VmRow
+from ..rows import NO_PLACE, NO_ROOM, NONE, Rows, VmRow
 from ..rules import (
     can_start,
     is_alive,
@@ -77,7 +77,7 @@ def carry_out(r: Rows) -> None:
         r.free_vms[k] = entry.vm
         if entry.vm == NONE:
             if not can_start(r, r.offers[entry.offer]):
-                refuse(r, NO_PLACE, NONE, NONE)
+                refuse(r, NO_ROOM, NONE, entry.offer)
                 return
             r.free_vms[k] = start_vm(r, entry.offer)
             if r.free_vms[k] == NONE:
