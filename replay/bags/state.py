@@ -215,8 +215,8 @@ class ReplayState(Rows):
                 "task may be put there at full speed only if the credits suffice to its end"
             )
         raise SpotbagError(
-            f"{name}: task {self.instance.task_ids[number]!r} cannot run on {vm.name}; ask end_if_placed_s before a task "
-            "is moved"
+            f"{name}: task {self.instance.task_ids[number]!r} cannot run on {vm.name}; ask end_if_placed_s before a "
+            "task is moved"
         )
 
     def _demand(self, condition: bool, broken: str) -> None:
