@@ -32,10 +32,9 @@ class Rent(NamedTuple):
     stopped_s: int
 
 
-def bill_of(rent: Rent, sessions: Sequence[Session], billing: Billing, prices: Prices = ()) -> VmBill:
-    """Return the bill of a VM."""
+def bill_of(rent: Rent, sessions: Sequence[Session], billing: Billing, bill: Bill, prices: Prices = ()) -> VmBill:
+    """Return the bill of a VM, by the rule of its offer and what the cloud asks for while it does not run."""
     offer = rent.offer
-    bill = billing.bill(offer)
     first_ready_s = sessions[0][0] if sessions else rent.ready_s
     paid = sessions
     if sessions and sessions[0][2] and is_free(bill, sessions[0][1] - sessions[0][0]):
@@ -47,7 +46,8 @@ def bill_of(rent: Rent, sessions: Sequence[Session], billing: Billing, prices: P
         for start_s, end_s, _ in paid:
             seconds += billed_s(bill, end_s - start_s)
         cost = cost_usd(bill, seconds, len(paid))
-    cost = with_rest_usd(cost, billing, rent)
+    if rent.hibernated_s or rent.stopped_s:
+        cost = with_rest_usd(cost, billing, rent)
     end_s = max(rent.end_s, first_ready_s)
     rested_s = 0
     if sessions:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...core.bill import Bill
 from ...core.compiled import is_ready
 from ...core.compiled_rows import compiled_rules, rows_from
 from ...core.rows import COLUMNS, LENGTH, dtype_of, tables_of
@@ -15,7 +16,7 @@ from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Billing, Cloud
 from ...instances.instance import Instance
 from . import asking
-from .bills import Rent, Session, bill_of
+from .bills import Prices, Rent, Session, bill_of
 from .compiled_parts import IN_PLACE_OF
 from .engine import last_call_s, policy_options
 from .moments import go_through
@@ -223,6 +224,7 @@ class CompiledReplays:
         self._at_first += [(_numbers(self._arrays[name]), 0) for name in ("vms", "asked")]
         for name, row in (("types", TypeRow()), ("prices", PriceRow())):
             self._at_first.append((_numbers(self._arrays[name]), _numbers(table_of(row, len(self._arrays[name])))))
+        self._at_first.append((_numbers(self._context), _numbers(self._context).copy()))
 
     def _settings(self) -> dict[str, int]:
         """Return the fields that are the same on all days."""
@@ -254,7 +256,7 @@ class CompiledReplays:
         """Set the arrays to the start of a day; return the record that holds all."""
         for numbers, at_first in self._at_first:
             numbers[:] = at_first
-        context = self._context.copy()
+        context = self._context
         for name, array in (*day.items(), ("rescue_vms", rescue.vms), ("rescue_tasks", rescue.tasks)):
             self._enter(context, name, array)
         row = context[0]
@@ -285,7 +287,8 @@ class CompiledReplays:
     # --------------------------------------------------------------------- outcome
 
     def _outcome(self, policy: Policy, context: Any, billing: Billing) -> DayOutcome:
-        values = SimpleNamespace(**dict(zip(dtype_of(Rows).names or (), context[0].item(), strict=True)))
+        values = SimpleNamespace()
+        vars(values).update(zip(dtype_of(Rows).names or (), context[0].item(), strict=True))
         bills = self._bills(values, billing)
         return outcome_with(policy.name, self.plan.instance.deadline_s, values, bills)
 
@@ -296,7 +299,8 @@ class CompiledReplays:
         taken = {vm.name for vm in planned}
         days = self._arrays["days"][: values.next_day]
         days = days[days["kind"] == PRICE]
-        bills = []
+        bills: list[VmBill] = []
+        rules: dict[int, Bill] = {}
         for v, row in enumerate(self._arrays["vms"][_BILLED][: values.n_vms].tolist()):
             index, ready_s, end_s, hibernated_s, stopped_s, session, rented = row
             offer = offers[index]
@@ -311,9 +315,14 @@ class CompiledReplays:
             while session != NONE:
                 start_s, stop_s, lost, session = sessions[session]
                 of_vm.append((start_s, stop_s, bool(lost)))
-            changed = days[days["offer"] == index] if len(days) else days
-            prices = list(zip(changed["time_s"].tolist(), changed["usd_per_hour"].tolist(), strict=True))
-            bills.append(bill_of(Rent(name, offer, ready_s, end_s, hibernated_s, stopped_s), of_vm, billing, prices))
+            prices: Prices = ()
+            if len(days):
+                changed = days[days["offer"] == index]
+                prices = list(zip(changed["time_s"].tolist(), changed["usd_per_hour"].tolist(), strict=True))
+            if index not in rules:
+                rules[index] = billing.bill(offer)
+            rent = Rent(name, offer, ready_s, end_s, hibernated_s, stopped_s)
+            bills.append(bill_of(rent, of_vm, billing, rules[index], prices))
         return tuple(bills)
 
 

@@ -258,7 +258,7 @@ class ReplayState(Rows):
         stopped_s = vm.stopped_s + (now_s - vm.halted_at_s if vm.state == STOPPED else 0)
         end_s = vm.terminated_s if vm.state == TERMINATED else now_s
         rent = Rent(vm.name, vm.offer, vm.ready_s, end_s, hibernated_s, stopped_s)
-        return bill_of(rent, sessions, self.billing, self._prices_of(vm.offer_index))
+        return bill_of(rent, sessions, self.billing, self.billing.bill(vm.offer), self._prices_of(vm.offer_index))
 
     def _prices_of(self, offer: int) -> list[tuple[int, float]]:
         """From when on the price of an offer has been how much."""

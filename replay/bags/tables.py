@@ -169,4 +169,19 @@ def day_values(names: Names, event: TimelineEvent) -> tuple[Any, ...]:
 
 def day_table(names: Names, events: Sequence[TimelineEvent]) -> Any:
     """Return the events of a day."""
-    return np.array([day_values(names, event) for event in events], dtype=dtype_of(DayRow))
+    table = table_of(DayRow(), len(events))
+    if events:
+        time_s, vm_type, kind, vm, share, notice_s, vms, by, market, usd = zip(*events, strict=True)
+        table["time_s"] = time_s
+        table["type"] = [names.types[name] for name in vm_type]
+        table["kind"] = [_KINDS[name] for name in kind]
+        table["notice_s"] = [seconds or 0 for seconds in notice_s]
+        for column, values in (("vm", vm), ("vms", vms), ("share", share)):
+            if values.count(None) < len(values):
+                table[column] = [NONE if value is None else value for value in values]
+        if by.count(None) < len(by):
+            table["by"] = [NONE if name is None else KINDS[name] for name in by]
+        if usd.count(None) < len(usd):
+            table["usd_per_hour"] = [value or 0.0 for value in usd]
+            table["offer"] = [names.offers.get(place, NONE) for place in zip(vm_type, market, strict=True)]
+    return table
