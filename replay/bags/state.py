@@ -347,8 +347,15 @@ class ReplayState(Rows):
 
     def duration_s(self, task: int, offer: RentalOffer, mode: int | None = None, saved: float = 0.0) -> int:
         """How long a task takes on an offer, at the baseline on burstable ones unless said otherwise; maybe `NEVER`."""
-        chosen = self.offers[offer.index].sustained if mode is None else mode
-        return rules.duration_of(self, self.tasks[task].group, offer.index, chosen, saved)
+        return rules.duration_of(self, self.tasks[task].group, offer.index, self._mode(offer.index, mode), saved)
+
+    def runtime_s(self, task: int, offer: RentalOffer) -> int:
+        """Run time of a whole task on an offer at full speed, without checkpoints; `NEVER` if it cannot run there."""
+        return rules.runtime_of(self, task, offer.index)
+
+    def dump_s(self, task: int, offer: RentalOffer, mode: int | None = None) -> int:
+        """How long a task writes a checkpoint on an offer, as before it is preempted; see `duration_s` of the mode."""
+        return rules.dump_of(self, self.tasks[task].group, offer.index, self._mode(offer.index, mode))
 
     def end_if_placed_s(self, vm: Vm, task: int, mode: int | None = None, saved: float = 0.0) -> int | None:
         """When a task would end on a VM if it were appended now; None if it cannot run there."""
@@ -392,7 +399,7 @@ class ReplayState(Rows):
         self._demand(source.gives_tasks, f"{source.name} is neither interrupted nor about to be: its tasks stay")
         self._demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
         self._demand_task(task, source)
-        rules.migrate(self, task, source, target, self._mode(target, mode), int(late))
+        rules.migrate(self, task, source, target, self._mode(target.offer_index, mode), int(late))
 
     def steal(self, task: int, victim: Vm, thief: Vm, mode: int | None = None) -> None:
         """Move a waiting task of a VM that launches or runs to another; what it leaves moves up."""
@@ -400,7 +407,7 @@ class ReplayState(Rows):
         self._demand(victim.run_of(task) is None, f"{victim.name} runs the task: only what waits is stolen")
         self._demand(thief.alive, f"{thief.name} drains or does not run, and takes no task")
         self._demand_task(task, victim)
-        rules.steal(self, task, victim, thief, self._mode(thief, mode))
+        rules.steal(self, task, victim, thief, self._mode(thief.offer_index, mode))
 
     def preempt(self, task: int, vm: Vm, checkpoint: bool = False) -> None:
         """Stop a running task, which then waits behind what waits on its core, with what is saved of it.
@@ -474,9 +481,9 @@ class ReplayState(Rows):
         has_it = 0 <= task < len(self.tasks) and self.tasks[task].vm == vm.index
         self._demand(has_it, f"{vm.name} does not have the task to give away")
 
-    def _mode(self, target: Vm, mode: int | None) -> int:
-        """Mode of a task on a VM, its sustained one unless said otherwise."""
-        return self.offers[target.offer_index].sustained if mode is None else mode
+    def _mode(self, offer: int, mode: int | None) -> int:
+        """Mode of a task on VMs of an offer, the sustained one unless said otherwise."""
+        return self.offers[offer].sustained if mode is None else mode
 
     # ------------------------------------------------------------------------- rescue
 

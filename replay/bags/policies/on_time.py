@@ -369,7 +369,7 @@ class OnTime(Policy):
         placed = vm.run_of(task)
         if vm.spot or placed is None or not self._known(replay).saves_often(task):
             return False
-        return replay.work.dump_s(task, vm.offer_index, placed[1].mode) == 0
+        return replay.dump_s(task, vm.offer, placed[1].mode) == 0
 
     def _task_there(self, replay: ReplayState, vm: Vm, task: int, saved: float) -> Task:
         """What a rescue would have to do with a task of an on-demand VM that leaves it."""
@@ -549,7 +549,7 @@ class OnTime(Policy):
         if done_s > 0:
             saved += (1 - saved) * done_s / left_s
             left_s -= done_s
-            dump_s = replay.work.dump_s(run.task, vm.offer_index, run.mode)
+            dump_s = replay.dump_s(run.task, vm.offer, run.mode)
             if (paid_s := _paid_until_s(replay, vm)) > now_s + dump_s:
                 return paid_s - dump_s
         entry = self._task_there(replay, vm, run.task, saved)

@@ -168,7 +168,7 @@ def _offers(policy: Policy, replay: ReplayState) -> tuple[RentalOffer, RentalOff
 
 def _work_s(replay: ReplayState) -> int:
     """Work of the job in seconds."""
-    return replay.work.runtime_s(_TASK, 0)
+    return replay.runtime_s(_TASK, replay.instance.offers[0])
 
 
 def _done_s(replay: ReplayState, vm: Vm) -> int:

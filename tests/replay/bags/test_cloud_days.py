@@ -119,6 +119,20 @@ class Scripted(Policy):
         self.answers.get("lost", lambda *_: None)(replay, vm)
 
 
+def test_what_a_task_and_its_checkpoint_take_can_be_asked() -> None:
+    """t works for 100 s; a checkpoint takes 5 s, as which a preemption at 60 s ends."""
+    asked: list[int] = []
+
+    def ask(replay: ReplayState) -> None:
+        vm = replay.vms[0]
+        asked.extend((replay.runtime_s(0, vm.offer), replay.dump_s(0, vm.offer)))
+        replay.preempt(0, vm, checkpoint=True)
+
+    policy = Scripted({60: ask})
+    replayed(one_of("spot"), policy)
+    assert (asked, policy.asked) == ([100, 5], [("preempted", 65, "a-spot-1", 0)])
+
+
 @pytest.mark.parametrize("core", [0, 1])
 def test_what_waits_for_memory_waits_for_a_checkpoint_that_ends_later_than_the_task_would_have(core: int) -> None:
     """t would end at 100 s, and writes a checkpoint from 98 to 103 s: u has no room for its memory before that."""
