@@ -40,7 +40,8 @@ def bill_of(rent: Rent, sessions: Sequence[Session], billing: Billing, bill: Bil
     if sessions and sessions[0][2] and is_free(bill, sessions[0][1] - sessions[0][0]):
         paid = sessions[1:]
     if prices:
-        cost = math.fsum([_session_usd(offer.price_usd_per_hour, prices, *session[:2], bill) for session in paid])
+        cost = bill.fixed_usd * len(paid)
+        cost += math.fsum([_session_usd(offer.price_usd_per_hour, prices, *session[:2], bill) for session in paid])
     else:
         seconds = 0
         for start_s, end_s, _ in paid:

@@ -22,10 +22,7 @@ from .engine import last_call_s, policy_options
 from .moments import go_through
 from .outcome import DayOutcome, outcome_with
 from .plan import ReplayPlan
-from .policies.burst_hads import BurstHads
-from .policies.hads import Hads
-from .policies.rescue import Rescue
-from .policies.static import OnDemand, Static
+from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
 from .rows import (
     DONE,
@@ -100,8 +97,8 @@ def _driver(kind: type[RulePolicy]) -> Any:
     return compiled_rules(drive, f"drive_{kind.name}", given, _PARTS)
 
 
-DRIVERS: dict[type[Policy], Any] = {kind: _driver(kind) for kind in (Static, Hads, BurstHads, Rescue, OnDemand)}
-"""Loops of the policies whose rules are compiled."""
+DRIVERS: dict[type[Policy], Any] = {kind: _driver(kind) for kind in POLICIES.values() if issubclass(kind, RulePolicy)}
+"""Loops of the policies whose answers are rules."""
 
 
 class CompiledReplays:
@@ -117,7 +114,6 @@ class CompiledReplays:
 
     def __init__(self, plan: ReplayPlan) -> None:
         self.plan = plan
-        self._able = _fits(plan.instance)
         self._last: tuple[Timeline | None, Cloud, Any] = (None, PAPERS, None)
         self._rescues: dict[tuple[int, int], _Rescue] = {}
         n_vms, n_tasks = len(plan.vms), plan.instance.n_tasks
@@ -140,7 +136,7 @@ class CompiledReplays:
         DayOutcome or None
             As `Replay` has it; None if that has to do it, or to tell what is wrong.
         """
-        if not self.can_replay(policy):
+        if not has_loop(type(policy), self.plan.instance):
             return None
         options = policy_options(policy)
         if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
@@ -170,13 +166,6 @@ class CompiledReplays:
                 return None
             else:
                 return self._outcome(policy, context, cloud.billing)
-
-    def can_replay(self, policy: Policy) -> bool:
-        """Whether days can be replayed in compiled loops."""
-        if not self._able or type(policy) not in DRIVERS:
-            return False
-        # One rescue a day is known there.
-        return not (isinstance(policy, Rescue) and self.plan.instance.survive == "each")
 
     def _allocate(self, most_vms: int, most_events: int, most_entries: int) -> None:
         """Make the arrays of a replay, which serve for all days."""
@@ -343,16 +332,16 @@ _FAILED = _Rescue(given=1)
 
 def is_worth_while(plan: ReplayPlan, kinds: Sequence[type[Policy]], days: int) -> bool:
     """Whether so many days of a plan under some policies are done earlier in compiled loops."""
-    if not _fits(plan.instance):
-        return False
-    drivers = [DRIVERS[kind] for kind in kinds if kind in DRIVERS]
+    drivers = [DRIVERS[kind] for kind in kinds if has_loop(kind, plan.instance)]
     replays = days * len(drivers)
     return replays > 0 and (all(map(is_ready, drivers)) or replays * plan.instance.n_tasks >= _COMPILES_FOR)
 
 
-def _fits(instance: Instance) -> bool:
-    """Whether compiled loops know all that there is in an instance."""
-    return len(instance.vm_types) <= _MOST_TYPES
+def has_loop(kind: type[Policy], instance: Instance) -> bool:
+    """Whether days of an instance under a policy can be replayed in a compiled loop."""
+    if kind not in DRIVERS or len(instance.vm_types) > _MOST_TYPES:
+        return False
+    return not (kind is Rescue and instance.survive == "each")  # one rescue a day is known there
 
 
 def _numbers(records: Any) -> Any:

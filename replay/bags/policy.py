@@ -95,18 +95,22 @@ class Policy:
 
 
 class RulePolicy(Policy):
-    """A policy whose answers are rules over rows (see `rules`): Python runs them, and many days run them compiled.
+    """A policy whose answers are functions over rows, as the rules of a replay are (see `rules`).
+
+    Python calls them where somebody looks at a day; of many days they are part of a compiled loop, which there is for
+    each such policy in `policies.POLICIES`.
 
     Attributes
     ----------
     answers : mapping of function to function
-        Of questions of `asking`, the rules that answer them; nothing is done about others.
+        Of questions of `asking`, the functions that answer them: they take what the question does. Nothing is done
+        about others.
     """
 
     answers: ClassVar[Mapping[Callable[..., None], Callable[..., None]]] = {}
 
     def row_options(self) -> dict[str, int]:
-        """Return the fields of `Rows` that the options of the policy set."""
+        """Return the options of the policy as its answers read them: the values of fields of `Rows`."""
         return {}
 
     def idle(self, replay: ReplayState, vm: Vm) -> None:
@@ -137,6 +141,26 @@ class RulePolicy(Policy):
         """Answer by the rule."""
         self._answer(asking.answer_resumed, replay, vm)
 
+    def capacity_changed(self, replay: ReplayState, vm_type: str) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_capacity, replay, replay.plan.tables.names.types[vm_type])
+
+    def price_changed(self, replay: ReplayState, offer: RentalOffer) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_price, replay, offer.index)
+
+    def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_preempted, replay, vm, task)
+
+    def woken(self, replay: ReplayState) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_woken, replay)
+
+    def finished(self, replay: ReplayState, vm: Vm, task: int) -> None:
+        """Answer by the rule."""
+        self._answer(asking.answer_finished, replay, vm, task)
+
     def terminated(self, replay: ReplayState, vm: Vm) -> None:
         """Answer by the rule."""
         self._answer(asking.answer_terminated, replay, vm)
@@ -147,12 +171,9 @@ class RulePolicy(Policy):
             rule(*given)
 
 
-def has_own_rules(kind: type[Policy]) -> bool:
-    """Whether all answers of a policy are its rules: none is a method that somebody has overridden."""
-    asked = (name for name in vars(Policy) if name in vars(RulePolicy) or name in _OTHER_QUESTIONS)
-    return issubclass(kind, RulePolicy) and all(
-        getattr(kind, name) is getattr(RulePolicy, name) for name in asked if name not in ("answers", "__doc__")
-    )
-
-
-_OTHER_QUESTIONS = ("capacity_changed", "price_changed", "preempted", "woken", "finished")
+def answers(policy: Policy, name: str, question: Callable[..., None]) -> bool:
+    """Whether a policy has an answer to a question, by a method or by a rule."""
+    method = getattr(type(policy), name)
+    if isinstance(policy, RulePolicy) and method is getattr(RulePolicy, name):
+        return question in policy.answers
+    return method is not getattr(Policy, name)

@@ -345,6 +345,16 @@ def _by_compiled_loops(ready: Sequence[_Ready], runs: int) -> bool:
     return is_worth_while(ready[0].plan, [entry.kind for entry in ready], runs)
 
 
+def without_loops(plan: CheckedPlan, policies: Sequence[Given[Policy]], runs: int) -> list[str]:
+    """Return the names of policies of which so many days take long, as no compiled loop has them."""
+    if plan.instance.n_tasks * runs < _LOADS_FOR:
+        return []
+    from .compiled_engine import has_loop
+
+    makers = KIND.several(policies, 0, none=True)
+    return [maker.name for maker in makers if not has_loop(type(maker(0)), plan.instance)]
+
+
 def _batch(
     instance: Instance,
     ready: Sequence[_Ready],

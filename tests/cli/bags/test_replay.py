@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from spotbag.audits.bags import plan as checker
 from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.library import library_instance
-from spotbag.replay.bags import checked_plan
+from spotbag.replay.bags import checked_plan, runs
 from spotbag.replay.bags.policies import POLICIES
 from spotbag.solvers.bags import solve
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds
@@ -61,6 +62,25 @@ def test_the_help_names_every_policy_and_rule(shell: Shell) -> None:
         assert f"   {name} " in shown
         for rule in policy.rules:
             assert f"   +{rule} " in shown
+
+
+def test_the_documentation_names_every_policy_and_rule() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "replay.md").read_text()
+    for name, policy in POLICIES.items():
+        assert f"| `{name}`" in page or f", `{name}` |" in page
+        for rule in policy.rules:
+            assert f"| `+{rule}` |" in page
+
+
+def test_a_policy_without_a_compiled_loop_is_named_before_many_days(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "warning: no compiled loop goes through days of on-time: so many take several times as long in Python"
+    shell.run(*FEW, "--policy", "on-time")
+    assert said not in shell.err
+    monkeypatch.setattr(runs, "_LOADS_FOR", 100)
+    shell.run(*FEW, "--policy", "on-time")
+    assert said in shell.err
 
 
 def test_json_has_the_means_and_every_day(shell: Shell) -> None:

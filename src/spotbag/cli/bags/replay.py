@@ -314,8 +314,10 @@ def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: b
 
 def _replay(plan: CheckedPlan, policies: Sequence[str], wanted: _Days, references: Sequence[str]) -> Days:
     """Replay all days under all policies, and work out what they are compared with."""
-    from ...replay.bags.runs import replay_days
+    from ...replay.bags.runs import replay_days, without_loops
 
+    if slow := without_loops(plan, policies, wanted.n_days):
+        warn([f"no compiled loop goes through days of {', '.join(slow)}: so many take several times as long in Python"])
     with counting(f"replaying {plan.instance.name}", wanted.n_days) as count:
         days = replay_days(
             plan,

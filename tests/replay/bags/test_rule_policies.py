@@ -1,0 +1,118 @@
+"""Policies whose answers are rules over rows: asked all that methods are, and to be compiled by being registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, ClassVar
+
+import pytest
+
+from spotbag.core.bill import Bill
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.replay.bags import asking, runs
+from spotbag.replay.bags.bills import Rent, bill_of
+from spotbag.replay.bags.checked_plan import checked
+from spotbag.replay.bags.compiled_engine import DRIVERS
+from spotbag.replay.bags.engine import policy_options
+from spotbag.replay.bags.interpreted import push
+from spotbag.replay.bags.policies import POLICIES, Hads
+from spotbag.replay.bags.policy import Policy, RulePolicy
+from spotbag.replay.bags.rows import WAKE, Rows
+from spotbag.replay.bags.rules import preempt
+from spotbag.replay.bags.runs import replay_day, without_loops
+from tests.helpers.tiny_days import bag, plan, vm_type
+
+CHECKPOINTS = {"overhead_fraction": 0.1, "dump_base_s": 5, "dump_s_per_mb": 0}
+SCHEDULE = plan(
+    bag({"t": {"a": 100}, "u": {"a": 40}}, [vm_type("a")], checkpoint=CHECKPOINTS, deadline_s=2000, d_spot_s=2000),
+    ["a spot"],
+    {"t": (0, 0, 0), "u": (0, 0, 105)},
+)
+
+
+def test_rules_are_asked_about_all_that_methods_are() -> None:
+    """By numbers: of the offer, the type, the VM and the task.
+
+    t writes a checkpoint from 60 to 65 s, and waits behind u, which runs until 105 s.
+    """
+    asked: list[tuple[Any, ...]] = []
+
+    def keeping(question: Callable[..., None]) -> Callable[..., None]:
+        def answer(r: Any, *about: Any) -> None:
+            asked.append((question.__name__, r.now_s, *(getattr(of, "index", of) for of in about)))
+            if question is asking.answer_woken and r.now_s == 0:
+                push(r, 60, WAKE, 0, 0, 0)
+            elif question is asking.answer_woken:
+                preempt(r, 0, r.vms[0], 1)
+
+        return answer
+
+    class Asked(RulePolicy):
+        name = "asked"
+        answers: ClassVar[Any] = {
+            value: keeping(value) for name, value in vars(asking).items() if name.startswith("answer_")
+        }
+
+    spot = next(offer.index for offer in SCHEDULE.instance.offers if offer.market == "spot")
+    events = (
+        TimelineEvent(10, "a", "price", market="spot", usd_per_hour=1.0),
+        TimelineEvent(20, "a", "capacity", vms=3),
+    )
+    replay_day(SCHEDULE, Asked, Timeline(events, "by hand"))
+    assert asked == [
+        ("answer_woken", 0),
+        ("answer_price", 10, spot),
+        ("answer_capacity", 20, 0),
+        ("answer_woken", 60),
+        ("answer_preempted", 65, 0, 0),
+        ("answer_finished", 105, 0, 1),
+    ]
+
+
+@pytest.mark.parametrize("question", ["woken", "finished"])
+def test_what_no_rule_answers_is_not_asked(question: str) -> None:
+    class Overridden(Hads):
+        pass
+
+    assert policy_options(Hads())[f"wants_{question}"] == 0
+    setattr(Overridden, question, getattr(Policy, question))
+    assert policy_options(Overridden())[f"wants_{question}"] == 0
+    setattr(Overridden, question, lambda *_: None)
+    assert policy_options(Overridden())[f"wants_{question}"] == 1
+
+
+def test_policies_of_rules_are_compiled_without_being_named_once_more() -> None:
+    assert set(DRIVERS) == {policy for policy in POLICIES.values() if issubclass(policy, RulePolicy)}
+    for policy in DRIVERS:
+        assert set(policy_options(policy())) <= {entry.name for entry in fields(Rows)}
+
+
+def test_policies_without_a_compiled_loop_are_named_where_many_days_are_asked_for() -> None:
+    """10,000 replays of two tasks are many: for so many, loops are loaded."""
+    assert runs._LOADS_FOR == 20_000
+    policies = ["hads", "on-time", OfOnesOwn, "greedy-spot", "hads+idle-60"]
+    assert without_loops(checked(SCHEDULE), policies, 10_000) == ["on-time", "own", "greedy-spot"]
+    assert without_loops(checked(SCHEDULE), policies, 9_999) == []
+
+
+class OfOnesOwn(Policy):
+    name = "own"
+
+
+def test_a_fixed_part_is_billed_also_where_prices_change() -> None:
+    """100 s at $0.001, then 100 s at $0.002, and $0.5 for each of two sessions."""
+
+    class Fixed:
+        hibernated_usd_per_gb_hour = stopped_usd_per_gb_hour = 0.0
+
+        def bill(self, offer: Any) -> Bill:
+            return Bill(0.001, fixed_usd=0.5)
+
+    offer = next(offer for offer in SCHEDULE.instance.offers if offer.market == "spot")
+    assert offer.price_usd_per_hour == pytest.approx(3.6)
+    rent = Rent("a", offer, 0, 300, 0, 0)
+    sessions = [(0, 100, True), (200, 300, False)]
+    billing: Any = Fixed()
+    assert bill_of(rent, sessions, billing).cost_usd == pytest.approx(1.2)
+    assert bill_of(rent, sessions, billing, [(150, 7.2)]).cost_usd == pytest.approx(0.1 + 0.2 + 1.0)
