@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -205,7 +206,8 @@ class CompiledReplays:
             size = numbers.get(table.name, 2 * most_vms + 2)
             array = self._arrays.setdefault(table.name, np.zeros(size, dtype=dtype_of(table.row)))
             self._enter(self._context, table.name, array)
-        for name, value in self._settings().items():
+        alike = {entry.name: entry.default for entry in fields(Rows) if entry.default is not MISSING}
+        for name, value in (alike | tables.settings | {"most_listed": 2 * most_vms + 2}).items():
             self._context[name] = value
         # As plain numbers, which are copied as fast as memory is.
         first = {"offers": tables.offers, "tasks": tables.tasks, "limits": tables.limits}
@@ -214,26 +216,6 @@ class CompiledReplays:
         for name, row in (("types", TypeRow()), ("prices", PriceRow())):
             self._at_first.append((_numbers(self._arrays[name]), _numbers(table_of(row, len(self._arrays[name])))))
         self._at_first.append((_numbers(self._context), _numbers(self._context).copy()))
-
-    def _settings(self) -> dict[str, int]:
-        """Return the fields that are the same on all days."""
-        instance, tables = self.plan.instance, self.plan.tables
-        return {
-            "n_offers": len(tables.offers),
-            "n_prices": tables.n_prices,
-            "n_limits": len(tables.limits),
-            "n_regular": len(tables.regular),
-            "n_queues": len(tables.queues),
-            "unfinished": instance.n_tasks,
-            "most_listed": 2 * self._most_vms + 2,
-            "boot_overhead_s": instance.boot_overhead_s,
-            "start_overhead_s": max(instance.boot_overhead_s, instance.migration_overhead_s),
-            "cycle_s": instance.allocation_cycle_s,
-            "deadline_s": instance.deadline_s,
-            "takes_checkpoints": self.plan.work.takes_checkpoints,
-            "first_bursting": NONE,
-            "last_bursting": NONE,
-        }
 
     def _enter(self, context: Any, name: str, array: Any) -> None:
         """Tell the loops where an array is."""

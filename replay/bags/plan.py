@@ -54,6 +54,8 @@ class PlanTables:
         Tasks, offers and limits as plain numbers.
     names : Names
         Indices of types and offers.
+    settings : dict of str to int
+        Fields of `Rows` that are the same at the start of every day.
     """
 
     def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
@@ -67,6 +69,19 @@ class PlanTables:
         self.queue_rows = rows_of(QueueRow, self.queues)
         self.task_values, self.offer_values = self.tasks.tolist(), self.offers.tolist()
         self.names = names_of(instance)
+        self.settings = {
+            "n_offers": len(self.offers),
+            "n_prices": self.n_prices,
+            "n_limits": len(self.limits),
+            "n_regular": len(self.regular),
+            "n_queues": len(self.queues),
+            "unfinished": instance.n_tasks,
+            "boot_overhead_s": instance.boot_overhead_s,
+            "start_overhead_s": max(instance.boot_overhead_s, instance.migration_overhead_s),
+            "cycle_s": instance.allocation_cycle_s,
+            "deadline_s": instance.deadline_s,
+            "takes_checkpoints": int(work.takes_checkpoints),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The rules of a replay: tasks start and end, VMs come, are interrupted and go, decisions are carried out.
 
 They are plain functions over rows (see `rows`), which Python runs as they stand, and of which compiled loops are made
-for many days (`compiled_days`). What each of the two does in its own way is in `interpreted`. What may not be done is
+for many days (`compiled_engine`). What each of the two does in its own way is in `interpreted`. What may not be done is
 refused in `ReplayState`, where policies ask for it.
 """
 

@@ -123,20 +123,16 @@ class ReplayState(Rows):
         self.timelines: list[VmTimeline | None] = []
         self._names: dict[str, int] = {}
         self.recording = int(record)
-        self.boot_overhead_s = instance.boot_overhead_s
-        self.start_overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
-        self.cycle_s, self.deadline_s = instance.allocation_cycle_s, instance.deadline_s
+        for name, value in tables.settings.items():
+            setattr(self, name, value)
         self.limits = [LimitRow(*values) for values in tables.limit_values]
-        self.members, self.n_limits = tables.member_rows, len(self.limits)
-        self.takes_checkpoints = int(plan.work.takes_checkpoints)
+        self.members = tables.member_rows
         self.offers = [OfferRow(*values) for values in tables.offer_values]
         self.groups, self.durations, self.regular = tables.group_rows, tables.duration_rows, tables.regular
         self.queues = tables.queue_rows
         self.tasks = [TaskRow(*values) for values in tables.task_values]
         self.types = [TypeRow() for _ in instance.vm_types]
         self.prices = [PriceRow() for _ in range(tables.n_prices)]
-        self.n_offers, self.n_prices, self.n_regular = len(self.offers), tables.n_prices, len(self.regular)
-        self.n_queues, self.unfinished = len(self.queues), instance.n_tasks
         for name in _OF_TASKS:
             setattr(self, name, [0] * instance.n_tasks)
         for name in _OF_GROUPS:
