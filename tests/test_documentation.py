@@ -79,13 +79,13 @@ def test_the_tasks_of_the_tutorial_are_read_in_python_as_by_the_command(tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["README.md", "docs/howto/scheduler.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/howto/scheduler.md", "docs/changing_rules.md"])
 def test_the_python_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert examples
     for example in examples:
-        exec(example, {"__name__": "example"})
+        exec(compile(example, page, "exec", dont_inherit=True), {"__name__": "example"})
 
 
 def test_the_ten_lines_of_embed_md_are_those_of_the_example() -> None:
@@ -212,11 +212,24 @@ def test_the_example_of_a_stream_policy_of_ones_own_runs(capsys: pytest.CaptureF
 
 
 def test_every_path_in_development_md_exists() -> None:
-    page = (ROOT / "docs" / "development.md").read_text()
+    page = "".join((ROOT / "docs" / name).read_text() for name in ("development.md", "changing_rules.md"))
     systems = {"bags/", "streams/", "platforms/"}  # sub-folders of the stages
     paths = [path for path in re.findall(r"`([\w./-]+/[\w./-]*)`", page) if path not in systems]
     assert len(paths) > 50
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_everything_that_pages_name_of_the_rules_of_replays_exists() -> None:
+    walk = (ROOT / "docs" / "development.md").read_text().split("## A day, step by step")[1].split("\n## ")[0]
+    prose = re.sub(r"```.*?```", "", walk + (ROOT / "docs" / "changing_rules.md").read_text(), flags=re.DOTALL)
+    names = {
+        name for name in re.findall(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`", prose) if not name.islower() or "_" in name
+    }
+    folders = (ROOT / "replay" / "bags", ROOT / "core", ROOT / "tests" / "helpers", ROOT / "tests" / "replay" / "bags")
+    code = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
+    words = {*re.findall(r"\w+", code)}
+    assert len(names) > 60
+    assert names <= words
 
 
 def replay_example(part: str) -> str:
