@@ -56,7 +56,7 @@ class CloudOptions:
         int | None, _in_panel(seconds_option("--notice", "How long a VM drains before it is taken away: 2m."))
     ] = None
     minimum_billed: Annotated[
-        int | None, _in_panel(seconds_option("--minimum-billed", "What a VM is billed at least: 60s."))
+        int | None, _in_panel(seconds_option("--minimum-billed", "What each session of a VM is billed at least: 60s."))
     ] = None
     billing_block: Annotated[
         int | None,
