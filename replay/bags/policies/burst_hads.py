@@ -104,7 +104,7 @@ def migrate_by_rank(r: Rows, vm: VmRow, n_tasks: int) -> None:
         run.weight = -(1.0 - saved) * runtime_of(r, task, vm.offer_index)
         run.tie = task
     sort_tasks(r, r.listed, n_tasks)
-    migrate_tasks(r, vm, n_tasks, 0, 0, 1)
+    migrate_tasks(r, vm, n_tasks, to_burstable=0, spare_all=0, burst_first=1)
 
 
 def end_burstable_vms(r: Rows) -> None:

@@ -142,7 +142,7 @@ def on_end(r: Rows, vm: VmRow) -> None:
 def migrate_listed(r: Rows, vm: VmRow, n_tasks: int) -> None:
     """Migrate listed tasks (Algorithm 6)."""
     if n_tasks:
-        migrate_tasks(r, vm, n_tasks, 1, r.spare_all, 0)
+        migrate_tasks(r, vm, n_tasks, to_burstable=1, spare_all=r.spare_all, burst_first=0)
 
 
 def count_anew(r: Rows, gone: VmRow) -> None:

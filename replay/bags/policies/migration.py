@@ -146,7 +146,7 @@ def list_groups(r: Rows, n_tasks: int) -> None:
 
 
 def migrate_tasks(r: Rows, source: VmRow, n_tasks: int, to_burstable: int, spare_all: int, burst_first: int) -> None:
-    """Migrate listed tasks of a hibernated VM (HADS Algorithm 6, Burst-HADS Algorithm 4).
+    """Migrate the first tasks of `Rows.listed` from a hibernated VM (HADS Algorithm 6, Burst-HADS Algorithm 4).
 
     Whether idle burstable VMs are targets, whether spare time is asked of all VMs, and whether the first attempt is an
     idle burstable VM at full speed. What has turned down a whole task turns down every whole task that is like it.
