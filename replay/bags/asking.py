@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .tables import or_none
+
 
 def answer_finished(r: Any, vm: Any, task: int) -> None:
     """Ask about a task that has finished."""
@@ -23,11 +25,13 @@ def answer_capacity(r: Any, vm_type: int) -> None:
 def answer_resumed(r: Any, vm: Any) -> None:
     """Ask about a VM that has resumed, or boots again."""
     r.policy.resumed(r, vm)
+    r.idle_limit_s = or_none(r.policy.idle_limit_s)
 
 
 def answer_idle(r: Any, vm: Any) -> None:
     """Ask about a VM that runs and has no task left."""
     r.policy.idle(r, vm)
+    r.idle_limit_s = or_none(r.policy.idle_limit_s)
 
 
 def answer_noticed(r: Any, vm: Any) -> None:

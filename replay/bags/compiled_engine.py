@@ -46,7 +46,7 @@ from .rows import (
     TypeRow,
     VmRow,
 )
-from .tables import day_table, table_of
+from .tables import day_table, events_of, table_of
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
@@ -141,8 +141,8 @@ class CompiledReplays:
             return None
         options = policy_options(policy)
         if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
-            resolved = day.resolved(cloud)
-            table = day_table(self.plan.tables.names, resolved.events)
+            resolved, names = day.resolved(cloud), self.plan.tables.names
+            table = day_table(names, events_of(names, resolved))
             changes = {
                 "days": table,
                 "priced_now": np.zeros(len(table), np.int64),

@@ -106,6 +106,15 @@ def add_session(r: Rows, start_s: int, end_s: int, lost: int) -> int:
     return r.n_sessions - 1
 
 
+def add_noticed(r: Rows, v: int) -> None:
+    """List a VM that has notice now, or earlier notice than another event of this moment has given it."""
+    if r.n_noticed == len(r.noticed_now):
+        r.why = TOO_MANY_VMS
+        return
+    r.noticed_now[r.n_noticed] = v
+    r.n_noticed += 1
+
+
 def add_helper(r: Rows, v: int) -> None:
     """Add a VM that a migration trigger counts on."""
     if r.n_helpers == len(r.helpers):
@@ -256,7 +265,8 @@ def profile_new(r: Rows, k: int, vcpus: int, kb: int) -> None:
 IN_PLACE_OF = {
     getattr(interpreted, part.__name__): part
     for part in (
-        *(push, pop, is_next, next_s, note, add_vm, add_session, add_helper, add_sketch, refuse, plan_rescue),
+        *(push, pop, is_next, next_s, note, add_vm, add_session, add_noticed, add_helper, add_sketch),
+        *(refuse, plan_rescue),
         *(earliest_start, occupy, profile_running, earliest_on_sketch, occupy_sketch, profile_sketch, profile_new),
     )
 }

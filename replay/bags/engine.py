@@ -17,7 +17,7 @@ from .plan import ReplayPlan
 from .policy import Policy, RulePolicy, answers
 from .rows import DayRow
 from .state import ReplayState
-from .tables import day_values, or_none
+from .tables import day_values, events_of, or_none
 
 _WAKES_UNTIL = 2
 """How often the deadline, or the day if that is longer, passes until policies are woken no more."""
@@ -80,7 +80,8 @@ class Replay(EventLoop[DayOutcome]):
         state._demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
         state.policy = policy
         # What is still to come is here, where no policy sees it.
-        self._names, self._to_come = plan.tables.names, self.day.events
+        self._names = plan.tables.names
+        self._to_come = events_of(self._names, self.day)
         state.priced_now = [0] * len(self._to_come)
         state.types_now = [0] * (len(self._to_come) + len(state.types))
         state.last_call_s = last_call_s(self.day, plan.instance)

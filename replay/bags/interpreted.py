@@ -51,6 +51,14 @@ def add_session(r: Any, start_s: int, end_s: int, lost: int) -> int:
     return len(r.sessions) - 1
 
 
+def add_noticed(r: Any, v: int) -> None:
+    """List a VM that has notice now, or earlier notice than another event of this moment has given it."""
+    if r.n_noticed == len(r.noticed_now):
+        r.noticed_now.append(NONE)
+    r.noticed_now[r.n_noticed] = v
+    r.n_noticed += 1
+
+
 def add_helper(r: Any, v: int) -> None:
     """Add a VM that a migration trigger counts on."""
     r.helpers.append(v)
@@ -96,7 +104,7 @@ def occupy(r: Any, vm: Any, start_s: int, kb: int, duration_s: int) -> None:
 
 def profile_running(r: Any, vm: Any) -> None:
     """Begin the memory of a VM anew with what runs there."""
-    vm._begin_timeline()
+    vm._begin_timeline(r.now_s)
 
 
 def earliest_on_sketch(r: Any, k: int, kb: int, duration_s: int) -> int:

@@ -24,7 +24,7 @@ from .asking import (
     answer_unused,
     answer_woken,
 )
-from .interpreted import is_next, next_s, note, pop, push
+from .interpreted import add_noticed, is_next, next_s, note, pop, push
 from .notes import CYCLE_ENDED, IDLE_LIMITED, LIMITED, PRICED, TRIGGERED, WOKEN
 from .rows import (
     CAPACITY,
@@ -39,7 +39,6 @@ from .rows import (
     RECALL,
     RESUME,
     START,
-    TOO_MANY_VMS,
     TRIGGER,
     WAKE,
     DayRow,
@@ -122,7 +121,7 @@ def step(r: Rows, day_s: int) -> bool:
     ``day_s`` is when the day has its next event, if it has one.
     """
     queue_s = next_s(r)
-    if r.unfinished == 0 or (queue_s == NEVER and day_s == NEVER):
+    if r.unfinished == 0 or (queue_s >= NEVER and day_s >= NEVER):
         end(r)
         return False
     before_s = r.now_s
@@ -346,11 +345,8 @@ def strike(r: Rows, event: DayRow) -> None:
         if vm.state == RUNNING and give_notice(r, vm, kind, event.notice_s, int(whole_type)):
             if event.notice_s == 0:
                 list_struck(r, vm)
-            elif r.n_noticed == r.most_listed:
-                r.why = TOO_MANY_VMS
             else:
-                r.noticed_now[r.n_noticed] = vm.index
-                r.n_noticed += 1
+                add_noticed(r, vm.index)
 
 
 def ask_about_type(r: Rows, vm_type: int) -> None:

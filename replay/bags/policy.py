@@ -165,10 +165,13 @@ class RulePolicy(Policy):
         """Answer by the rule."""
         self._answer(asking.answer_terminated, replay, vm)
 
-    def _answer(self, question: Callable[..., None], *given: Any) -> None:
+    def _answer(self, question: Callable[..., None], replay: ReplayState, *given: Any) -> None:
         rule = self.answers.get(question)
         if rule is not None:
-            rule(*given)
+            # Each time: another policy may hand its questions on to this one, or an option be changed meanwhile.
+            for name, value in self.row_options().items():
+                setattr(replay, name, value)
+            rule(replay, *given)
 
 
 def answers(policy: Policy, name: str, question: Callable[..., None]) -> bool:

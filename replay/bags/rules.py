@@ -333,22 +333,22 @@ def comes_before(r: Rows, task: int, other: int) -> bool:
 # -------------------------------------------------------------------------- credits
 
 
-def unbounded_credits(r: Rows, vm: VmRow) -> float:
-    """CPU credits of a burstable VM without its limits."""
+def unbounded_credits(r: Rows, vm: VmRow, now_s: int) -> float:
+    """CPU credits of a burstable VM at a moment, without its limits."""
     offer = r.offers[vm.offer_index]
-    elapsed = max(uptime_at(vm, r.now_s) - vm.credit_at_s, 0)
+    elapsed = max(uptime_at(vm, now_s) - vm.credit_at_s, 0)
     spent = (vm.n_at_full_speed + vm.n_at_baseline * offer.baseline) / _SECONDS_PER_CREDIT
     return vm.credit_balance + (offer.credits_per_hour / SECONDS_PER_HOUR - spent) * elapsed
 
 
-def credits_of(r: Rows, vm: VmRow) -> float:
-    """CPU credits of a burstable VM; earned all the time, spent by what runs."""
-    return min(max(unbounded_credits(r, vm), 0.0), r.offers[vm.offer_index].most_credits)
+def credits_of(r: Rows, vm: VmRow, now_s: int) -> float:
+    """CPU credits of a burstable VM at a moment; earned all the time, spent by what runs."""
+    return min(max(unbounded_credits(r, vm, now_s), 0.0), r.offers[vm.offer_index].most_credits)
 
 
 def count_running(r: Rows, vm: VmRow, mode: int, more: int) -> None:
     """Settle the credits, then change how many tasks run in a mode."""
-    vm.credit_balance = credits_of(r, vm)
+    vm.credit_balance = credits_of(r, vm, r.now_s)
     vm.credit_at_s = max(uptime_at(vm, r.now_s), 0)
     if mode == FULL_SPEED:
         vm.n_at_full_speed += more
@@ -358,7 +358,7 @@ def count_running(r: Rows, vm: VmRow, mode: int, more: int) -> None:
 
 def check_credits(r: Rows, vm: VmRow) -> None:
     """Refuse a policy, or a plan, that runs tasks at full speed without credits."""
-    if vm.n_at_full_speed and max(-unbounded_credits(r, vm), 0.0) > _CREDIT_TOLERANCE:
+    if vm.n_at_full_speed and max(-unbounded_credits(r, vm, r.now_s), 0.0) > _CREDIT_TOLERANCE:
         refuse(r, NO_CREDITS, vm.index, NONE)
 
 

@@ -12,7 +12,7 @@ from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.rows import tables_of
 from ...instances.clouds import Billing
-from ...instances.durations import FULL_SPEED, NEVER
+from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...schedules.timing import VmTimeline
 from ...traces.bags.records import MIGRATION_KINDS
@@ -59,6 +59,7 @@ _OF_VMS = (
 _OF_TASKS = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
 _OF_GROUPS = ("groups_now", "idle_asked", "busy_asked", "asked")
 _BY_KIND = ("migrated", "hibernations")
+_OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
 _SHARED = ("groups", "durations", "regular", "queues", "members")
 
 
@@ -138,6 +139,7 @@ class ReplayState(Rows):
         for name in _OF_GROUPS:
             setattr(self, name, [0] * len(self.groups))
         self.heads = [0] * max(offer.vcpus for offer in self.offers)
+        self._tables = self._tables_of_vms()
         self._lengthen(2 * len(plan.vms) + 32)
         request_plan(self)
 
@@ -154,10 +156,11 @@ class ReplayState(Rows):
                 setattr(twin, table.name, [copy.copy(row) for row in rows])
             else:
                 setattr(twin, table.name, list(rows))
+        twin._tables = twin._tables_of_vms()
         twin.vms = []
         for vm in self.vms:
             twin.vms.append(vm.copy())
-            twin.vms[-1]._belong_to(twin)
+            twin.vms[-1]._replay = twin._tables
         twin.queue, twin.timelines, twin._names = self.queue.copy(), [], self._names.copy()
         twin.timelines = [None if timeline is None else timeline.copy() for timeline in self.timelines]
         return twin
@@ -171,13 +174,20 @@ class ReplayState(Rows):
 
     # --------------------------------------------------------- what rows are made of
 
+    def _tables_of_vms(self) -> Rows:
+        """Return rows with the tables that VMs look into, and nothing else."""
+        tables = Rows.__new__(Rows)
+        for name in _OF_ALL_VMS:
+            setattr(tables, name, getattr(self, name))
+        return tables
+
     def _add_vm(self, offer_index: int) -> int:
         """Make room for one more VM, with its name; return which it is."""
         v, offer = self.n_vms, self.instance.offers[offer_index]
         name = self.plan.vms[v].name if v < len(self.plan.vms) else self._new_name(offer)
         self._names[name] = v
         vm = Vm(v, name, offer, 0, 0, False)
-        vm._belong_to(self)
+        vm._replay = self._tables
         self.vms.append(vm)
         self.cores.append([CoreRow() for _ in range(offer.vcpus)])
         if 2 * self.n_vms + 4 > self.most_listed:
@@ -328,7 +338,8 @@ class ReplayState(Rows):
 
     def saved_if_moved(self, vm: Vm, task: int) -> float:
         """Fraction of a task that is saved if it leaves a VM now that is interrupted or drains."""
-        return rules.saved_now(self, vm, task)
+        run = self.tasks[task]
+        return rules.saved_now(self, vm, task) if run.vm == vm.index else run.saved
 
     def saved_if_kept(self, vm: Vm, task: int) -> float:
         """Fraction of a task that is saved when a VM that drains is interrupted; 1 if the task ends before."""
@@ -478,8 +489,11 @@ class ReplayState(Rows):
         self._demand(has_it, f"{vm.name} does not have the task to give away")
 
     def _mode(self, offer: int, mode: int | None) -> int:
-        """Mode of a task on VMs of an offer, the sustained one unless said otherwise."""
-        return self.offers[offer].sustained if mode is None else mode
+        """Mode of a task on an offer, its sustained one unless said otherwise."""
+        if mode is None:
+            return self.offers[offer].sustained
+        self._demand(mode in (FULL_SPEED, BASELINE), f"a mode is FULL_SPEED or BASELINE, not {mode}")
+        return mode
 
     # ------------------------------------------------------------------------- rescue
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ...core.rows import dtype_of
-from ...instances.bags.timeline import TimelineEvent
+from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import MARKETS, RentalOffer
 from ...instances.instance import Instance
@@ -149,6 +149,11 @@ def names_of(instance: Instance) -> Names:
     """Return the names of an instance."""
     types = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
     return Names(types, {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers})
+
+
+def events_of(names: Names, day: Timeline) -> list[TimelineEvent]:
+    """Return the events of a day, without those of types that the instance does not have: they are nothing to it."""
+    return [event for event in day.events if event.vm_type in names.types]
 
 
 def day_values(names: Names, event: TimelineEvent) -> tuple[Any, ...]:

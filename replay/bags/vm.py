@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections import deque
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
@@ -71,7 +70,7 @@ class Vm(VmRow):
         How often it has been interrupted or ended; has begun or ceased to be idle; has got another migration trigger.
     """
 
-    __slots__ = ("_known_retimings", "_known_timeline", "_place", "_runs", "_runs_of", "name", "offer")
+    __slots__ = ("_known_retimings", "_known_timeline", "_replay", "_runs", "_runs_of", "name", "offer")
 
     def __init__(
         self, index: int, name: str, offer: RentalOffer, ready_s: int, first_start_s: int, memory_binds: bool
@@ -82,8 +81,8 @@ class Vm(VmRow):
         self.first_start_s, self.vcpus = first_start_s, offer.vcpus
         self.spot, self.bursts = int(offer.market == "spot"), int(offer.burstable)
         self.most_kb = offer.memory_kb if memory_binds else NONE
-        # Not the replay itself: each would keep the other in memory until somebody looks for such circles.
-        self._place: weakref.ref[Rows]
+        # Its tables without the VMs: else all would keep each other in memory until somebody looks for such circles.
+        self._replay: Rows
         self._runs_of = -1
         self._runs: tuple[list[Run | None], list[deque[Run]]] = ([], [])
         self._known_timeline: VmTimeline | None = None
@@ -96,16 +95,6 @@ class Vm(VmRow):
             setattr(twin, name, getattr(self, name))
         twin._known_timeline = None if self._known_timeline is None else self._known_timeline.copy()
         return twin
-
-    def _belong_to(self, replay: Rows) -> None:
-        """Be a VM of a replay."""
-        self._place = weakref.ref(replay)
-
-    @property
-    def _replay(self) -> Rows:
-        replay = self._place()
-        assert replay is not None, "the replay of this VM is gone"
-        return replay
 
     # ------------------------------------------------------------------ states
 
@@ -316,20 +305,20 @@ class Vm(VmRow):
     def _kb_of(self, task: int) -> int:
         return self._replay.groups[self._replay.tasks[task].group].memory_kb
 
-    def _begin_timeline(self) -> None:
+    def _begin_timeline(self, now_s: int) -> None:
         """Begin the timeline anew with what runs."""
-        self._known_timeline = self._timeline_of_running(max(self.uptime_s(self._replay.now_s), self.first_start_s))
+        self._known_timeline = self._timeline_of_running(max(self.uptime_s(now_s), self.first_start_s))
         self._known_retimings = self.retimings
 
     # ----------------------------------------------------------------- credits
 
     def credits(self, now_s: int) -> float:
         """CPU credits of a burstable VM; earned all the time, spent by what runs."""
-        return credits_of(self._replay, self)
+        return credits_of(self._replay, self, now_s)
 
     def credits_lacking(self, now_s: int) -> float:
         """Credits that the tasks at full speed have spent without having them."""
-        return max(-unbounded_credits(self._replay, self), 0.0) if self.n_at_full_speed else 0.0
+        return max(-unbounded_credits(self._replay, self, now_s), 0.0) if self.n_at_full_speed else 0.0
 
 
 def _run(rows: list[TaskRow], task: int) -> Run:

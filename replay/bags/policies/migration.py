@@ -214,7 +214,7 @@ def to_idle_burstable(r: Rows, source: VmRow, task: int, saved: float) -> bool:
             continue
         duration_s = duration_of(r, r.tasks[task].group, vm.offer_index, FULL_SPEED, saved)
         # Credits needed: line 6; the rest: line 7.
-        if duration_s >= NEVER or credits_of(r, vm) <= -(-duration_s // BURST_PERIOD_S):
+        if duration_s >= NEVER or credits_of(r, vm, r.now_s) <= -(-duration_s // BURST_PERIOD_S):
             continue
         if may_migrate(r, vm, r.tasks[task].group, saved, FULL_SPEED, 0):
             migrate(r, task, source, vm, FULL_SPEED, 0)

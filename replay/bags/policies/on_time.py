@@ -359,7 +359,7 @@ class OnTime(Policy):
                 saves = self._saves_at_once(replay, entry.vm, entry.task)
                 replay.preempt(entry.task, entry.vm, checkpoint=saves)
                 if saves:
-                    entry = self._task_there(replay, entry.vm, entry.task, replay.saved.get(entry.task, 0.0))
+                    entry = self._task_there(replay, entry.vm, entry.task, replay.tasks[entry.task].saved)
             replay.steal(entry.task, entry.vm, target)
         self._look().moved(entry, target)
         self._followed = None
