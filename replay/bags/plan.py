@@ -112,6 +112,10 @@ class ReplayPlan:
         """Make the tables."""
         object.__setattr__(self, "tables", PlanTables(self.instance, self.work, self.vms))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the schedule alone to another process: all else is made of it again as fast as it could be read."""
+        return replay_plan, (self.schedule,)
+
 
 def replay_plan(schedule: Schedule) -> ReplayPlan:
     """Make a plan ready for the replay.
