@@ -218,3 +218,27 @@ def test_a_plan_is_sent_to_other_processes_without_its_tables() -> None:
     read = pickle.loads(text)
     assert (read.vms, read.tables.task_values) == (ready.vms, ready.tables.task_values)
     assert Replay(read, Hads(), day(a=[20])).run() == Replay(ready, Hads(), day(a=[20])).run()
+
+
+def test_what_ran_waits_first_where_it_had_overrun_its_end() -> None:
+    """``x`` would have ended at 50 s, but writes a checkpoint from 48 to 53 s; its VM drains, and stops at 52 s.
+
+    It waits again before ``y``, which should have started at 50 s. The VM is back at 60 s; nothing of ``x`` is saved.
+    """
+
+    class Preempts(Static):
+        name = "preempts"
+
+        def woken(self, replay: ReplayState) -> None:
+            if replay.now_s == 0:
+                replay.wake_at(48)
+            else:
+                replay.preempt(0, replay.vms[0], checkpoint=True)
+
+    instance = bag({"x": {"a": 50}, "y": {"a": 60}}, [vm_type("a")], checkpoint=CHECKPOINTS)
+    ready = replay_plan(plan(instance, ["a spot"], {"x": (0, 0, 0), "y": (0, 0, 50)}))
+    events = TimelineEvent(40, "a", "stop", notice_s=12), TimelineEvent(60, "a", "resume")
+    replay = Replay(ready, Preempts(), Timeline(events), record=True)
+    replay.run()
+    started = [(record["t"], record["task"]) for record in replay.state.records or () if record["event"] == "start"]
+    assert started == [(0, "x"), (60, "x"), (110, "y")]
