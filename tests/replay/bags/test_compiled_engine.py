@@ -25,6 +25,7 @@ from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.hads import Hads
 from spotbag.replay.bags.policies.on_time import OnTime
+from spotbag.replay.bags.policies.rescue import Rescue
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
@@ -130,6 +131,5 @@ def test_a_plan_with_a_twin_for_each_vm_is_rescued_in_python() -> None:
     """Compiled loops know one rescue a day."""
     for survive, can in (("each", False), ("blackout", True)):
         instance = bag({"t": {"a": 20}}, [vm_type("a")], survive=survive)
-        loops = CompiledReplays(replay_plan(plan(instance, ["a spot"], {"t": (0, 0, 0)})))
-        assert loops.can_replay(find_policy("rescue")) is can
-        assert loops.can_replay(find_policy("hads"))
+        assert compiled_engine.has_loop(Rescue, instance) is can
+        assert compiled_engine.has_loop(Hads, instance)

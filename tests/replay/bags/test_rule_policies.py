@@ -10,6 +10,7 @@ import pytest
 
 from spotbag.core.bill import Bill
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.clouds import PAPERS
 from spotbag.replay.bags import asking, runs
 from spotbag.replay.bags.bills import Rent, bill_of
 from spotbag.replay.bags.checked_plan import checked
@@ -102,17 +103,10 @@ class OfOnesOwn(Policy):
 
 def test_a_fixed_part_is_billed_also_where_prices_change() -> None:
     """100 s at $0.001, then 100 s at $0.002, and $0.5 for each of two sessions."""
-
-    class Fixed:
-        hibernated_usd_per_gb_hour = stopped_usd_per_gb_hour = 0.0
-
-        def bill(self, offer: Any) -> Bill:
-            return Bill(0.001, fixed_usd=0.5)
-
+    bill = Bill(0.001, fixed_usd=0.5)
     offer = next(offer for offer in SCHEDULE.instance.offers if offer.market == "spot")
     assert offer.price_usd_per_hour == pytest.approx(3.6)
     rent = Rent("a", offer, 0, 300, 0, 0)
     sessions = [(0, 100, True), (200, 300, False)]
-    billing: Any = Fixed()
-    assert bill_of(rent, sessions, billing).cost_usd == pytest.approx(1.2)
-    assert bill_of(rent, sessions, billing, [(150, 7.2)]).cost_usd == pytest.approx(0.1 + 0.2 + 1.0)
+    assert bill_of(rent, sessions, PAPERS.billing, bill).cost_usd == pytest.approx(1.2)
+    assert bill_of(rent, sessions, PAPERS.billing, bill, [(150, 7.2)]).cost_usd == pytest.approx(0.1 + 0.2 + 1.0)
