@@ -15,6 +15,7 @@ from ...core.compiled_rows import compiled_rules, rows_from
 from ...core.rows import COLUMNS, LENGTH, dtype_of, tables_of
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Billing, Cloud
+from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from . import asking
 from .bills import Prices, Rent, Session, bill_of
@@ -137,6 +138,9 @@ class CompiledReplays:
         DayOutcome or None
             As `Replay` has it; None if that has to do it, or to tell what is wrong.
         """
+        limit_s = policy.idle_limit_s
+        if limit_s is not None and not (isinstance(limit_s, int) and 0 <= limit_s < NEVER):
+            return None
         if not has_loop(type(policy), self.plan.instance):
             return None
         options = policy_options(policy)

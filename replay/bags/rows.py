@@ -26,7 +26,7 @@ IDLE, BUSY, NEW = range(3)
 DONE, TOO_MANY_VMS, TOO_MANY_EVENTS, TOO_MANY_ENTRIES, NEEDS_RESCUE, REFUSED = range(6)
 
 # Why a decision is refused.
-NO_CREDITS, NO_PLACE, NO_ROOM = range(3)
+NO_CREDITS, NO_PLACE, NO_ROOM, NOTHING_LOST, NO_TRIGGER, ENDED_ALREADY, HAS_TASKS = range(7)
 
 
 @dataclass(slots=True, eq=False)

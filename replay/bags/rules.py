@@ -36,14 +36,18 @@ from .notes import HIBERNATED as WENT_DOWN
 from .notes import TERMINATED as ENDED
 from .rows import (
     BUSY,
+    ENDED_ALREADY,
     FINISH,
+    HAS_TASKS,
     HIBERNATE,
     IDLE,
     INTERRUPT,
     NEW,
     NO_CREDITS,
     NO_PLACE,
+    NO_TRIGGER,
     NONE,
+    NOTHING_LOST,
     PREEMPTED,
     READY,
     RECALL,
@@ -201,6 +205,14 @@ def is_halted(vm: VmRow) -> bool:
 def may_give(vm: VmRow) -> bool:
     """Whether tasks of a VM may be migrated: it is halted, it drains, or the cloud has terminated it."""
     return vm.gone_s != NONE or vm.state == HIBERNATED or vm.state == STOPPED or vm.reclaimed == 1
+
+
+def must_give(r: Rows, vm: VmRow, reason: int) -> bool:
+    """Refuse what only VMs may be asked for whose tasks may be migrated."""
+    if may_give(vm):
+        return True
+    refuse(r, reason, vm.index, NONE)
+    return False
 
 
 def is_executing(r: Rows, vm: VmRow) -> bool:
@@ -761,6 +773,9 @@ def terminate(r: Rows, vm: VmRow) -> None:
 
 def let_go(r: Rows, vm: VmRow) -> None:
     """Terminate a VM without tasks, and have the policy asked about it."""
+    if vm.state == TERMINATED or vm.n_left:
+        refuse(r, ENDED_ALREADY if vm.state == TERMINATED else HAS_TASKS, vm.index, NONE)
+        return
     terminate(r, vm)
     r.ended[r.n_ended] = vm.index
     r.n_ended += 1
@@ -919,6 +934,8 @@ def leave_restless(r: Rows, vm: VmRow) -> None:
 
 def migrate(r: Rows, task: int, source: VmRow, target: VmRow, mode: int, late: int) -> None:
     """Move an unfinished task of a VM that is interrupted or drains; one that ran goes on from its last checkpoint."""
+    if not must_give(r, source, NOTHING_LOST):
+        return
     saved, saved_s, done = last_checkpoint(r, source, task, NONE)
     recovered = take_down(r, task, saved, saved_s, done)
     kind = BUSY if target.n_left else NEW if target.state == LAUNCHING else IDLE
@@ -983,6 +1000,8 @@ def preempt(r: Rows, task: int, vm: VmRow, checkpoint: int) -> None:
 
 def set_trigger(r: Rows, vm: VmRow, time_s: int) -> None:
     """Set, or set anew, when the tasks of a VM are to be migrated; now if that has passed."""
+    if not must_give(r, vm, NO_TRIGGER):
+        return
     time_s = max(time_s, r.now_s)
     if vm.trigger_at_s == time_s:
         return

@@ -24,9 +24,13 @@ from .moments import request_plan
 from .notes import ATTEMPTED, STRANDED, Note, event_records
 from .plan import ReplayPlan, Run
 from .rows import (
+    ENDED_ALREADY,
+    HAS_TASKS,
     NO_CREDITS,
     NO_ROOM,
+    NO_TRIGGER,
     NONE,
+    NOTHING_LOST,
     PRICE,
     WAKE,
     CoreRow,
@@ -59,6 +63,14 @@ _OF_VMS = (
 _OF_TASKS = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
 _OF_GROUPS = ("groups_now", "idle_asked", "busy_asked", "asked")
 _BY_KIND = ("migrated", "hibernations")
+_BROKEN = {
+    NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
+    NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
+    ENDED_ALREADY: "is terminated already",
+    HAS_TASKS: "has tasks left and cannot be terminated",
+}
+"""What is wrong with a VM that a decision is about."""
+
 _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
 _SHARED = ("groups", "durations", "regular", "queues", "members")
 
@@ -220,6 +232,8 @@ class ReplayState(Rows):
                 f"{name}: {vm.name} ran out of CPU credits by {self.now_s} s with tasks at full speed; a "
                 "task may be put there at full speed only if the credits suffice to its end"
             )
+        if reason in _BROKEN:
+            raise SpotbagError(f"{name} at {self.now_s} s: {vm.name} {_BROKEN[reason]}")
         raise SpotbagError(
             f"{name}: task {self.instance.task_ids[number]!r} cannot run on {vm.name}; ask end_if_placed_s before a "
             "task is moved"
@@ -403,7 +417,7 @@ class ReplayState(Rows):
         late : bool
             Whether it is known that the task misses the deadline there.
         """
-        self._demand(source.gives_tasks, f"{source.name} is neither interrupted nor about to be: its tasks stay")
+        rules.must_give(self, source, NOTHING_LOST)
         self._demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
         self._demand_task(task, source)
         rules.migrate(self, task, source, target, self._mode(target.offer_index, mode), int(late))
@@ -450,8 +464,6 @@ class ReplayState(Rows):
 
     def terminate(self, vm: Vm) -> None:
         """Terminate a VM without tasks; its bill ends, and the policy answers."""
-        self._demand(vm.state != TERMINATED, f"{vm.name} is terminated already")
-        self._demand(vm.n_left == 0, f"{vm.name} has tasks left and cannot be terminated")
         rules.let_go(self, vm)
 
     def set_trigger(self, vm: Vm, time_s: int, helpers: frozenset[int] = frozenset()) -> None:
@@ -466,7 +478,7 @@ class ReplayState(Rows):
         helpers : frozenset of int
             VMs that were counted on in computing it; kept in `Vm.helpers` for the policy.
         """
-        self._demand(vm.gives_tasks, f"{vm.name} is neither interrupted nor about to be: it needs no migration trigger")
+        rules.must_give(self, vm, NO_TRIGGER)
         vm.first_helper, vm.n_helpers = self.n_helpers, len(helpers)
         for helper in sorted(helpers):
             add_helper(self, helper)

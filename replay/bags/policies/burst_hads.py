@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ...policy_names import Rules
 from ..asking import (
@@ -20,6 +20,10 @@ from ..rows import NONE, Rows, VmRow
 from ..rules import is_halted, is_idle, let_go, list_tasks, runtime_of, saved_now, sort_tasks
 from .migration import list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal
+
+if TYPE_CHECKING:
+    from ..state import ReplayState
+    from ..vm import Vm
 
 
 @dataclass(kw_only=True, eq=False)
@@ -52,6 +56,10 @@ class BurstHads(RulePolicy):
     def __post_init__(self) -> None:
         """Have the name say for how long idle VMs are kept."""
         self.name = self.name_with_options()
+
+    def resumed(self, replay: ReplayState, vm: Vm) -> None:
+        """Answer as if it had become idle: its own tasks are elsewhere (section III-D)."""
+        self.idle(replay, vm)
 
 
 def on_idle(r: Rows, vm: VmRow) -> None:

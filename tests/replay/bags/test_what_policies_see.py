@@ -16,7 +16,7 @@ from spotbag.instances.clouds import PAPERS
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import ReplayPlan, Run, replay_plan
-from spotbag.replay.bags.policies import Hads, Static, find_policy
+from spotbag.replay.bags.policies import BurstHads, Hads, Static, find_policy
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.state import ReplayState
 from spotbag.replay.bags.vm import Vm
@@ -242,3 +242,80 @@ def test_what_ran_waits_first_where_it_had_overrun_its_end() -> None:
     replay.run()
     started = [(record["t"], record["task"]) for record in replay.state.records or () if record["event"] == "start"]
     assert started == [(0, "x"), (60, "x"), (110, "y")]
+
+
+# ------------------------------------------------------------- answers of published policies
+
+
+class EndsFirst(Static):
+    """Ends a VM itself before the policy does that it is made of."""
+
+    name = "ends-first"
+
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
+        replay.terminate(vm)
+        super().idle(replay, vm)
+
+
+class GivesFirst(Static):
+    """Gives an idle VM a task before the policy ends it that it is made of."""
+
+    name = "gives-first"
+
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
+        replay.steal(1, replay.vms[0], vm)
+        super().idle(replay, vm)
+
+
+class Hasty(Hads):
+    """Treats a VM that runs as one that has hibernated, or as one whose trigger time has come."""
+
+    def __init__(self, migrates: bool) -> None:
+        super().__init__()
+        self.name, self.migrates = "hasty", migrates
+
+    def idle(self, replay: ReplayState, vm: Vm) -> None:
+        (self.trigger_reached if self.migrates else self.hibernated)(replay, replay.vms[0])
+
+
+@pytest.mark.parametrize(
+    ("policy", "refusal"),
+    [
+        (EndsFirst(), "ends-first at 30 s: a-spot-2 is terminated already"),
+        (GivesFirst(), "gives-first at 30 s: a-spot-2 has tasks left and cannot be terminated"),
+        (Hasty(True), "hasty at 30 s: a-spot-1 is neither interrupted nor about to be: its tasks stay"),
+        (Hasty(False), "hasty at 30 s: a-spot-1 is neither interrupted nor about to be: it needs no migration trigger"),
+    ],
+    ids=["ends", "gives", "migrates", "aims"],
+)
+def test_a_decision_of_a_rule_is_refused_where_it_would_be_to_a_policy(policy: Policy, refusal: str) -> None:
+    """The second VM is idle at 30 s; the first runs, with two tasks."""
+    with pytest.raises(SpotbagError, match=f"^{refusal}$"):
+        Replay(two_vms(deadline_s=4000, d_spot_s=4000), policy).run()
+
+
+def test_burst_hads_answers_a_vm_that_is_back_like_one_that_is_idle() -> None:
+    """Also where what it does about idle ones has been overridden."""
+    seen: list[tuple[int, int]] = []
+
+    class Sees(BurstHads):
+        name = "sees"
+
+        def idle(self, replay: ReplayState, vm: Vm) -> None:
+            seen.append((replay.now_s, vm.index))
+
+    Replay(two_vms(), Sees(), day(a=[20, 100])).run()
+    assert [entry for entry in seen if entry[0] == 100][:2] == [(100, 0), (100, 1)]
+
+
+@pytest.mark.parametrize("limit_s", [2.5, math.inf, 2**63])
+def test_compiled_loops_leave_an_idle_limit_that_is_no_whole_number_to_python(limit_s: Any) -> None:
+    loops = CompiledReplays(two_vms())
+    assert not loops.can_replay(Hads(idle_limit_s=limit_s))
+    assert loops.can_replay(Hads(idle_limit_s=0))
+
+
+def test_an_idle_limit_below_0_is_refused_on_many_days_as_on_one() -> None:
+    assert not CompiledReplays(two_vms()).can_replay(Hads(idle_limit_s=-1))
+    with pytest.raises(SpotbagError, match="idle_limit_s must be 0 or more seconds, not -1"):
+        Replay(two_vms(), Hads(idle_limit_s=-1))
