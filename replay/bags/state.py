@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
@@ -255,9 +256,9 @@ class ReplayState(Rows):
         return event_records(self.instance, names, offers, cast("list[Note]", self.notes))
 
     @property
-    def saved(self) -> dict[int, float]:
+    def saved(self) -> Mapping[int, float]:
         """Of each unfinished task that has gone on elsewhere from a checkpoint: the fraction of it that is saved."""
-        return {task: row.saved for task, row in enumerate(self.tasks) if row.saved}
+        return _Saved(self.tasks)
 
     @property
     def counts(self) -> Counter[str]:
@@ -527,6 +528,24 @@ class ReplayState(Rows):
             pairs = zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True)
             self.rescue_tasks = [RescueTaskRow(*pair) for pair in pairs]
             self.n_rescue_vms, self.n_rescue_tasks = len(self.rescue_vms), len(self.rescue_tasks)
+
+
+class _Saved(Mapping[int, float]):
+    """What is saved of tasks, looked up where it is asked for: policies ask for single tasks, and often."""
+
+    def __init__(self, tasks: list[TaskRow]) -> None:
+        self._tasks = tasks
+
+    def __getitem__(self, task: int) -> float:
+        if not 0 <= task < len(self._tasks) or not self._tasks[task].saved:
+            raise KeyError(task)
+        return self._tasks[task].saved
+
+    def __iter__(self) -> Iterator[int]:
+        return (task for task, row in enumerate(self._tasks) if row.saved)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _goes_on(vm: Vm, core: int, run: Run) -> bool:

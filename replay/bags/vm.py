@@ -40,17 +40,17 @@ class Vm(VmRow):
 
     Attributes
     ----------
-    index, name, offer, offer_index, spot : int, str, RentalOffer, int, bool
-        Which VM it is; index in `ReplayState.vms`. Whether it is a spot VM.
+    index, name, offer, offer_index, spot : int, str, RentalOffer, int, int
+        Which VM it is; index in `ReplayState.vms`. Whether it is a spot VM: 1 if so, else 0, as all such fields.
     state : int
         `LAUNCHING`, `RUNNING`, `HIBERNATED`, `STOPPED` or `TERMINATED`.
     ready_s, terminated_s : int
         When it is ready, also after it was stopped; when it was terminated.
     zero_s : int
         Moment at which the uptime was 0, shifted by the time in which it stood still: ``uptime = now - zero_s``.
-    notice_s, drains_of_type : int, bool
+    notice_s, drains_of_type : int
         How long the notice of the last interruption was, or of the one that it drains for; whether the whole type goes.
-    reclaimed : bool
+    reclaimed : int
         Whether the cloud has terminated it.
     halted_at_s : int
         When it was interrupted last.
@@ -60,9 +60,9 @@ class Vm(VmRow):
         Tasks on it that are not finished.
     n_at_full_speed, n_at_baseline : int
         Of a burstable VM: how many tasks run in each mode.
-    disordered : bool
+    disordered : int
         Whether tasks have been taken away, so that those that wait can move up.
-    stranded : bool
+    stranded : int
         For policies: whether it has tasks that should have been migrated and found no place.
     first_start_s : int
         Uptime before which it runs nothing: what is moved to a new VM must arrive.

@@ -206,8 +206,13 @@ def test_what_is_saved_of_a_task_on_a_vm_that_does_not_have_it() -> None:
     replay = Replay(ready, Static(), day(a=[60]))
     while replay.state.now_s < 60:
         replay.step()
-    saved = [replay.state.saved_if_moved(vm, 0) for vm in replay.state.vms]
-    assert saved == [pytest.approx(50 / 200), 0]
+    state = replay.state
+    assert [state.saved_if_moved(vm, 0) for vm in state.vms] == [pytest.approx(50 / 200), 0]
+    assert dict(state.saved) == {}
+    state.migrate(0, state.vms[0], state.start_vm(state.instance.offers[1]))
+    assert dict(state.saved) == {0: pytest.approx(50 / 200)}
+    assert [state.saved.get(task, 0.0) for task in (-2, 1, 2, 3)] == [0, 0, 0, 0]
+    assert len(state.saved) == 1
 
 
 def test_a_plan_is_sent_to_other_processes_without_its_tables() -> None:
