@@ -113,8 +113,12 @@ class ReplayPlan:
         object.__setattr__(self, "tables", PlanTables(self.instance, self.work, self.vms))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send the schedule alone to another process: all else is made of it again as fast as it could be read."""
-        return replay_plan, (self.schedule,)
+        """Send no tables to another process: they are made there again as fast as they could be read."""
+        return _made_again, (self.instance, self.vms, self.schedule)
+
+
+def _made_again(instance: Instance, vms: tuple[PlannedVm, ...], schedule: Schedule) -> ReplayPlan:
+    return ReplayPlan(instance, WorkTable(instance), vms, schedule)
 
 
 def replay_plan(schedule: Schedule) -> ReplayPlan:

@@ -188,9 +188,9 @@ class OnTime(Policy):
     def _answer_once(self, replay: ReplayState) -> None:
         """Answer what has happened in this moment, once for all VMs that it has happened to."""
         draining = sum(vm.draining for vm in replay.vms)
-        if self._answered != (replay.now_s, replay.counts["events"], draining):
+        if self._answered != (replay.now_s, replay.events_handled, draining):
             self._answer(replay)
-            self._answered = replay.now_s, replay.counts["events"], draining
+            self._answered = replay.now_s, replay.events_handled, draining
 
     def _answer(self, replay: ReplayState) -> None:
         """Decide."""
