@@ -322,11 +322,11 @@ def test_burst_hads_answers_a_vm_that_is_back_like_one_that_is_idle() -> None:
 @pytest.mark.parametrize("limit_s", [2.5, math.inf, 2**63])
 def test_compiled_loops_leave_an_idle_limit_that_is_no_whole_number_to_python(limit_s: Any) -> None:
     loops = CompiledReplays(two_vms())
-    assert not loops.can_replay(Hads(idle_limit_s=limit_s))
-    assert loops.can_replay(Hads(idle_limit_s=0))
+    assert loops.outcome(Hads(idle_limit_s=limit_s), QUIET, PAPERS) is None
+    assert loops.outcome(Hads(idle_limit_s=0), QUIET, PAPERS) is not None
 
 
 def test_an_idle_limit_below_0_is_refused_on_many_days_as_on_one() -> None:
-    assert not CompiledReplays(two_vms()).can_replay(Hads(idle_limit_s=-1))
+    assert CompiledReplays(two_vms()).outcome(Hads(idle_limit_s=-1), QUIET, PAPERS) is None
     with pytest.raises(SpotbagError, match="idle_limit_s must be 0 or more seconds, not -1"):
         Replay(two_vms(), Hads(idle_limit_s=-1))
