@@ -82,9 +82,7 @@ class Replay(EventLoop[DayOutcome]):
         # What is still to come is here, where no policy sees it.
         self._names = plan.tables.names
         self._to_come = events_of(self._names, self.day)
-        state.priced_now = [0] * len(self._to_come)
-        state.types_now = [0] * (len(self._to_come) + len(state.types))
-        state.last_call_s = last_call_s(self.day, plan.instance)
+        self._last_call_s = last_call_s(self.day, plan.instance)
         for name, value in policy_options(policy).items():
             setattr(state, name, value)
         await_start(state)
@@ -112,8 +110,12 @@ class Replay(EventLoop[DayOutcome]):
             while n < len(to_come) and to_come[n].time_s == day_s:
                 state.days.append(DayRow(*day_values(self._names, to_come[n])))
                 n += 1
+            more = n - state.n_days - len(state.priced_now)
+            if more > 0:
+                state.priced_now += [0] * more
+                state.types_now += [0] * (more + len(state.types))
             state.n_days = n
-        return step(state, day_s)
+        return step(state, day_s, self._last_call_s)
 
     def outcome(self) -> DayOutcome:
         """Return what an ended replay came to."""

@@ -95,7 +95,7 @@ def go_through(r: Rows) -> int:
     await_start(r)
     going_on = True
     while r.why == DONE and going_on:
-        going_on = step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER)
+        going_on = step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER, r.last_call_s)
     return r.why
 
 
@@ -115,10 +115,10 @@ def end(r: Rows) -> None:
             terminate(r, vm)
 
 
-def step(r: Rows, day_s: int) -> bool:
+def step(r: Rows, day_s: int, last_call_s: int) -> bool:
     """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done.
 
-    ``day_s`` is when the day has its next event, if it has one.
+    ``day_s`` is when the day has its next event, if it has one, ``last_call_s`` until when policies are woken.
     """
     queue_s = next_s(r)
     if r.unfinished == 0 or (queue_s >= NEVER and day_s >= NEVER):
@@ -166,7 +166,7 @@ def step(r: Rows, day_s: int) -> bool:
     r.n_back = r.n_noticed = r.n_struck = r.n_triggered = r.n_cycles = r.n_unused = 0
     r.n_priced = r.n_types_now = r.woken = 0
     if not alone:
-        happened |= go_on(r)
+        happened |= go_on(r, last_call_s)
     if happened:
         ask(r)
     else:
@@ -174,7 +174,7 @@ def step(r: Rows, day_s: int) -> bool:
     return True
 
 
-def go_on(r: Rows) -> bool:
+def go_on(r: Rows, last_call_s: int) -> bool:
     """Let everything else happen at the present moment, but tasks that end and start; False if nothing does."""
     first = last = r.next_day
     while last < r.n_days and r.days[last].time_s == r.now_s:
@@ -218,7 +218,7 @@ def go_on(r: Rows) -> bool:
     while is_next(r, TRIGGER, WAKE):
         _, kind, v, _, epoch = pop(r)
         if kind == WAKE:
-            r.woken |= r.now_s <= r.last_call_s
+            r.woken |= r.now_s <= last_call_s
         elif kind == TRIGGER:
             if r.vms[v].trigger_epoch == epoch and may_give(r.vms[v]):
                 insert(r.triggered_now, r.trigger_epochs, 0, r.n_triggered, v, epoch)

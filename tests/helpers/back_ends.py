@@ -87,6 +87,7 @@ _ROOM = {"heads", "listed", "ordered", "left", "free_vms", "busy_vms", "chosen",
 """What a step works in: nothing of it lasts."""
 
 _OWN = {
+    "last_call_s",  # in Python, the replay has it, where no policy sees it
     *("sketches", "sketched", "spans", "n_spans"),  # in Python, timelines of VMs
     *("n_sessions", "n_notes"),  # in Python, the lengths of lists
     *("events", "n_events"),  # in Python, the queue
@@ -202,7 +203,7 @@ def advance(context: Any, begun: int) -> bool:
         request_plan(r)
         await_start(r)
         return True
-    return step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER)
+    return step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER, r.last_call_s)
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import SpotbagError
-from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
