@@ -66,11 +66,6 @@ def paid_until_s(bill: Bill, begin_s: ExactSeconds, now_s: ExactSeconds) -> Exac
     return begin_s + billed_s(bill, now_s - begin_s)
 
 
-def longer_usd(bill: Bill, begin_s: ExactSeconds, end_s: ExactSeconds, later_s: ExactSeconds) -> float:
-    """Return the additional cost of a session that ends later."""
-    return cost_usd(bill, billed_s(bill, later_s - begin_s) - billed_s(bill, end_s - begin_s), 0)
-
-
 def is_free(bill: Bill, seconds: ExactSeconds) -> bool:
     """Whether the first session of a VM costs nothing which the cloud has interrupted after so many seconds."""
     return seconds < bill.free_until_s

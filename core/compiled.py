@@ -61,7 +61,7 @@ class _PartLibrary(_JITCodeLibrary):  # type: ignore[misc]
 
     @property
     def codegen(self) -> Any:
-        """What makes code; it is told nothing of functions that are not there."""
+        """Stand-in for numba's code generator, which has no place for environments of functions that are not there."""
         return _NoEnvironments()
 
 
@@ -87,7 +87,7 @@ class _LoopLibrary(_JITCodeLibrary):  # type: ignore[misc]
 
 
 class _Compiler(_CompilerBase):  # type: ignore[misc]
-    """What compiles a loop."""
+    """Compiler of a loop with its parts."""
 
     library: Any = _LoopLibrary
 
@@ -100,7 +100,7 @@ class _Compiler(_CompilerBase):  # type: ignore[misc]
 
 
 class _PartCompiler(_Compiler):
-    """What compiles a part."""
+    """Compiler of a part, which is linked later."""
 
     library = _PartLibrary
 

@@ -230,11 +230,13 @@ def _names_of(function: FunctionType, given: Mapping[Any, Any], made: dict[Any, 
 
 
 def _part(function: FunctionType, given: Mapping[Any, Any], made: dict[Any, Any]) -> Any:
+    """Return the compiled part of a function, in which others are in place of some."""
     names = dict(_names_of(function, given, made))
     key = function, tuple(sorted((name, id(value)) for name, value in names.items()))
     if key not in made:
         # Machine code of parts of one name is taken for the same, also of loops that two processes have compiled.
-        stated = described(function.__code__), {name: described(value) for name, value in names.items()}
+        uses = {name: described(value) for name, value in names.items()}
+        stated = described(function.__code__), described(function.__defaults__), uses
         digest = hashlib.sha256(repr(stated).encode()).hexdigest()[:16]
         made[key] = compiled_part(_copy_of(function, names, f"{function.__qualname__}_{digest}"))
     return made[key]

@@ -23,7 +23,7 @@ from .compiled_parts import IN_PLACE_OF
 from .engine import last_call_s, policy_options
 from .moments import go_through
 from .outcome import DayOutcome, outcome_with
-from .plan import ReplayPlan
+from .plan import ReplayPlan, new_name
 from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
 from .rows import (
@@ -282,9 +282,7 @@ class CompiledReplays:
             if v < len(planned):
                 name = planned[v].name
             else:
-                number = rented + 1
-                while (name := f"{offer.vm_type.name}-{offer.market}-{number}") in taken:
-                    number += 1
+                name = new_name(offer, rented, taken)
                 taken.add(name)
             of_vm: list[Session] = []
             while session != NONE:

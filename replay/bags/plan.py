@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +27,14 @@ class Run(NamedTuple):
     end_s: int
     task: int
     mode: int
+
+
+def new_name(offer: RentalOffer, rented: int, taken: Collection[str]) -> str:
+    """Return the name of a VM that is requested during a day, when so many VMs of its offer are rented already."""
+    number = rented + 1
+    while (name := f"{offer.vm_type.name}-{offer.market}-{number}") in taken:
+        number += 1
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from .bills import Rent, bill_of
 from .interpreted import add_helper, note, push
 from .moments import request_plan
 from .notes import ATTEMPTED, STRANDED, Note, event_records
-from .plan import ReplayPlan, Run
+from .plan import ReplayPlan, Run, new_name
 from .rows import (
     ENDED_ALREADY,
     HAS_TASKS,
@@ -197,7 +197,8 @@ class ReplayState(Rows):
     def _add_vm(self, offer_index: int) -> int:
         """Make room for one more VM, with its name; return which it is."""
         v, offer = self.n_vms, self.instance.offers[offer_index]
-        name = self.plan.vms[v].name if v < len(self.plan.vms) else self._new_name(offer)
+        planned, rented = self.plan.vms, self.offers[offer_index].rented
+        name = planned[v].name if v < len(planned) else new_name(offer, rented, self._names)
         self._names[name] = v
         vm = Vm(v, name, offer, 0, 0, False)
         vm._replay = self._tables
@@ -212,12 +213,6 @@ class ReplayState(Rows):
         for name in _OF_VMS:
             getattr(self, name).extend([0] * more)
         self.most_listed += more
-
-    def _new_name(self, offer: RentalOffer) -> str:
-        number = self.offers[offer.index].rented + 1
-        while (name := f"{offer.vm_type.name}-{offer.market}-{number}") in self._names:
-            number += 1
-        return name
 
     def _new_timeline(self, vcpus: int, kb: int) -> VmTimeline:
         """Return the timeline of a VM on which there is nothing."""

@@ -14,7 +14,6 @@ from spotbag.core.bill import (
     blocks_of,
     cost_usd,
     is_free,
-    longer_usd,
     paid_until_s,
     session_usd,
     unpaid_usd,
@@ -64,12 +63,6 @@ def test_a_session_is_paid_until_its_last_block_ends() -> None:
     assert paid_until_s(HOURS, Fraction(1, 2), 3600) == Fraction(7201, 2)
 
 
-def test_a_later_end_costs_the_blocks_that_are_not_paid() -> None:
-    assert longer_usd(MINUTES, 1000, 1001, 1120) == 0.0
-    assert longer_usd(MINUTES, 1000, 1001, 1121) == 60 * 0.25
-    assert longer_usd(HOURS, 0, 3600, 7201) == 14.0
-
-
 def test_a_session_is_free_that_is_interrupted_early() -> None:
     assert [is_free(MINUTES, seconds) for seconds in (99, 100)] == [True, False]
     assert not is_free(HOURS, 0)
@@ -88,7 +81,6 @@ def _of_session(usd: float, block_s: int, least_s: int, fixed_usd: float, begin_
         billed_s(bill, end_s - begin_s),
         session_usd(bill, end_s - begin_s),
         paid_until_s(bill, begin_s, end_s),
-        longer_usd(bill, begin_s, end_s, end_s + 77),
         is_free(bill, end_s - begin_s),
         unpaid_usd(usd, end_s, begin_s + 50),
     )
