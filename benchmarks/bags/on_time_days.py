@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -45,9 +46,9 @@ class _Timed(OnTime):
     decisions = 0
     seconds = 0.0
 
-    def _answer(self, replay: ReplayState) -> None:
+    def _answer(self, question: Callable[..., None], replay: ReplayState, *given: Any) -> None:
         begin = time.perf_counter()
-        super()._answer(replay)
+        super()._answer(question, replay, *given)
         self.seconds += time.perf_counter() - begin
         self.decisions += 1
 
@@ -90,9 +91,9 @@ def judged(plan: ReplayPlan, day: Timeline, cloud: Cloud, law: object) -> tuple[
     latest_s = set()
     while replay.step():
         if covered is None:
-            covered = policy.covered
+            covered = replay.state.covered == 1
         if replay.state.unfinished:
-            latest_s.add(policy.plan.latest_s)
+            latest_s.add(replay.state.standby_latest_s)
     outcome = replay.outcome()
     correct = audit(trace_of(replay.state, replay.day, cloud, outcome, 0)).correct
     late = not outcome.meets_deadline

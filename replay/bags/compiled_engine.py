@@ -37,6 +37,8 @@ from .rows import (
     CoreRow,
     EventRow,
     NoteRow,
+    PackedCoreRow,
+    PackedVmRow,
     PriceRow,
     RescueTaskRow,
     RescueVmRow,
@@ -44,16 +46,19 @@ from .rows import (
     SessionRow,
     SketchRow,
     SpanRow,
+    StandbyRow,
+    StandbyVmRow,
     TypeRow,
     VmRow,
 )
-from .tables import day_table, events_of, table_of
+from .tables import bill_values, day_table, events_of, law_values, table_of
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
     from ..vms import VmBill
 
 _MORE_VMS = 32
+_LISTS = ("regular", "columns", "column_of", "standby_offers")
 _MOST_TYPES = 62
 _COMPILES_FOR = 1_000_000
 """Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
@@ -121,7 +126,7 @@ class CompiledReplays:
         n_vms, n_tasks = len(plan.vms), plan.instance.n_tasks
         self._allocate(n_vms + _MORE_VMS, 4 * n_tasks + 16 * n_vms + 256, 16 * n_vms + 256)
 
-    def outcome(self, policy: Policy, day: Timeline, cloud: Cloud) -> DayOutcome | None:
+    def outcome(self, policy: Policy, day: Timeline, cloud: Cloud, law: object = None) -> DayOutcome | None:
         """Replay a day.
 
         Parameters
@@ -132,6 +137,8 @@ class CompiledReplays:
             The day. What it leaves open is as on the cloud.
         cloud : Cloud
             What interruptions are, and how VMs are billed.
+        law : optional
+            What is known of days like this one, for policies that ask for it.
 
         Returns
         -------
@@ -143,7 +150,9 @@ class CompiledReplays:
             return None
         if not has_loop(type(policy), self.plan.instance):
             return None
-        options = policy_options(policy)
+        options: dict[str, float] = policy_options(policy) | bill_values(cloud.billing)
+        if type(policy).asks_for_law:
+            options |= law_values(law, self.plan.instance.deadline_s)
         if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
             resolved, names = day.resolved(cloud), self.plan.tables.names
             table = day_table(names, events_of(names, resolved))
@@ -187,20 +196,30 @@ class CompiledReplays:
             "notes": (most_entries, NoteRow),
             "sketches": (2 * most_vms + 2, SketchRow),
             "spans": (3 * instance.n_tasks, SpanRow),
+            "standby": (instance.n_tasks, StandbyRow),
+            "standby_vms": (tables.most_new, StandbyVmRow),
+            "packed_vms": (most_vms + tables.most_new, PackedVmRow),
+            "packed_cores": ((most_vms + tables.most_new) * n_cores, PackedCoreRow),
             "rescue_vms": (0, RescueVmRow),
             "rescue_tasks": (0, RescueTaskRow),
         }
         numbers: dict[str, Any] = {"helpers": most_entries, "sketched": (2 * most_vms + 2, n_cores), "heads": n_cores}
         numbers |= dict.fromkeys(("groups_now", "idle_asked", "busy_asked", "asked"), n_groups)
         of_tasks = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
-        numbers |= dict.fromkeys(of_tasks, instance.n_tasks)
+        numbers |= dict.fromkeys(
+            (*of_tasks, "need_least_s", "need_kb", "open_tasks", "packed", "placed", "found"), instance.n_tasks
+        )
+        numbers |= {"need_s": instance.n_tasks * len(tables.columns), "standby_work_s": tables.most_new * n_cores}
+        numbers |= dict.fromkeys(("found_new", "found_longest_s"), tables.most_new)
+        numbers |= dict.fromkeys(("rescuers", "rescuer_offers"), most_vms + tables.most_new)
+        numbers |= dict.fromkeys(("rescuer_free_s", "rescuer_kb"), (most_vms + tables.most_new) * n_cores)
         given = {
             "offers": tables.offers.copy(),
             "limits": tables.limits.copy(),
             "members": tables.members,
             "groups": tables.groups,
             "durations": tables.durations,
-            "regular": np.array(tables.regular, dtype=np.int64),
+            **{name: np.array(getattr(tables, name), dtype=np.int64) for name in _LISTS},
             "queues": tables.queues,
             "tasks": tables.tasks.copy(),
         }
@@ -217,7 +236,7 @@ class CompiledReplays:
         first = {"offers": tables.offers, "tasks": tables.tasks, "limits": tables.limits}
         self._at_first = [(_numbers(self._arrays[name]), _numbers(table)) for name, table in first.items()]
         self._at_first += [(_numbers(self._arrays[name]), 0) for name in ("vms", "asked")]
-        for name, row in (("types", TypeRow()), ("prices", PriceRow())):
+        for name, row in (("types", TypeRow()), ("prices", PriceRow()), ("standby", StandbyRow())):
             self._at_first.append((_numbers(self._arrays[name]), _numbers(table_of(row, len(self._arrays[name])))))
         self._at_first.append((_numbers(self._context), _numbers(self._context).copy()))
 
@@ -227,7 +246,7 @@ class CompiledReplays:
         context[name], context[name + LENGTH] = array.ctypes.data, len(array)
         context[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
 
-    def _start(self, options: dict[str, int], day: Mapping[str, Any], rescue: _Rescue) -> Any:
+    def _start(self, options: dict[str, float], day: Mapping[str, Any], rescue: _Rescue) -> Any:
         """Set the arrays to the start of a day; return the record that holds all."""
         for numbers, at_first in self._at_first:
             numbers[:] = at_first

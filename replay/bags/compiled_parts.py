@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...instances.durations import NEVER
 from . import interpreted
+from .policies.on_time_kernel import latest_rescue, new_vms_from
 from .rows import NEEDS_RESCUE, NONE, REFUSED, TOO_MANY_ENTRIES, TOO_MANY_EVENTS, TOO_MANY_VMS, EventRow, Rows, VmRow
 from .rules import may_give, span
 
@@ -158,6 +159,31 @@ def plan_rescue(r: Rows) -> None:
         r.rescue_found = int(r.rescue_given == 2)
 
 
+def sort_tasks(r: Rows, tasks: list[int], n: int) -> None:
+    """Sort the first tasks of a list by rank, weight and tie."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap:
+        for k in range(gap, n):
+            task, place = tasks[k], k
+            while place >= gap and comes_before(r, task, tasks[place - gap]):
+                tasks[place] = tasks[place - gap]
+                place -= gap
+            tasks[place] = task
+        gap //= 3
+
+
+def comes_before(r: Rows, task: int, other: int) -> bool:
+    """Whether a task is sorted before another."""
+    run, than = r.tasks[task], r.tasks[other]
+    return (run.rank, run.weight, run.tie) < (than.rank, than.weight, than.tie)
+
+
+def make_room_for_standby(r: Rows) -> None:
+    """Make room for what `on-time` knows of tasks and VMs: there is some."""
+
+
 # ---------------------------------------------------------------------------- memory
 # Nothing is kept: what runs and waits is listed at each question. It asks little of bags whose memory binds seldom.
 
@@ -262,11 +288,11 @@ def profile_new(r: Rows, k: int, vcpus: int, kb: int) -> None:
     r.sketches[k].first_span = NONE
 
 
-IN_PLACE_OF = {
+IN_PLACE_OF = {interpreted.pack: latest_rescue, interpreted.pack_new_vms: new_vms_from} | {
     getattr(interpreted, part.__name__): part
     for part in (
         *(push, pop, is_next, next_s, note, add_vm, add_session, add_noticed, add_helper, add_sketch),
-        *(refuse, plan_rescue),
+        *(refuse, plan_rescue, sort_tasks, make_room_for_standby),
         *(earliest_start, occupy, profile_running, earliest_on_sketch, occupy_sketch, profile_sketch, profile_new),
     )
 }

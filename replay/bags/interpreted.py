@@ -86,6 +86,28 @@ def plan_rescue(r: Any) -> None:
     r._plan_rescue()
 
 
+def sort_tasks(r: Any, tasks: list[int], n: int) -> None:
+    """Sort the first tasks of a list by rank, weight and tie."""
+    rows = [r.tasks[task] for task in tasks[:n]]
+    order = sorted([(row.rank, row.weight, row.tie, task) for row, task in zip(rows, tasks[:n], strict=True)])
+    tasks[:n] = [entry[-1] for entry in order]
+
+
+def make_room_for_standby(r: Any) -> None:
+    """Make room for what `on-time` knows of tasks and VMs."""
+    r._make_room_for_standby()
+
+
+def pack(r: Any, first_s: int, last_s: int) -> tuple[int, int]:
+    """Pack tasks onto on-demand VMs; see `latest_rescue`, which is compiled also for Python."""
+    return r.packing.latest_rescue(r, first_s, last_s)  # type: ignore[no-any-return]
+
+
+def pack_new_vms(r: Any, start_s: int) -> int:
+    """Pack tasks onto new on-demand VMs; see `new_vms_from`, which is compiled also for Python."""
+    return r.packing.new_vms_from(r, start_s)  # type: ignore[no-any-return]
+
+
 # ---------------------------------------------------------------------------- memory
 
 

@@ -15,7 +15,7 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
-from .rows import MemberRow, QueueRow
+from .rows import NONE, MemberRow, QueueRow
 from .tables import names_of, plan_tables, price_classes, rows_of
 from .work import WorkTable
 
@@ -55,6 +55,11 @@ class PlanTables:
         See `rows`.
     regular : list of int
         On-demand offers that are not burstable, by price.
+    columns, column_of, standby_offers : list of int
+        For rescues on demand: on-demand offers, which of them each offer is, and those of new VMs, the cheapest for the
+        whole bag first.
+    most_new : int
+        How many new VMs a rescue may have at the most.
     n_prices : int
         How many prices offers have.
     duration_rows, group_rows, member_rows, queue_rows : list
@@ -73,6 +78,13 @@ class PlanTables:
         self.limit_values, self.member_rows = self.limits.tolist(), rows_of(MemberRow, self.members)
         self.tasks, self.queues = plan_tables(work.group_of, vms)
         self.regular = [offer.index for offer in work.on_demand_offers]
+        self.columns = [offer.index for offer in instance.offers if offer.market == "on-demand"]
+        self.column_of = [NONE] * len(instance.offers)
+        for column, index in enumerate(self.columns):
+            self.column_of[index] = column
+        self.standby_offers = sorted(self.regular, key=lambda index: (work.usd_of_all(index), index))
+        own = {limit["own"]: int(limit["most"]) for limit in self.limits}
+        self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in self.regular))
         self.n_prices = len(price_classes(instance))
         self.group_rows, self.duration_rows = work.rows.groups, work.rows.durations
         self.queue_rows = rows_of(QueueRow, self.queues)
@@ -83,6 +95,9 @@ class PlanTables:
             "n_prices": self.n_prices,
             "n_limits": len(self.limits),
             "n_regular": len(self.regular),
+            "n_columns": len(self.columns),
+            "n_standby_offers": len(self.standby_offers),
+            "most_cores": max(offer.vcpus for offer in instance.offers),
             "n_queues": len(self.queues),
             "unfinished": instance.n_tasks,
             "boot_overhead_s": instance.boot_overhead_s,

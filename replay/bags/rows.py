@@ -19,6 +19,11 @@ FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIM
 # Kinds of interruption, and of all other events of a day.
 HIBERNATE, STOP, TERMINATE, RESUME, CAPACITY, PRICE = range(6)
 
+# Of a task in the rescue that `on-time` keeps ready, in place of a VM: it has no place there, or goes to a new VM, the
+# first or one of those that follow, which are counted downwards.
+LEFT_OUT: Final = -2
+FIRST_NEW: Final = -3
+
 # What a VM was before it got a task.
 IDLE, BUSY, NEW = range(3)
 
@@ -183,6 +188,9 @@ class VmRow:
         asked about; whether it is in a list of this moment, and in which estimate it is counted on.
     place_s : int
         When a core of it is free, or earlier: its key in a heap.
+    seen, matched : int
+        For `on-time`: its changes when it was looked at last, and one; whether the work that the rescue has for its
+        cores has changed cores.
     before, after, after_of_type, after_bursting : int
         Its neighbours among the VMs of its price that are not terminated; the next spot VM of its type; the next that
         bursts.
@@ -243,6 +251,8 @@ class VmRow:
     listed: int = 0
     helping: int = 0
     place_s: int = 0
+    seen: int = 0
+    matched: int = 0
     before: int = NONE
     after: int = NONE
     after_of_type: int = NONE
@@ -257,11 +267,16 @@ class VmRow:
 
 @dataclass(slots=True, eq=False)
 class CoreRow:
-    """A core of a VM: the task that runs, and the first and the last that wait."""
+    """A core of a VM: the task that runs, and the first and the last that wait.
+
+    ``standby_s`` is the work that the rescue of `on-time` has for it, ``standby_core`` the core that is to have it.
+    """
 
     running: int = NONE
     first: int = NONE
     last: int = NONE
+    standby_s: int = 0
+    standby_core: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -318,7 +333,8 @@ class EventRow:
 class TypeRow:
     """A VM type: how many spot VMs there can be, if that is limited, what becomes of others, and those that there are.
 
-    ``present`` counts those that use capacity, ``returning`` those that come back at this moment.
+    ``present`` counts those that use capacity, ``returning`` those that come back at this moment. Of a type of which a
+    VM is interrupted and none is back, `on-time` remembers since when it ``is_out``.
     """
 
     capacity: int = NONE
@@ -327,6 +343,8 @@ class TypeRow:
     last: int = NONE
     present: int = 0
     returning: int = 0
+    is_out: int = 0
+    out_since_s: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -401,6 +419,59 @@ class RescueTaskRow:
 
 
 @dataclass(slots=True, eq=False)
+class StandbyRow:
+    """Of a task: what it asks of on-demand VMs, and where the rescue has it that `on-time` keeps ready.
+
+    Attributes
+    ----------
+    listed, place : int
+        Whether it is among the open tasks; on which of some new VMs it would be.
+    known, saved, order : int, float, int
+        Whether what it asks is known, from where it is saved, and less than nothing by its least duration on demand.
+    vm, core : int
+        The VM: one that is there, or one that is new (`FIRST_NEW`), or `LEFT_OUT`, or `NONE` if it is not in the
+        rescue; and which core of it.
+    leaving : int
+        Whether it writes a checkpoint to leave an on-demand VM.
+    """
+
+    listed: int = 0
+    known: int = 0
+    order: int = 0
+    vm: int = NONE
+    core: int = 0
+    place: int = NONE
+    leaving: int = 0
+    saved: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class StandbyVmRow:
+    """A new VM of that rescue: its offer, and the work of its core that has most."""
+
+    offer: int = 0
+    longest_s: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class PackedVmRow:
+    """A VM as tasks are packed onto it: its offer, when a core of it is free, and the memory that its cores need."""
+
+    offer: int = 0
+    free_s: int = 0
+    used_kb: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class PackedCoreRow:
+    """A core of it: when it is free, the memory of its largest task, and the work that is packed onto it."""
+
+    end_s: int = 0
+    kb: int = 0
+    work_s: int = 0
+
+
+@dataclass(slots=True, eq=False)
 class Rows:
     """A replay: its tables, what does not change, and its state.
 
@@ -442,6 +513,30 @@ class Rows:
     spans: list[SpanRow] = field(default_factory=list)
     rescue_vms: list[RescueVmRow] = field(default_factory=list)
     rescue_tasks: list[RescueTaskRow] = field(default_factory=list)
+    # The rescue that `on-time` keeps ready, and how it is looked for: on-demand offers, those of new VMs by price, and
+    # where the durations on each are; durations and memory of tasks; those that are open and those to be packed; the
+    # VMs that may be used, with when their cores are free; what was found.
+    standby: list[StandbyRow] = field(default_factory=list)
+    standby_vms: list[StandbyVmRow] = field(default_factory=list)
+    standby_work_s: list[int] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+    column_of: list[int] = field(default_factory=list)
+    standby_offers: list[int] = field(default_factory=list)
+    need_s: list[int] = field(default_factory=list)
+    need_least_s: list[int] = field(default_factory=list)
+    need_kb: list[int] = field(default_factory=list)
+    open_tasks: list[int] = field(default_factory=list)
+    packed: list[int] = field(default_factory=list)
+    placed: list[int] = field(default_factory=list)
+    found: list[int] = field(default_factory=list)
+    found_new: list[int] = field(default_factory=list)
+    found_longest_s: list[int] = field(default_factory=list)
+    packed_vms: list[PackedVmRow] = field(default_factory=list)
+    packed_cores: list[PackedCoreRow] = field(default_factory=list)
+    rescuers: list[int] = field(default_factory=list)
+    rescuer_offers: list[int] = field(default_factory=list)
+    rescuer_free_s: list[int] = field(default_factory=list)
+    rescuer_kb: list[int] = field(default_factory=list)
     # Lists of VMs, some with an epoch or a kind beside, of this moment; then those that last, and room to work in.
     idle_now: list[int] = field(default_factory=list)
     back_now: list[int] = field(default_factory=list)
@@ -481,6 +576,9 @@ class Rows:
     n_offers: int = 0
     n_prices: int = 0
     most_listed: int = 0
+    n_columns: int = 0
+    n_standby_offers: int = 0
+    most_cores: int = 0
     # The instance, the billing, and what is wanted.
     boot_overhead_s: int = 0
     start_overhead_s: int = 0
@@ -488,6 +586,13 @@ class Rows:
     deadline_s: int = 0
     takes_checkpoints: int = 0
     recording: int = 0
+    block_s: int = 1
+    least_s: int = 0
+    hibernated_costs: int = 0
+    stopped_costs: int = 0
+    knows_rates: int = 0
+    interrupted_per_s: float = 0.0
+    back_per_s: float = 0.0
     # The policy: its options, and the rescue of the survival certificate: whether it is looked for, and there is one.
     spare_all: int = 0
     recompute: int = 0
@@ -495,12 +600,38 @@ class Rows:
     idle_limit_s: int = NONE
     wants_finished: int = 0
     wants_woken: int = 0
+    waits: int = 0
+    balances: int = 0
+    spreads: int = 0
+    relieves: int = 0
+    starts_early: int = 0
+    ends_idle: int = 0
     rescue_given: int = 0
     rescue_found: int = 0
     rescue_tried: int = 0
     n_rescue_vms: int = 0
     n_rescue_tasks: int = 0
     lost_types: int = 0
+    # What `on-time` knows: its rescue, whether that is one of all tasks, when it must begin and what was known first
+    # of that; when it has answered what, and is woken; outages.
+    covered: int = 0
+    standby_latest_s: int = -1
+    standby_followed: int = 0
+    rescuers_known: int = 0
+    spread_known: int = 0
+    first_slack_s: int = NONE
+    answered_s: int = NONE
+    answered_events: int = NONE
+    answered_draining: int = NONE
+    wake_s: int = NONE
+    outages: int = 0
+    returns: int = 0
+    out_s: int = 0
+    n_open: int = 0
+    n_packed: int = 0
+    n_rescuers: int = 0
+    n_standby_vms: int = 0
+    n_found_new: int = 0
     # The clock, the fleet and the queues.
     now_s: int = 0
     next_day: int = 0

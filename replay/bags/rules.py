@@ -321,27 +321,6 @@ def list_waiting(r: Rows, vm: VmRow, out: list[int], n: int) -> int:
         n += 1
 
 
-def sort_tasks(r: Rows, tasks: list[int], n: int) -> None:
-    """Sort the first tasks of a list by rank, weight and tie."""
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap:
-        for k in range(gap, n):
-            task, place = tasks[k], k
-            while place >= gap and comes_before(r, task, tasks[place - gap]):
-                tasks[place] = tasks[place - gap]
-                place -= gap
-            tasks[place] = task
-        gap //= 3
-
-
-def comes_before(r: Rows, task: int, other: int) -> bool:
-    """Whether a task is sorted before another."""
-    run, than = r.tasks[task], r.tasks[other]
-    return (run.rank, run.weight, run.tie) < (than.rank, than.weight, than.tie)
-
-
 # -------------------------------------------------------------------------- credits
 
 
@@ -679,6 +658,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
     for core in range(offer.vcpus):
         slot = r.cores[v][core]
         slot.running = slot.first = slot.last = NONE
+        slot.standby_s = slot.standby_core = 0
     count_rented(r, offer, 1)
     of_price = r.prices[offer.price_class]
     vm.before, of_price.last = of_price.last, v

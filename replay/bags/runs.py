@@ -327,7 +327,7 @@ def _run(
     """Replay a day, in compiled loops where they can."""
     with blaming(ready.make.called):
         policy, day = ready.make(number), _day(ready, timeline)
-        outcome = None if loops is None else loops.outcome(policy, day, cloud)
+        outcome = None if loops is None else loops.outcome(policy, day, cloud, law)
         return Replay(ready.plan, policy, day, cloud, law=law).run() if outcome is None else outcome
 
 

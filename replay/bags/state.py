@@ -41,13 +41,17 @@ from .rows import (
     RescueTaskRow,
     RescueVmRow,
     Rows,
+    StandbyRow,
+    StandbyVmRow,
     TaskRow,
     TypeRow,
 )
+from .tables import bill_values, law_values
 from .vm import Vm
 
 if TYPE_CHECKING:
     from ...schedules.state import State, VmStatus
+    from .packing import Packing
 
 # Of a stopped VM, all that planning needs to know is that nothing can start on it.
 _STATUS: dict[int, VmStatus] = {
@@ -73,7 +77,7 @@ _BROKEN = {
 """What is wrong with a VM that a decision is about."""
 
 _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
-_SHARED = ("groups", "durations", "regular", "queues", "members")
+_SHARED = ("groups", "durations", "regular", "queues", "members", "columns", "column_of", "standby_offers")
 
 
 COUNTED = (
@@ -133,16 +137,19 @@ class ReplayState(Rows):
         self.policy_name, self.plan, self.billing, self.scenario_law = policy_name, plan, billing, scenario_law
         self.instance, self.work = instance, plan.work
         self.policy: Any = None
+        self.packing: Packing | None = None
         self.queue: list[tuple[int, int, int, int, int, int]] = []
         self.timelines: list[VmTimeline | None] = []
         self._names: dict[str, int] = {}
         self.recording = int(record)
-        for name, value in tables.settings.items():
+        values = tables.settings | bill_values(billing) | law_values(scenario_law, instance.deadline_s)
+        for name, value in values.items():
             setattr(self, name, value)
         self.limits = [LimitRow(*values) for values in tables.limit_values]
         self.members = tables.member_rows
         self.offers = [OfferRow(*values) for values in tables.offer_values]
         self.groups, self.durations, self.regular = tables.group_rows, tables.duration_rows, tables.regular
+        self.columns, self.column_of, self.standby_offers = tables.columns, tables.column_of, tables.standby_offers
         self.queues = tables.queue_rows
         self.tasks = [TaskRow(*values) for values in tables.task_values]
         self.types = [TypeRow() for _ in instance.vm_types]
@@ -168,8 +175,8 @@ class ReplayState(Rows):
             elif rows and not isinstance(rows[0], int | tuple):
                 setattr(twin, table.name, [copy.copy(row) for row in rows])
             else:
-                setattr(twin, table.name, list(rows))
-        twin._tables = twin._tables_of_vms()
+                setattr(twin, table.name, copy.copy(rows))
+        twin._tables, twin.packing = twin._tables_of_vms(), None
         twin.vms = []
         for vm in self.vms:
             twin.vms.append(vm.copy())
@@ -213,6 +220,28 @@ class ReplayState(Rows):
         for name in _OF_VMS:
             getattr(self, name).extend([0] * more)
         self.most_listed += more
+
+    def _make_room_for_standby(self) -> None:
+        """Make room for what `on-time` knows of tasks and VMs, and for the loops that look for rescues."""
+        tables, n_tasks = self.plan.tables, self.instance.n_tasks
+        if self.packing is not None and self.n_vms + tables.most_new <= len(self.rescuers):
+            return
+        from .packing import Packing, numbers  # here, so that other policies do not load it
+
+        if not self.standby:
+            self.standby = [StandbyRow() for _ in range(n_tasks)]
+            self.standby_vms = [StandbyVmRow() for _ in range(tables.most_new)]
+            self.standby_work_s = [0] * (tables.most_new * self.most_cores)
+            self.need_s = numbers(n_tasks * self.n_columns)
+            for name in ("open_tasks", "need_least_s", "need_kb", "packed", "found"):
+                setattr(self, name, numbers(n_tasks))
+            self.found_new, self.found_longest_s = numbers(tables.most_new), numbers(tables.most_new)
+        if self.n_vms + tables.most_new > len(self.rescuers):
+            n_vms = 2 * self.n_vms + 32 + tables.most_new
+            self.rescuers, self.rescuer_offers = numbers(n_vms), numbers(n_vms)
+            self.rescuer_free_s, self.rescuer_kb = (numbers(n_vms * self.most_cores) for _ in range(2))
+            self.rescuers_known = 0
+        self.packing = Packing(self)
 
     def _new_timeline(self, vcpus: int, kb: int) -> VmTimeline:
         """Return the timeline of a VM on which there is nothing."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ...core.rows import dtype_of
 from ...instances.bags.timeline import Timeline, TimelineEvent
+from ...instances.clouds import Billing
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import MARKETS, RentalOffer
 from ...instances.instance import Instance
@@ -89,6 +91,31 @@ def limit_tables(instance: Instance, offers: Any) -> tuple[Any, Any]:
 def sustained_mode(offer: RentalOffer) -> int:
     """Mode in which VMs of an offer run whatever their credits."""
     return BASELINE if offer.burstable else FULL_SPEED
+
+
+def bill_values(billing: Billing) -> dict[str, int]:
+    """Return what rules know of how VMs are billed; see `Rows`."""
+    return {
+        "block_s": billing.block_s,
+        "least_s": billing.minimum_s,
+        "hibernated_costs": int(billing.hibernated_usd_per_gb_hour > 0),
+        "stopped_costs": int(billing.stopped_usd_per_gb_hour > 0),
+    }
+
+
+def law_values(law: object, deadline_s: int) -> dict[str, float]:
+    """Return the interruptions of a VM and returns for each second, if the scenario says so; see `Rows`."""
+    if not isinstance(law, Mapping):
+        return {}
+    if "type_resumes_per_deadline" in law:
+        interrupted = law["type_interruptions_per_deadline"] / deadline_s
+        back = law["type_resumes_per_deadline"] / deadline_s
+    elif "mean_outage_s" in law:
+        interrupted = (law["vm_interruptions_per_hour"] + law["type_interruptions_per_hour"]) / SECONDS_PER_HOUR
+        back = 1 / law["mean_outage_s"] if law["mean_outage_s"] else 0.0
+    else:
+        return {}
+    return {"knows_rates": 1, "interrupted_per_s": interrupted, "back_per_s": back}
 
 
 def table_of(row: Any, n: int) -> Any:

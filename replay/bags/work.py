@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from .rows import DurationRow, GroupRow, OfferRow, Rows
@@ -66,6 +68,12 @@ class WorkTable:
             Fraction of the task that is saved.
         """
         return duration_of(self.rows, self.group_of[task], offer, mode, saved)
+
+    def usd_of_all(self, offer: int) -> float:
+        """Price of the average task on a core of an offer, by the hour times seconds; infinite if none can run."""
+        times_s = [time_s for time_s in self.runtimes_s(offer) if time_s < NEVER]
+        row = self.rows.offers[offer]
+        return row.usd_per_hour * sum(times_s) / len(times_s) / row.vcpus if times_s else math.inf
 
     def can_run(self, task: int, offer: int, mode: int) -> bool:
         """Whether a task can run on VMs of an offer."""

@@ -82,9 +82,9 @@ def _replayed(plan: ReplayPlan, day: Timeline, cloud: Cloud, law: object, policy
     covered: bool | None = None
     latest_s = set()
     while replay.step():
-        covered = policy.covered if covered is None else covered
+        covered = bool(replay.state.covered) if covered is None else covered
         if replay.state.unfinished:
-            latest_s |= {policy.plan.latest_s, replay.state.now_s}
+            latest_s |= {replay.state.standby_latest_s, replay.state.now_s}
     return AdverseDay(plan, replay, bool(covered), sorted(latest_s))
 
 
@@ -110,9 +110,9 @@ def _tight(rng: np.random.Generator) -> Schedule | None:
         return None
 
     def covered(deadline_s: int) -> bool:
-        policy = OnTime(relieves=False, spreads=False)
-        Replay(replay_plan(_with_deadline(schedule, deadline_s)), policy).step()
-        return policy.covered
+        replay = Replay(replay_plan(_with_deadline(schedule, deadline_s)), OnTime(relieves=False, spreads=False))
+        replay.step()
+        return replay.state.covered == 1
 
     least_s = schedule.makespan_s
     high_s = least_s

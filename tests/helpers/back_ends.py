@@ -29,7 +29,7 @@ from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policy import Policy, RulePolicy
-from spotbag.replay.bags.rows import DONE, REFUSED, NoteRow, Rows, VmRow
+from spotbag.replay.bags.rows import DONE, REFUSED, NoteRow, Rows, StandbyRow, VmRow
 from spotbag.replay.bags.state import ReplayState
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_plan
 
@@ -67,6 +67,8 @@ def random_meeting(instance: Instance, rng: np.random.Generator) -> tuple[Timeli
 
 # ------------------------------------------------------------------------------- rows
 
+_KNOWN = dtype_of(StandbyRow).names.index("known")
+
 Values = dict[str, Any]
 """Of a replay: its single fields by name, and its tables as lists of tuples, and of numbers."""
 
@@ -80,11 +82,20 @@ _COUNTED_BY = {
     "unused_epochs": "n_unused",
     "preempted_on": "n_preempted",
     "days": "next_day",
+    "open_tasks": "n_open",
+    "standby_vms": "n_standby_vms",
 }
 """What counts how much of a table is in use."""
 
-_ROOM = {"heads", "listed", "ordered", "left", "free_vms", "busy_vms", "chosen", "n_chosen", "most_listed"}
+_ROOM = {
+    *("heads", "listed", "ordered", "left", "free_vms", "busy_vms", "chosen", "n_chosen", "most_listed"),
+    *("packed", "placed", "found", "found_new", "found_longest_s", "packed_vms", "packed_cores"),
+    *("rescuers", "rescuer_offers", "rescuer_free_s", "rescuer_kb", "standby_work_s"),
+}
 """What a step works in: nothing of it lasts."""
+
+_OF_ON_TIME = {"standby", "need_s", "need_least_s", "need_kb"}
+"""Of tasks: what only `on-time` knows, in Python from when it is asked first."""
 
 _OWN = {
     "last_call_s",  # in Python, the replay has it, where no policy sees it
@@ -172,6 +183,11 @@ def in_use(values: Values) -> Values:
     used["restless"] = used["restless"][first : first + used["n_restless"]]
     for asked in ("idle_asked", "busy_asked"):
         used[asked] = [used[asked][group] for group in used["groups_now"]]
+    known = [task for task, row in enumerate(used["standby"]) if row[_KNOWN]]
+    for name in _OF_ON_TIME - {"need_s"}:
+        used[name] = {task: used[name][task] for task in known}
+    columns = used["n_columns"]
+    used["need_s"] = {task: used["need_s"][task * columns : (task + 1) * columns] for task in known}
     if not used["rescue_found"]:
         for name in ("rescue_vms", "rescue_tasks", "n_rescue_vms", "n_rescue_tasks"):
             del used[name]

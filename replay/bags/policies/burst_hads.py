@@ -15,9 +15,10 @@ from ..asking import (
     answer_terminated,
     answer_unused,
 )
+from ..interpreted import sort_tasks
 from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, Rows, VmRow
-from ..rules import is_halted, is_idle, let_go, list_tasks, runtime_of, saved_now, sort_tasks
+from ..rules import is_halted, is_idle, let_go, list_tasks, runtime_of, saved_now
 from .migration import list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal
 

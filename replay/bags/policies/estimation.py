@@ -108,9 +108,10 @@ def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) 
         if duration_s >= NEVER or not can_start(r, r.offers[index]):
             continue
         if may_take_new(r, group, index, duration_s, spare_all):
-            k = new_sketch(r, index, spare_all)
+            k = new_sketch(r, index, r.now_s, spare_all)
             if k == NONE:
                 return r.now_s
+            count_planned(r, r.offers[index])
             return assign(r, k, group, 0, duration_s)
     shortest_s = NEVER
     for place in range(r.n_regular):
@@ -148,11 +149,10 @@ def sketch_of(r: Rows, vm: VmRow, spare_all: int) -> int:
     return k
 
 
-def new_sketch(r: Rows, offer: int, spare_all: int) -> int:
-    """Choose a new VM; return its sketch."""
-    k = choose(r, NONE, offer, r.now_s, 0, spare_all)
+def new_sketch(r: Rows, offer: int, zero_s: int, spare_all: int) -> int:
+    """Choose a new VM, which runs tasks from a moment on; return its sketch."""
+    k = choose(r, NONE, offer, zero_s, 0, spare_all)
     if k != NONE:
-        count_planned(r, r.offers[offer])
         for core in range(r.offers[offer].vcpus):
             r.sketched[k][core] = 0
         if r.offers[offer].memory_kb != NONE:
@@ -195,14 +195,19 @@ def start_on_sketch(r: Rows, k: int, group: int, duration_s: int) -> int:
     return start_s if left_s >= 0 else NONE
 
 
+def core_on_sketch(r: Rows, k: int, start_s: int) -> int:
+    """Which core a task goes to that starts at some time: the one that has been idle for the shortest time then."""
+    which = latest_s = NONE
+    for core in range(r.offers[r.sketches[k].offer].vcpus):
+        if latest_s < r.sketched[k][core] <= start_s:
+            which, latest_s = core, r.sketched[k][core]
+    return which
+
+
 def assign(r: Rows, k: int, group: int, start_s: int, duration_s: int) -> int:
     """Assign a task to a sketch; return when it ends."""
-    sketch, free = r.sketches[k], r.sketched[k]
-    which = latest_s = NONE
-    for core in range(r.offers[sketch.offer].vcpus):
-        if latest_s < free[core] <= start_s:
-            which, latest_s = core, free[core]
-    free[which] = start_s + duration_s
+    sketch = r.sketches[k]
+    r.sketched[k][core_on_sketch(r, k, start_s)] = start_s + duration_s
     if sketch.kb != NONE:
         occupy_sketch(r, k, start_s, r.groups[group].memory_kb, duration_s)
     sketch.longest_s = max(sketch.longest_s, r.durations[group][sketch.offer].runtime_s)

@@ -3,43 +3,79 @@
 from __future__ import annotations
 
 import math
-from bisect import insort
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.durations import FULL_SPEED, NEVER
-from ....instances.entries import RentalOffer
 from ...policy_names import Rule, Rules
-from ...vms import RUNNING
-from ..plan import Run
-from ..policy import Policy
-from ..rows import NONE
-from ..rules import span
-from ..state import ReplayState
-from ..vm import Vm
-from .migration import add_place, best_place, list_places
-from .on_time_rescue import (
-    LOST,
-    WAITS,
-    Packing,
-    Place,
-    Plan,
-    Scene,
-    Table,
-    Task,
-    cheapest_to_move,
-    core_latest_s,
-    longest_first,
-    new_latest_s,
-    pack,
-    place_of_new,
-    place_without,
-    prices_from,
-    takes_rescues,
+from ...vms import HIBERNATED, RUNNING
+from ..asking import (
+    answer_capacity,
+    answer_finished,
+    answer_hibernated,
+    answer_idle,
+    answer_lost,
+    answer_noticed,
+    answer_preempted,
+    answer_resumed,
+    answer_unused,
+    answer_woken,
 )
-from .on_time_spread import GAIN_S, best_spread
+from ..interpreted import earliest_start, push
+from ..policy import RulePolicy
+from ..rows import FIRST_NEW, LEFT_OUT, NONE, WAKE, Rows, VmRow
+from ..rules import (
+    can_start,
+    count_rented,
+    dump_of,
+    duration_of,
+    is_alive,
+    is_halted,
+    is_idle,
+    let_go,
+    may_give,
+    migrate,
+    preempt,
+    span,
+    start_vm,
+    steal,
+    uptime_at,
+)
+from .estimation import assign, core_on_sketch, new_sketch, start_on_sketch
+from .migration import add_place, best_place, end_if_placed, list_places
+from .on_time_rescue import (
+    add_rescuer,
+    between_s,
+    first_free,
+    first_usd_per_s,
+    follow,
+    in_time,
+    insert_open,
+    is_lost,
+    keep,
+    learn,
+    leave_out_closed,
+    list_rescuers,
+    look,
+    moves_before,
+    new_latest_s,
+    pack_all,
+    pack_listed,
+    pack_one_type,
+    pack_open,
+    pack_without,
+    paid_until,
+    price_from,
+    rent_usd,
+    rescue_s,
+    rescue_usd_per_s,
+    saves_often,
+    sum_up,
+    swap,
+    takes_rescues,
+    usd_per_s,
+)
+from .on_time_spread import GAIN_S, spread, takes_work
 
 _WAITS_IF_BACK = 0.8
 """Chance that a VM is back before the rescue must begin, from which on its tasks wait for it."""
@@ -55,7 +91,7 @@ _OTHER_PLACE = 0.25
 
 
 @dataclass(kw_only=True, eq=False)
-class OnTime(Policy):
+class OnTime(RulePolicy):
     """Keep a rescue on demand ready for all that is left, and do no more of it than must be done now.
 
     At all times there is a rescue plan for all tasks that are not on on-demand VMs, each from its last written
@@ -109,738 +145,821 @@ class OnTime(Policy):
     ends_idle: bool = True
 
     def __post_init__(self) -> None:
-        """Begin without a rescue; have the name say what is left out."""
+        """Have the name say what is left out."""
         self.name = self.name_with_options()
-        self.plan = Plan()
-        self.covered = False
-        self._first_slack_s: int | None = None
-        self._leaving: set[int] = set()
-        self._table: Table | None = None
-        self._scene: Scene | None = None
-        self._followed: Plan | None = None
-        self._answered: tuple[int, int, int] | None = None
-        self._wake_s = -1
-        self._out: dict[str, int] = {}
-        self._outages = 0
-        self._returns = 0
-        self._out_s = 0
 
-    # ------------------------------------------------------------------- questions
+    def row_options(self) -> dict[str, int]:
+        """Return what the rules read."""
+        options = {"waits": self.waits, "balances": self.balances, "spreads": self.spreads}
+        options |= {"relieves": self.relieves, "starts_early": self.starts_early, "ends_idle": self.ends_idle}
+        return {name: int(value) for name, value in options.items()}
 
-    def woken(self, replay: ReplayState) -> None:
-        """Begin; later, do what cannot wait any more."""
-        self._answer(replay)
 
-    def idle(self, replay: ReplayState, vm: Vm) -> None:
-        """Look for work for a VM, and end it if there is none."""
-        self._answer_once(replay)
-        if vm.idle:
-            self._let_go(replay, vm, self.ends_idle)
+# --------------------------------------------------------------------------- questions
 
-    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
-        """End an idle VM that has been kept."""
-        if not self.ends_idle:
-            self._let_go(replay, vm, True)
 
-    def noticed(self, replay: ReplayState, vm: Vm) -> None:
-        """Look after what will be lost."""
-        self._answer_once(replay)
-
-    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
-        """Look after what is lost, or out for a while."""
-        if vm.offer.vm_type.name not in self._out:
-            self._out[vm.offer.vm_type.name] = replay.now_s
-            self._outages += 1
-        self._answer_once(replay)
-
-    def lost(self, replay: ReplayState, vm: Vm) -> None:
-        """Look after what is lost."""
-        self.hibernated(replay, vm)
-
-    def resumed(self, replay: ReplayState, vm: Vm) -> None:
-        """Balance what is there with a VM more."""
-        self._back(replay, vm.offer.vm_type.name)
-        self._answer_once(replay)
-
-    def capacity_changed(self, replay: ReplayState, vm_type: str) -> None:
-        """Use a type that is back."""
-        self._back(replay, vm_type)
-        self._answer(replay)
-
-    def finished(self, replay: ReplayState, vm: Vm, task: int) -> None:
-        """Use a core that is free on a VM that goes on."""
-        if vm.n_left and vm.alive and any(slot.running == slot.first == NONE for slot in replay.cores[vm.index]):
-            self._answer_once(replay)
-
-    def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
-        """Have a task leave that has written its checkpoint."""
-        self._answer(replay)
-        self._leaving.discard(task)
-
-    def _back(self, replay: ReplayState, vm_type: str) -> None:
-        since_s = self._out.pop(vm_type, None)
-        if since_s is not None:
-            self._returns += 1
-            self._out_s += replay.now_s - since_s
-
-    # --------------------------------------------------------------------- answers
-
-    def _answer_once(self, replay: ReplayState) -> None:
-        """Answer what has happened in this moment, once for all VMs that it has happened to."""
-        draining = sum(vm.draining for vm in replay.vms)
-        if self._answered != (replay.now_s, replay.events_handled, draining):
-            self._answer(replay)
-            self._answered = replay.now_s, replay.events_handled, draining
-
-    def _answer(self, replay: ReplayState) -> None:
-        """Decide."""
-        scene = self._look_anew(replay)
-        self._renew(replay, scene)
-        again_s = [replay.instance.deadline_s]
-        if scene.any_lost:
-            again_s.append(self._to_spot(replay, scene))
-        if self.balances:
-            self._balance(replay)
-        if self.relieves and self.covered:
-            again_s.append(self._relieve(replay))
-        if scene.any_lost:
-            self._fill(replay)
-            if self.starts_early:
-                again_s.append(self._early(replay))
-        if self.spreads:
-            self._spread(replay)
-        again_s.append(self._end_idle(replay, replay.vms, self.ends_idle))
-        self._secure(replay)
-        self._wake(replay, min(again_s))
-
-    def _let_go(self, replay: ReplayState, vm: Vm, idle: bool) -> None:
-        """End a VM that nothing needs, if the rescue can do without it."""
-        self._look_anew(replay)
-        again_s = self._end_idle(replay, [vm], idle)
-        self._secure(replay)
-        self._wake(replay, again_s)
-
-    def _known(self, replay: ReplayState) -> Table:
-        if self._table is None:
-            self._table = Table(replay)
-        return self._table
-
-    def _look_anew(self, replay: ReplayState) -> Scene:
-        """See how things stand; decisions that follow are followed."""
-        before = {} if self._scene is None else self._scene.by_task
-        self._scene = Scene(replay, self._known(replay), before)
-        self._followed = None
-        return self._scene
-
-    def _look(self) -> Scene:
-        assert self._scene is not None
-        return self._scene
-
-    def _wake(self, replay: ReplayState, again_s: int) -> None:
-        """Be asked again at a time, or when the rescue must begin."""
-        time_s = min(again_s, self.plan.latest_s)
-        if replay.now_s < time_s < replay.instance.deadline_s and not replay.now_s < self._wake_s <= time_s:
-            replay.wake_at(time_s)
-            self._wake_s = time_s
-
-    # ------------------------------------------------------------------ the rescue
-
-    def _renew(self, replay: ReplayState, scene: Scene) -> None:
-        """Keep the rescue, or take one that may begin later."""
-        self._drop(replay, scene)
-        found = pack(replay, self._known(replay), scene.ordered, scene.places)
-        if not found.left_out and (self.covered or _in_time(replay)):
-            self._adopt(replay, found)
-        elif not self.covered:
-            self.plan = self._partial(replay, scene).plan(self._known(replay))
-
-    def _adopt(self, replay: ReplayState, found: Packing) -> None:
-        """Take a rescue of all that is left, if it is the first or may begin later."""
-        if not self.covered or found.due_s > self.plan.latest_s:
-            self.plan, self.covered = found.plan(self._known(replay)), True
-        if self._first_slack_s is None and self._look().ordered:
-            self._first_slack_s = _from_the_start(replay, self.plan.latest_s - replay.now_s)
-
-    def _partial(self, replay: ReplayState, scene: Scene) -> Packing:
-        """Rescue of what is lost and of any one type, or else of what is lost: there is none for all."""
-        table = self._known(replay)
-        types = {entry.vm.offer.vm_type.name for entry in scene.ordered if entry.kind != LOST}
-        best: Packing | None = None
-        for name in sorted(types):
-            of_type = [entry for entry in scene.ordered if entry.kind == LOST or entry.vm.offer.vm_type.name == name]
-            found = pack(replay, table, of_type, scene.places)
-            if not found.left_out and (best is None or found.latest_s < best.latest_s):
-                best = found
-        return best or pack(replay, table, scene.lost(), scene.places)
-
-    def _drop(self, replay: ReplayState, scene: Scene) -> None:
-        """Forget tasks that are finished, or on on-demand VMs; work out anew when the rescue must begin."""
-        if self._followed is not self.plan:
-            self.plan.follow(replay, self._known(replay), scene.by_task)
-            self.plan.match(replay, self._known(replay), scene.by_task)
-            self._followed = self.plan
-
-    def _secure(self, replay: ReplayState) -> None:
-        """Do what of the rescue cannot wait any more."""
-        while True:
-            scene = self._look()
-            if not scene.ordered:
-                self.plan = Plan(latest_s=replay.instance.deadline_s)
-                self.covered = self.covered or _in_time(replay)
+def on_finish(r: Rows, vm: VmRow, task: int) -> None:
+    """Use a core that is free on a VM that goes on."""
+    if vm.n_left and is_alive(vm):
+        for core in range(vm.vcpus):
+            slot = r.cores[vm.index][core]
+            if slot.running == NONE and slot.first == NONE:
+                answer_once(r)
                 return
-            self._drop(replay, scene)
-            if self.covered and self.plan.latest_s > replay.now_s:
-                return
-            self._renew(replay, scene)
-            if self.plan.latest_s > replay.now_s or not self._begin(replay, scene):
-                break
-        if self.plan.left_out:
-            self._best_effort(replay, scene)
-
-    def _begin(self, replay: ReplayState, scene: Scene) -> bool:
-        """Start the VM, or move the task, that cannot wait any more; False if there is none."""
-        table, by_task = self._known(replay), scene.by_task
-        for new in self.plan.new:
-            if new_latest_s(replay, table, by_task, new) <= replay.now_s and replay.can_start(new.offer):
-                vm = self._start(replay, new.offer)
-                self.plan.new.remove(new)
-                for core, entries in enumerate(new.cores):
-                    self.plan.cores[vm.index, core] = entries
-                return True
-        for (number, core), entries in self.plan.cores.items():
-            target = replay.vms[number]
-            if entries and core_latest_s(replay, by_task, entries, table.column[target.offer_index]) <= replay.now_s:
-                chosen = min([by_task[task] for task in entries], key=cheapest_to_move)
-                self._move(replay, chosen, target)
-                self.plan.forget(chosen.task)
-                got = _core_of(target, chosen.task)
-                if got != core:
-                    self.plan.swap(number, core, got)
-                return True
-        return False
-
-    def _best_effort(self, replay: ReplayState, scene: Scene) -> None:
-        """Move what is lost and has no place in any rescue to where it ends first."""
-        list_places(replay)
-        for entry in list(scene.by_task.values()):
-            if entry.task not in self.plan.left_out or not entry.vm.gives_tasks or entry.vm.draining:
-                continue
-            end_s, place = best_place(replay, replay.tasks[entry.task].group, entry.saved)
-            if place != NONE:
-                new = place - len(replay.vms)
-                target = replay.vms[place] if new < 0 else self._start(replay, replay.instance.offers[new])
-                if new >= 0:
-                    add_place(replay, target)
-                self._move(replay, entry, target, late=end_s > replay.instance.deadline_s)
-
-    # ----------------------------------------------------------- decisions, carried out
-
-    def _start(self, replay: ReplayState, offer: RentalOffer) -> Vm:
-        """Request a VM."""
-        vm = replay.start_vm(offer)
-        self._look().started(vm)
-        if not vm.spot:
-            self._followed = None
-        return vm
-
-    def _end(self, replay: ReplayState, vm: Vm) -> None:
-        """Terminate a VM without tasks."""
-        replay.terminate(vm)
-        self._look().ended(vm)
-        if not vm.spot:
-            self._followed = None
-
-    def _move(self, replay: ReplayState, entry: Task, target: Vm, late: bool = False) -> None:
-        """Move an unfinished task, whatever it does, with what is saved of it."""
-        if entry.vm.gives_tasks:
-            replay.migrate(entry.task, entry.vm, target, late=late)
-        else:
-            if replay.tasks[entry.task].running:
-                saves = self._saves_at_once(replay, entry.vm, entry.task)
-                replay.preempt(entry.task, entry.vm, checkpoint=saves)
-                if saves:
-                    entry = self._task_there(replay, entry.vm, entry.task, replay.tasks[entry.task].saved)
-            replay.steal(entry.task, entry.vm, target)
-        self._look().moved(entry, target)
-        self._followed = None
-
-    def _saves_at_once(self, replay: ReplayState, vm: Vm, task: int) -> bool:
-        """Whether a task that runs on an on-demand VM loses nothing if it leaves in this second."""
-        placed = vm.run_of(task)
-        if vm.spot or placed is None or not self._known(replay).saves_often(task):
-            return False
-        return replay.dump_s(task, vm.offer, placed[1].mode) == 0
-
-    def _task_there(self, replay: ReplayState, vm: Vm, task: int, saved: float) -> Task:
-        """What a rescue would have to do with a task of an on-demand VM that leaves it."""
-        return Task(task, vm, WAITS, saved, self._known(replay).row(replay, task, saved))
-
-    # ---------------------------------------------------------------- what is cheap
-
-    def _rates(self, replay: ReplayState) -> tuple[float, float]:
-        """Interruptions of a VM, and returns, for each second; as known, or by what has happened so far."""
-        known = _known_rates(replay)
-        if known is not None:
-            return known
-        half_s = replay.instance.deadline_s / 2
-        types = sum([of_type.first != NONE for of_type in replay.types])
-        out_s = self._out_s + sum(replay.now_s - since_s for since_s in self._out.values())
-        up_s = max(types * replay.now_s - out_s, 0)
-        return (1 + self._outages) / (half_s + up_s), (1 + self._returns) / (half_s + out_s)
-
-    def _to_spot(self, replay: ReplayState, scene: Scene) -> int:
-        """Move what is lost to spot VMs, unless it is likely to go on in time; return when that is less likely."""
-        _, back = self._rates(replay)
-        patience_s = -math.log(1 - _WAITS_IF_BACK) / back if back else math.inf
-        left_s = self.plan.latest_s - replay.now_s
-        again_s = replay.instance.deadline_s
-        waits = self.waits and left_s > patience_s
-        if waits:
-            again_s = self.plan.latest_s - math.floor(patience_s)
-        for entry in scene.lost():
-            if not (waits and entry.vm.halted):
-                self._move_to_spot(replay, entry)
-        return again_s
-
-    def _move_to_spot(self, replay: ReplayState, entry: Task) -> None:
-        """Move what is lost to the spot VM where it is cheapest, if there is one."""
-        _, target = self._best_spot(replay, entry, self.plan.latest_s)
-        if target is not None:
-            self._move(replay, entry, self._start(replay, target) if isinstance(target, RentalOffer) else target)
-
-    def _best_spot(
-        self, replay: ReplayState, entry: Task, latest_s: int, with_others: bool = False
-    ) -> tuple[float, Vm | RentalOffer | None]:
-        """The spot VM, or offer of a new one, where a task is cheapest, with what its next loss may cost.
-
-        ``with_others`` says that others follow, which share the rent of a VM.
-        """
-        table, now_s = self._known(replay), replay.now_s
-        until_s = latest_s if self.covered else replay.instance.deadline_s
-        if table.saves_often(entry.task) and now_s + replay.start_overhead_s + table.between_s(entry.task) < until_s:
-            until_s = replay.instance.deadline_s  # what runs is saved, and puts the rescue off
-        interrupted, back = self._rates(replay)
-        task, saved, work = entry.task, entry.saved, replay.work
-        memory_kb = entry.row.memory_kb
-        most_lost_s = math.inf if table.interval_s is None else table.interval_s[work.group_of[task]]
-        work_usd_per_s = table.new[0].price_usd_per_s / table.new[0].vcpus if table.new else 0.0
-        best: Vm | RentalOffer | None = None
-        least = math.inf
-
-        def risk(end_s: int, duration_s: int) -> float:
-            chance = (1 - math.exp(-interrupted * (end_s - now_s))) * math.exp(-back * max(latest_s - end_s, 0))
-            return chance * (min(duration_s, most_lost_s) + replay.start_overhead_s) * work_usd_per_s
-
-        terms: dict[int, tuple[int, float]] = {}
-        for vm in self._look().spot:
-            if vm.disordered:  # what waits there moves up before more is appended
-                continue
-            known = terms.get(vm.offer_index)
-            if known is None:
-                duration_s = work.duration_s(task, vm.offer_index, FULL_SPEED, saved)
-                known = terms[vm.offer_index] = duration_s, replay.price_usd_per_s(vm.offer)
-            duration_s, usd_per_s = known
-            if duration_s >= NEVER:
-                continue
-            span(replay, vm)
-            start_s: int | None = vm.free_s
-            if vm.most_kb != NONE:
-                start_s = replay.timeline(vm).earliest_start_s(memory_kb, duration_s)
-            if start_s is None:
-                continue
-            end_s = vm.zero_s + start_s + duration_s
-            if end_s > until_s:
-                continue
-            if with_others:
-                usd = duration_s * usd_per_s / vm.offer.vcpus
-            else:
-                usd = max(end_s - max(vm.zero_s + vm.ends_s, now_s), 0) * usd_per_s
-            if usd < least:
-                usd += risk(end_s, duration_s)
-                if usd < least:
-                    best, least = vm, usd
-        for offer in table.spot:
-            if not replay.can_start(offer):
-                continue
-            duration_s = work.duration_s(task, offer.index, FULL_SPEED, saved)
-            end_s = now_s + replay.start_overhead_s + duration_s
-            if duration_s >= NEVER or end_s > until_s:
-                continue
-            session_s = end_s - now_s - replay.instance.boot_overhead_s
-            rent = replay.billing.billed_s(session_s) * replay.price_usd_per_s(offer)
-            usd = rent / offer.vcpus if with_others else rent
-            if usd < least:
-                usd += risk(end_s, duration_s)
-                if usd < least:
-                    best, least = offer, usd
-        return least, best
-
-    def _balance(self, replay: ReplayState) -> None:
-        """Let free cores of spot VMs take what would end last elsewhere."""
-        for vm in [vm for vm in self._look().spot if vm.state == RUNNING]:
-            while replay.timeline(vm).earliest_core_s <= vm.uptime_s(replay.now_s):
-                if not self._take_last(replay, vm):
-                    break
-
-    def _take_last(self, replay: ReplayState, thief: Vm) -> bool:
-        """Let a VM take the task that waits and would end last; False if none ends earlier there."""
-        last: tuple[int, int, int] | None = None
-        for vm in self._look().spot:
-            if vm is not thief and vm.n_left > 1:
-                for queue in vm.waiting:
-                    if queue:
-                        found = vm.zero_s + queue[-1].end_s, vm.index, queue[-1].task
-                        if last is None or found > last:
-                            last = found
-        if last is None:
-            return False
-        end_s, _, task = last
-        sooner_s = replay.end_if_placed_s(thief, task, None, replay.tasks[task].saved)
-        if sooner_s is None or sooner_s > end_s - GAIN_S:
-            return False
-        self._move(replay, self._look().by_task[task], thief)
-        return True
-
-    def _spread(self, replay: ReplayState) -> None:
-        """Start spot VMs for what would end last, while they are worth their rent."""
-        interrupted, _ = self._rates(replay)
-        while (spread := best_spread(replay, self._known(replay), self._look().spot, interrupted)) is not None:
-            vm = self._start(replay, spread.offer)
-            for end_s, task in spread.tasks:
-                entry = self._look().by_task[task]
-                sooner_s = replay.end_if_placed_s(vm, task, None, entry.saved)
-                if sooner_s is None or sooner_s > end_s - GAIN_S:
-                    break
-                self._move(replay, entry, vm)
-            if not vm.n_left:
-                break
-
-    def _relieve(self, replay: ReplayState) -> int:
-        """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued.
-
-        What runs, too, if it saves often, and is ahead of the pace of the time; return when that may be.
-        """
-        last: Packing | None = None
-        again_s = replay.instance.deadline_s
-        there = [vm for vm in replay.vms if not vm.spot and vm.memory_kb is None and vm.alive]
-        for vm in sorted(there, key=lambda vm: (-vm.offer.price_usd_per_s / vm.offer.vcpus, vm.index)):
-            while vm.n_left:
-                found = self._relieve_one(replay, vm, self.plan.latest_s if last is None else last.due_s)
-                if isinstance(found, int):
-                    again_s = min(again_s, found)
-                    break
-                last = found
-        if last is not None:
-            self.plan = last.plan(self._known(replay))
-        return again_s
-
-    def _relieve_one(self, replay: ReplayState, vm: Vm, latest_s: int) -> Packing | int:
-        """Move the last task of an on-demand VM to a spot VM, if that is cheaper.
-
-        Return the rescue from then on; or when to ask again, if nothing is moved.
-        """
-        table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
-        run = _last_run(replay, vm, table)
-        if run is None:
-            return deadline_s
-        often, dump_s = table.saves_often(run.task), 0
-        saved, left_s = replay.tasks[run.task].saved, run.end_s - run.start_s
-        done_s = vm.uptime_s(now_s) - run.start_s if vm.run_of(run.task) is not None else 0
-        if done_s > 0:
-            saved += (1 - saved) * done_s / left_s
-            left_s -= done_s
-            dump_s = replay.dump_s(run.task, vm.offer, run.mode)
-            if (paid_s := _paid_until_s(replay, vm)) > now_s + dump_s:
-                return paid_s - dump_s
-        entry = self._task_there(replay, vm, run.task, saved)
-        found = None
-        if table.interval_s is None:  # what does not end before the rescue must begin is done again
-            found = self._packed_without(replay, vm, entry)
-            latest_s = min(latest_s, found.latest_s)
-        usd, target = self._best_spot(replay, entry, latest_s, with_others=True)
-        if target is None or usd >= left_s * replay.price_usd_per_s(vm.offer) / vm.offer.vcpus:
-            return deadline_s
-        found = found or self._packed_without(replay, vm, entry)
-        if found.left_out:
-            return deadline_s
-        if not often:
-            if found.latest_s < now_s + _ROOM * (deadline_s - now_s):
-                return deadline_s
-        elif run.task not in self._leaving:
-            from_s = self._spare_from_s(replay, found.latest_s - now_s - dump_s)
-            if from_s > now_s:
-                return from_s
-        if dump_s:
-            return self._prepare_to_leave(replay, vm, run.task, dump_s, left_s)
-        self._leaving.discard(run.task)
-        self._move(replay, entry, self._start(replay, target) if isinstance(target, RentalOffer) else target)
-        return found
-
-    def _packed_without(self, replay: ReplayState, vm: Vm, entry: Task) -> Packing:
-        """Look for a rescue of all that is left and of a task of an on-demand VM, which leaves it."""
-        scene = self._look()
-        places = [
-            place_without(replay, place, vm, entry.task) if place.number == vm.index else place
-            for place in scene.places
-        ]
-        tasks = scene.ordered.copy()
-        insort(tasks, entry, key=longest_first)
-        return pack(replay, self._known(replay), tasks, places)
-
-    def _prepare_to_leave(self, replay: ReplayState, vm: Vm, task: int, dump_s: int, left_s: int) -> Packing | int:
-        """Have a task of an on-demand VM write a checkpoint, after which it leaves; `preempted` is asked then.
-
-        It is the only one there, and may go on there in time if there is no spot VM any more; the rescue of all others
-        does without that VM. Return that rescue; the deadline if it cannot be.
-        """
-        table, scene, deadline_s = self._known(replay), self._look(), replay.instance.deadline_s
-        others, ready_s = [place for place in scene.places if place.number != vm.index], replay.now_s + dump_s
-        found = pack(replay, table, scene.ordered, others)
-        if vm.n_left > 1 or found.left_out or found.latest_s <= ready_s or ready_s + left_s > deadline_s:
-            return deadline_s
-        replay.preempt(task, vm, checkpoint=True)
-        self._leaving.add(task)
-        scene.places = others
-        self._followed = None
-        return found
-
-    def _spare_from_s(self, replay: ReplayState, slack_s: int) -> int:
-        """From when on a rescue that can wait for so long leaves enough for a task to go to spot, and be lost there.
-
-        That is when it can wait for as large a part of what it could at first as there is of the time, and for two
-        starts of a VM besides (Uniform Progress). While the task goes on where it is, it can always wait for as long.
-        """
-        deadline_s = replay.instance.deadline_s
-        if self._first_slack_s is None:  # all is on demand so far
-            self._first_slack_s = _from_the_start(replay, slack_s)
-        first_s = max(self._first_slack_s, 1)
-        over_s = slack_s - 2 * replay.start_overhead_s * (1 - first_s / deadline_s)
-        return deadline_s if over_s <= 0 else max(math.ceil(deadline_s * (1 - over_s / first_s)), replay.now_s)
-
-    def _fill(self, replay: ReplayState, idle: bool = False) -> None:
-        """Let free cores of on-demand VMs that run take what is lost, if the rest can still be rescued.
-
-        Those of VMs that have nothing else to do only if that is asked for.
-        """
-        for vm in replay.vms:
-            if (
-                not takes_rescues(vm)
-                or vm.state != RUNNING
-                or vm.burstable is not None
-                or (vm.n_left == 0 and not idle)
-                or vm.disordered
-            ):
-                continue
-            while self._fill_one(replay, vm):
-                pass
-
-    def _fill_one(self, replay: ReplayState, vm: Vm) -> bool:
-        """Let a core of an on-demand VM that is free take the longest task that is lost, if it can; False if not."""
-        table, scene = self._known(replay), self._look()
-        place = next(place for place in scene.places if place.number == vm.index)
-        if min(place.free_s) > replay.now_s:
-            return False
-        for entry in scene.lost():
-            duration_s = entry.row.durations_s[place.column]
-            end_s = replay.end_if_placed_s(vm, entry.task, None, entry.saved)
-            if end_s is None or end_s != replay.now_s + duration_s or end_s > replay.instance.deadline_s:
-                continue
-            core = place.free_s.index(min(place.free_s))
-            free_s, share_kb = list(place.free_s), list(place.share_kb)
-            free_s[core], share_kb[core] = end_s, max(share_kb[core], entry.row.memory_kb)
-            taken = place._replace(free_s=tuple(free_s), share_kb=tuple(share_kb))
-            places = [taken if other.number == vm.index else other for other in scene.places]
-            found = pack(replay, table, scene.others(entry.task), places)
-            if found.left_out or found.latest_s <= replay.now_s:
-                continue
-            self._move(replay, entry, vm)
-            self._replace(replay, found)
-            return True
-        return False
-
-    def _replace(self, replay: ReplayState, found: Packing) -> None:
-        """Take the rescue that was found for a decision that has just been carried out."""
-        table, scene = self._known(replay), self._look()
-        self.plan = found.plan(table)
-        self.plan.follow(replay, table, scene.by_task)
-        if any(self.plan.cores.values()):
-            again = pack(replay, table, scene.ordered, scene.places)
-            if not again.left_out:
-                self._adopt(replay, again)
-
-    def _early(self, replay: ReplayState) -> int:
-        """Start on-demand VMs for what is lost, if that is cheapest now; return when it may be."""
-        table, now_s, deadline_s = self._known(replay), replay.now_s, replay.instance.deadline_s
-        scene = self._look()
-        in_turn = [entry for entry in scene.by_task.values() if entry.kind == LOST]
-        if not in_turn or not self.covered:
-            return deadline_s
-        again_s = deadline_s
-        if any(table.saves_often(entry.task) for entry in in_turn):
-            again_s = self._keep_pace(replay)
-            in_turn = [entry for entry in in_turn if not table.saves_often(entry.task)]
-            if not in_turn:
-                return again_s
-        out = len({entry.vm.offer.vm_type.name for entry in in_turn})
-        _, back = self._rates(replay)
-        left_s = max(self.plan.latest_s - now_s, 0)
-        spot_usd = 0.0
-        for entry in in_turn:
-            offer = entry.vm.offer
-            duration_s = replay.duration_s(entry.task, offer, None, entry.saved)
-            spot_usd += duration_s * replay.price_usd_per_s(offer) / offer.vcpus
-        lost = [entry for entry in scene.lost() if not table.saves_often(entry.task)]
-        moments_s = [now_s + left_s * number // (_MOMENTS - 1) for number in range(_MOMENTS)]
-        prices_usd = prices_from(replay, table, lost, moments_s)
-        best_s, least = now_s, math.inf
-        for at_s, price_usd in zip(moments_s, prices_usd, strict=True):
-            if price_usd is not None:
-                chance = math.exp(-_OTHER_PLACE * back * out * (at_s - now_s))
-                usd = chance * price_usd + (1 - chance) * spot_usd
-                if usd < least:
-                    best_s, least = at_s, usd
-        if best_s > now_s:
-            return min(best_s, again_s)
-        if prices_usd[0] is not None:
-            self._start_early(replay, lost)
-        return again_s
-
-    def _keep_pace(self, replay: ReplayState) -> int:
-        """Do on demand what is lost and saves often, once it falls behind; return when that will be.
-
-        That is when the rescue can wait for a smaller part of what it could at first than there is of the time (Uniform
-        Progress); but not before an outage has lasted as long as the start of a VM, in which nothing is done either.
-        """
-        table, first_s = self._known(replay), self._first_slack_s or 0
-        lost = [entry for entry in self._look().lost() if table.saves_often(entry.task)]
-        behind_s = math.ceil((self.plan.latest_s - first_s) / (1 - first_s / replay.instance.deadline_s))
-        since_s = max([self._out.get(entry.vm.offer.vm_type.name, 0) for entry in lost], default=0)
-        behind_s = max(behind_s, since_s + replay.start_overhead_s)
-        if behind_s > replay.now_s:
-            return behind_s
-        for entry in lost:
-            self._move_to_spot(replay, entry)  # also what would wait for its own VM
-        self._fill(replay, idle=True)
-        lost = [entry for entry in self._look().lost() if table.saves_often(entry.task)]
-        if lost and prices_from(replay, table, lost, [replay.now_s])[0] is not None:
-            self._start_early(replay, lost)
-        return replay.instance.deadline_s
-
-    def _start_early(self, replay: ReplayState, lost: list[Task]) -> None:
-        """Start new VMs for what is lost, if it ends there in time and the rest can still be rescued."""
-        table, scene, now_s = self._known(replay), self._look(), replay.now_s
-        wanted = pack(replay, table, lost, [], window=(now_s, now_s)).plan(table)
-        by_task = {entry.task: entry for entry in lost}
-        lists = [
-            sorted([by_task[task] for entries in new.cores for task in entries], key=longest_first)
-            for new in wanted.new
-        ]
-        added: list[Place] = []
-        for new, entries in zip(wanted.new, lists, strict=True):
-            place = place_of_new(replay, table, new.offer, entries, len(replay.vms) + len(added))
-            if place is None:
-                return
-            added.append(place)
-        rest = [entry for entry in scene.ordered if entry.task not in by_task]
-        found = pack(replay, table, rest, [*scene.places, *added], [new.offer for new in wanted.new])
-        if found.left_out or found.latest_s <= now_s:
-            return
-        for new, entries in zip(wanted.new, lists, strict=True):
-            vm = self._start(replay, new.offer)
-            for entry in entries:
-                self._move(replay, entry, vm)
-        self._replace(replay, found)
-
-    def _end_idle(self, replay: ReplayState, vms: Iterable[Vm], idle: bool) -> int:
-        """End VMs that nothing needs once what is paid for is over, maybe idle ones, too; return when that is."""
-        again_s = replay.instance.deadline_s
-        for vm in list(vms):
-            if vm.halted and not vm.n_left and not _kept_for_nothing(replay, vm):
-                self._end(replay, vm)
-            if not idle or not vm.idle:
-                continue
-            paid_s = _paid_until_s(replay, vm)
-            if not vm.spot:  # it is no more than a rescue until it may start, and nothing else happens then
-                paid_s = max(paid_s, vm.zero_s + vm.first_start_s)
-            if paid_s > replay.now_s:
-                again_s = min(again_s, paid_s)
-                continue
-            if vm.spot or self._can_go(replay, vm):
-                self._end(replay, vm)
-        return again_s
-
-    def _can_go(self, replay: ReplayState, vm: Vm) -> bool:
-        """Whether the rescue can do without an idle on-demand VM; if so, it does."""
-        scene = self._look()
-        if not scene.ordered:
-            return True
-        if not self.covered:
-            return False
-        others = [place for place in scene.places if place.number != vm.index]
-        found = pack(replay, self._known(replay), scene.ordered, others)
-        if found.left_out or found.latest_s <= replay.now_s + replay.start_overhead_s:
-            return False
-        self.plan = found.plan(self._known(replay))
-        return True
 
 
-def _known_rates(replay: ReplayState) -> tuple[float, float] | None:
-    """Interruptions and returns of a VM for each second, if the scenario says so."""
-    law = replay.scenario_law
-    if not isinstance(law, Mapping):
-        return None
-    if "type_resumes_per_deadline" in law:
-        deadline_s = replay.instance.deadline_s
-        return law["type_interruptions_per_deadline"] / deadline_s, law["type_resumes_per_deadline"] / deadline_s
-    if "mean_outage_s" in law:
-        per_hour = law["vm_interruptions_per_hour"] + law["type_interruptions_per_hour"]
-        outage_s = law["mean_outage_s"]
-        return per_hour / SECONDS_PER_HOUR, 1 / outage_s if outage_s else 0.0
-    return None
+def on_idle(r: Rows, vm: VmRow) -> None:
+    """Look for work for a VM, and end it if there is none."""
+    answer_once(r)
+    if is_idle(vm):
+        end_alone(r, vm, r.ends_idle)
 
 
-def _kept_for_nothing(replay: ReplayState, vm: Vm) -> bool:
-    """Whether a VM that is hibernated or stopped costs nothing until it comes back."""
-    billing = replay.billing
-    return not (billing.hibernated_usd_per_gb_hour if vm.hibernated else billing.stopped_usd_per_gb_hour)
+def on_cycle_end(r: Rows, vm: VmRow) -> None:
+    """End an idle VM that has been kept."""
+    if not r.ends_idle:
+        end_alone(r, vm, 1)
 
 
-def _from_the_start(replay: ReplayState, slack_s: int) -> int:
+def on_notice(r: Rows, vm: VmRow) -> None:
+    """Look after what will be lost."""
+    answer_once(r)
+
+
+def on_loss(r: Rows, vm: VmRow) -> None:
+    """Look after what is lost, or out for a while."""
+    of_type = r.types[r.offers[vm.offer_index].type]
+    if not of_type.is_out:
+        of_type.is_out, of_type.out_since_s = 1, r.now_s
+        r.outages += 1
+        r.spread_known = 0
+    answer_once(r)
+
+
+def on_return(r: Rows, vm: VmRow) -> None:
+    """Balance what is there with a VM more."""
+    count_return(r, r.offers[vm.offer_index].type)
+    answer_once(r)
+
+
+def on_capacity(r: Rows, vm_type: int) -> None:
+    """Use a type that is back."""
+    count_return(r, vm_type)
+    answer(r)
+
+
+def on_saved(r: Rows, vm: VmRow, task: int) -> None:
+    """Have a task leave that has written its checkpoint."""
+    answer(r)
+    r.standby[task].leaving = 0
+
+
+def count_return(r: Rows, vm_type: int) -> None:
+    """Count a type that is back, if it was out."""
+    of_type = r.types[vm_type]
+    r.spread_known = 0
+    if of_type.is_out:
+        of_type.is_out = 0
+        r.returns += 1
+        r.out_s += r.now_s - of_type.out_since_s
+
+
+# --------------------------------------------------------------------------- decisions
+
+
+def answer_once(r: Rows) -> None:
+    """Answer what has happened in this moment, once for all VMs that it has happened to."""
+    draining = 0
+    for v in range(r.n_vms):
+        draining += r.vms[v].gone_s != NONE
+    if r.answered_s == r.now_s and r.answered_events == r.events_handled and r.answered_draining == draining:
+        return
+    answer(r)
+    r.answered_s, r.answered_events, r.answered_draining = r.now_s, r.events_handled, draining
+
+
+def answer(r: Rows) -> None:
+    """Decide."""
+    lost = look(r)
+    renew(r)
+    again_s = r.deadline_s
+    if lost:
+        again_s = min(again_s, to_spot(r))
+    if r.balances:
+        balance(r)
+    if r.relieves and r.covered:
+        again_s = min(again_s, relieve(r))
+    if lost:
+        fill(r, 0)
+        if r.starts_early:
+            again_s = min(again_s, early(r))
+    if r.spreads:
+        spread_all(r)
+    for v in range(r.n_vms):
+        again_s = min(again_s, end_unused(r, r.vms[v], r.ends_idle))
+    secure(r)
+    wake(r, again_s)
+
+
+def end_alone(r: Rows, vm: VmRow, idle: int) -> None:
+    """End a VM that nothing needs, if the rescue can do without it."""
+    look(r)
+    again_s = end_unused(r, vm, idle)
+    secure(r)
+    wake(r, again_s)
+
+
+def wake(r: Rows, again_s: int) -> None:
+    """Be asked again at a time, or when the rescue must begin."""
+    time_s = min(again_s, r.standby_latest_s)
+    if r.now_s < time_s < r.deadline_s and not r.now_s < r.wake_s <= time_s:
+        push(r, time_s, WAKE, 0, 0, 0)
+        r.wake_s = time_s
+
+
+# -------------------------------------------------------------------------- the rescue
+
+
+def renew(r: Rows) -> None:
+    """Keep the rescue, or take one that may begin later."""
+    follow(r)
+    due_s, left_out = pack_all(r, max(r.standby_latest_s + 1, r.now_s) if r.covered else r.now_s)
+    if left_out == 0 and (r.covered or in_time(r)):
+        keep(r, due_s)
+        r.covered = 1
+    elif not r.covered:
+        keep(r, pack_one_type(r))
+    if r.covered and r.first_slack_s == NONE and r.n_open:
+        r.first_slack_s = from_the_start(r, r.standby_latest_s - r.now_s)
+
+
+def from_the_start(r: Rows, slack_s: int) -> int:
     """For how long a rescue could have waited at first, if it has been in step with the time until now."""
-    deadline_s = replay.instance.deadline_s
-    return slack_s * deadline_s // (deadline_s - replay.now_s)
+    return slack_s * r.deadline_s // (r.deadline_s - r.now_s)
 
 
-def _paid_until_s(replay: ReplayState, vm: Vm) -> int:
-    """Until when a VM is paid for, if that is by blocks."""
-    if replay.billing.block_s == 1 or vm.session_s is None:
-        return 0
-    return vm.session_s + replay.billing.billed_s(replay.now_s - vm.session_s)
+def secure(r: Rows) -> None:
+    """Do what of the rescue cannot wait any more."""
+    while r.n_open and not r.why:
+        follow(r)
+        if r.covered and r.standby_latest_s > r.now_s:
+            return
+        renew(r)
+        if r.standby_latest_s > r.now_s or not begin(r):
+            do_best(r)
+            return
+    if not r.n_open:
+        r.n_standby_vms, r.standby_latest_s = 0, r.deadline_s
+        r.covered = int(r.covered or in_time(r))
 
 
-def _last_run(replay: ReplayState, vm: Vm, table: Table) -> Run | None:
-    """Return the run that a VM ends last of those that wait, have just started, or save often."""
-    uptime_s = vm.uptime_s(replay.now_s)
-    last: Run | None = None
-    for core, queue in enumerate(vm.waiting):
-        run = queue[-1] if queue else vm.running[core]
-        if run is None or core in vm.dumps:
+def begin(r: Rows) -> bool:
+    """Start the VM, or move the task, that cannot wait any more; False if there is none."""
+    if not r.standby_followed:
+        sum_up(r)
+    for place in range(r.n_standby_vms):
+        new = r.standby_vms[place]
+        if new.longest_s and new_latest_s(r, new) <= r.now_s and can_start(r, r.offers[new.offer]):
+            v = start(r, new.offer)
+            new.longest_s = 0
+            for k in range(r.n_open):
+                if r.standby[r.open_tasks[k]].vm == FIRST_NEW - place:
+                    r.standby[r.open_tasks[k]].vm = v
+            return v != NONE
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        for core in range(0 if vm.spot else vm.vcpus):
+            work_s = r.cores[v][core].standby_s
+            if work_s and r.deadline_s - work_s <= r.now_s:
+                task = first_to_move(r, v, core)
+                move(r, task, vm, 0)
+                if r.tasks[task].core != core:
+                    swap(r, v, core, r.tasks[task].core)
+                return True
+    return False
+
+
+def first_to_move(r: Rows, v: int, core: int) -> int:
+    """Return the task that is the cheapest to move of those that a rescue has for a core."""
+    best = NONE
+    for k in range(r.n_open):
+        task = r.open_tasks[k]
+        entry = r.standby[task]
+        if entry.vm == v and entry.core == core and (best == NONE or moves_before(r, task, best)):
+            best = task
+    return best
+
+
+def do_best(r: Rows) -> None:
+    """Move what is lost and has no place in any rescue to where it ends first, longest tasks first."""
+    n = 0
+    for k in range(r.n_open):
+        task = r.open_tasks[k]
+        source = r.vms[r.tasks[task].vm]
+        if r.standby[task].vm == LEFT_OUT and may_give(source) and source.gone_s == NONE:
+            r.left[n] = task
+            n += 1
+    if n:
+        list_places(r)
+    for k in range(n):
+        task = r.left[k]
+        end_s, place = best_place(r, r.tasks[task].group, r.standby[task].saved)
+        if place >= r.n_vms:
+            place = start(r, place - r.n_vms)
+            if place != NONE:
+                add_place(r, r.vms[place])
+        if place != NONE:
+            move(r, task, r.vms[place], int(end_s > r.deadline_s))
+
+
+# --------------------------------------------------------------- decisions, carried out
+
+
+def start(r: Rows, offer: int) -> int:
+    """Request a VM."""
+    if not r.offers[offer].spot:
+        r.rescuers_known = r.standby_followed = 0
+    return start_vm(r, offer)
+
+
+def end(r: Rows, vm: VmRow) -> None:
+    """Terminate a VM without tasks."""
+    if not vm.spot:
+        r.rescuers_known = r.standby_followed = 0
+    elif not can_start(r, r.offers[vm.offer_index]):
+        r.spread_known = 0
+    let_go(r, vm)
+
+
+def move(r: Rows, task: int, target: VmRow, late: int) -> None:
+    """Move an unfinished task, whatever it does, with what is saved of it."""
+    run, mode = r.tasks[task], r.offers[target.offer_index].sustained
+    source = r.vms[run.vm]
+    if may_give(source) or not source.spot:
+        r.spread_known = 0
+    if may_give(source):
+        migrate(r, task, source, target, mode, late)
+    else:
+        if run.running:
+            preempt(r, task, source, int(saves_at_once(r, source, task)))
+        steal(r, task, source, target, mode)
+    if not (source.spot and target.spot):
+        r.rescuers_known = 0
+    r.standby_followed = 0
+    if not target.spot:
+        leave_out_closed(r)
+        return
+    learn(r, task, run.saved)
+    if not r.standby[task].listed:
+        leave_out_closed(r)
+        r.listed[0] = task
+        insert_open(r, 1)
+
+
+def saves_at_once(r: Rows, vm: VmRow, task: int) -> bool:
+    """Whether a task that runs on an on-demand VM loses nothing if it leaves in this second."""
+    run = r.tasks[task]
+    return not vm.spot and saves_often(r, task) and dump_of(r, run.group, vm.offer_index, run.mode) == 0
+
+
+# ----------------------------------------------------------------------- what is cheap
+
+
+def rates(r: Rows) -> tuple[float, float]:
+    """Interruptions of a VM, and returns, for each second; as known, or by what has happened so far."""
+    if r.knows_rates:
+        return r.interrupted_per_s, r.back_per_s
+    types, out_s = 0, r.out_s
+    for k in range(len(r.types)):
+        types += r.types[k].first != NONE
+        if r.types[k].is_out:
+            out_s += r.now_s - r.types[k].out_since_s
+    half_s, up_s = r.deadline_s / 2, max(types * r.now_s - out_s, 0)
+    return (1 + r.outages) / (half_s + up_s), (1 + r.returns) / (half_s + out_s)
+
+
+def to_spot(r: Rows) -> int:
+    """Move what is lost to spot VMs, unless it is likely to go on in time; return when that is less likely."""
+    _, back = rates(r)
+    patience_s = -math.log(1 - _WAITS_IF_BACK) / back if back > 0 else math.inf
+    again_s = r.deadline_s
+    waits = r.waits == 1 and r.standby_latest_s - r.now_s > patience_s
+    if waits:
+        again_s = r.standby_latest_s - math.floor(patience_s)
+    n = list_lost_tasks(r, 0)
+    for k in range(n):
+        if not (waits and is_halted(r.vms[r.tasks[r.left[k]].vm])):
+            to_best_spot(r, r.left[k])
+    return again_s
+
+
+def list_lost_tasks(r: Rows, often: int) -> int:
+    """List what is lost, longest first, or of that only what saves often; return how much it is."""
+    n = 0
+    for k in range(r.n_open):
+        if is_lost(r, r.open_tasks[k]) and (saves_often(r, r.open_tasks[k]) or not often):
+            r.left[n] = r.open_tasks[k]
+            n += 1
+    return n
+
+
+def to_best_spot(r: Rows, task: int) -> None:
+    """Move what is lost to the spot VM where it is cheapest, if there is one."""
+    _, place = best_spot(r, task, r.standby[task].saved, r.standby_latest_s, 0)
+    move_to(r, task, place)
+
+
+def move_to(r: Rows, task: int, place: int) -> None:
+    """Move a task to a VM, or to a new one of an offer, which is given behind all VMs; nowhere if it is `NONE`."""
+    if place >= r.n_vms:
+        place = start(r, place - r.n_vms)
+    if place != NONE:
+        move(r, task, r.vms[place], 0)
+
+
+def best_spot(r: Rows, task: int, saved: float, latest_s: int, with_others: int) -> tuple[float, int]:
+    """What a task costs on the spot VM where it is cheapest, with what its next loss may cost; and which that is.
+
+    Behind all VMs the offer of a new one; `NONE` if it ends in time on none. ``with_others`` says that others follow,
+    which share the rent of a VM.
+    """
+    until_s = latest_s if r.covered else r.deadline_s
+    if saves_often(r, task) and r.now_s + r.start_overhead_s + between_s(r, task) < until_s:
+        until_s = r.deadline_s  # what runs is saved, and puts the rescue off
+    group = r.tasks[task].group
+    best, least = NONE, math.inf
+    r.stamp += 1
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if not takes_work(vm) or vm.disordered:  # what waits there moves up before more is appended
             continue
-        leaves = vm.burstable is None and table.saves_often(run.task)
-        if (queue or run.start_s >= uptime_s or leaves) and (last is None or run.end_s > last.end_s):
-            last = run
+        offer = r.offers[vm.offer_index]
+        if offer.stamp != r.stamp:
+            offer.stamp = r.stamp
+            offer.least_duration_s = duration_of(r, group, vm.offer_index, FULL_SPEED, saved)
+        duration_s = offer.least_duration_s
+        if duration_s >= NEVER:
+            continue
+        span(r, vm)
+        start_s = vm.free_s
+        if vm.most_kb != NONE:
+            start_s = earliest_start(r, vm, r.groups[group].memory_kb, duration_s, 0)
+        end_s = vm.zero_s + start_s + duration_s
+        if start_s == NONE or end_s > until_s:
+            continue
+        if with_others:
+            usd = duration_s * usd_per_s(r, vm.offer_index) / vm.vcpus
+        else:
+            usd = max(end_s - max(vm.zero_s + vm.ends_s, r.now_s), 0) * usd_per_s(r, vm.offer_index)
+        if usd < least:
+            usd += risk_usd(r, task, latest_s, end_s, duration_s)
+            if usd < least:
+                best, least = v, usd
+    for index in range(r.n_offers):
+        offer = r.offers[index]
+        if not offer.spot or offer.bursts or not can_start(r, offer):
+            continue
+        duration_s = duration_of(r, group, index, FULL_SPEED, saved)
+        end_s = r.now_s + r.start_overhead_s + duration_s
+        if duration_s >= NEVER or end_s > until_s:
+            continue
+        usd = rent_usd(r, index, end_s - r.now_s - r.boot_overhead_s)
+        if with_others:
+            usd /= offer.vcpus
+        if usd < least:
+            usd += risk_usd(r, task, latest_s, end_s, duration_s)
+            if usd < least:
+                best, least = r.n_vms + index, usd
+    return least, best
+
+
+def risk_usd(r: Rows, task: int, latest_s: int, end_s: int, duration_s: int) -> float:
+    """What the next loss of a task may cost that ends at some moment on a spot VM."""
+    interrupted, back = rates(r)
+    lost_s = float(duration_s)
+    if r.takes_checkpoints:
+        lost_s = min(lost_s, r.groups[r.tasks[task].group].interval_s)
+    chance = (1 - math.exp(-interrupted * (end_s - r.now_s))) * math.exp(-back * max(latest_s - end_s, 0))
+    return chance * (lost_s + r.start_overhead_s) * rescue_usd_per_s(r)
+
+
+def balance(r: Rows) -> None:
+    """Let free cores of spot VMs take what would end last elsewhere."""
+    last, known = NONE, False
+    for v in range(r.n_vms):
+        thief = r.vms[v]
+        while takes_work(thief) and thief.state == RUNNING:
+            span(r, thief)
+            if thief.free_s > uptime_at(thief, r.now_s):
+                break
+            if not known:
+                last, known = last_to_end(r, NONE), True
+            task = last if last == NONE or r.tasks[last].vm != v else last_to_end(r, v)
+            if task == NONE:
+                break
+            run = r.tasks[task]
+            end_s = r.vms[run.vm].zero_s + run.end_s
+            if end_if_placed(r, thief, run.group, FULL_SPEED, run.saved) > end_s - GAIN_S:
+                break
+            move(r, task, thief, 0)
+            known = False
+
+
+def last_to_end(r: Rows, thief: int) -> int:
+    """Return the task that ends last of those that wait on spot VMs, but for one; `NONE` if none waits."""
+    last, last_s = NONE, NONE
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if not takes_work(vm) or vm.n_left <= 1 or v == thief:
+            continue
+        for core in range(vm.vcpus):
+            task = r.cores[v][core].last
+            if task != NONE:
+                end_s = vm.zero_s + r.tasks[task].end_s
+                if last == NONE or end_s > last_s or (end_s == last_s and (v, task) > (r.tasks[last].vm, last)):
+                    last, last_s = task, end_s
     return last
 
 
-def _in_time(replay: ReplayState) -> bool:
-    """Whether all tasks of on-demand VMs end in time as things stand."""
-    deadline_s = replay.instance.deadline_s
-    return all(vm.zero_s + replay.timeline(vm).end_s <= deadline_s for vm in replay.vms if not vm.spot and vm.n_left)
+def spread_all(r: Rows) -> None:
+    """Start spot VMs for what would end last, while they are worth their rent.
+
+    What is worth it is found at once: as time passes, what would end last ends no later, and a new VM does.
+    """
+    interrupted, _ = rates(r)
+    going_on = not r.spread_known
+    while going_on:
+        offer, n = spread(r, interrupted)
+        if offer == NONE:
+            r.spread_known = 1
+            return
+        v = start(r, offer)
+        going_on = False
+        for k in range(n if v != NONE else 0):
+            run = r.tasks[r.left[k]]
+            end_s = r.vms[run.vm].zero_s + run.end_s
+            sooner_s = end_if_placed(r, r.vms[v], run.group, FULL_SPEED, r.standby[r.left[k]].saved)
+            if sooner_s > end_s - GAIN_S:
+                break
+            move(r, r.left[k], r.vms[v], 0)
+            going_on = True
 
 
-def _core_of(vm: Vm, task: int) -> int:
-    """Core that has a task, which runs there or waits."""
-    placed = vm.run_of(task)
-    if placed is not None:
-        return placed[0]
-    return next(core for core, queue in enumerate(vm.waiting) for run in queue if run.task == task)
+# ------------------------------------------------------------------------------ relief
+
+
+def relieve(r: Rows) -> int:
+    """Move to spot VMs what waits on on-demand VMs, or has just started there, while it can all be rescued.
+
+    What runs, too, if it saves often, and is ahead of the pace of the time; return when that may be.
+    """
+    n, again_s = 0, r.deadline_s
+    for v in range(r.n_vms):  # the dearest first
+        vm = r.vms[v]
+        if vm.spot or vm.most_kb != NONE or not is_alive(vm):
+            continue
+        usd, place = first_usd_per_s(r, vm.offer_index), n
+        while place:
+            other = r.vms[r.busy_vms[place - 1]]
+            if first_usd_per_s(r, other.offer_index) >= usd:
+                break
+            r.busy_vms[place] = other.index
+            place -= 1
+        r.busy_vms[place] = v
+        n += 1
+    for k in range(n):
+        vm = r.vms[r.busy_vms[k]]
+        while vm.n_left and not r.why:
+            moved, time_s = relieve_one(r, vm)
+            if not moved:
+                again_s = min(again_s, time_s)
+                break
+    return again_s
+
+
+def relieve_one(r: Rows, vm: VmRow) -> tuple[bool, int]:
+    """Move the last task of an on-demand VM to a spot VM, if that is cheaper; if not, return when to ask again."""
+    task = last_task(r, vm)
+    if task == NONE:
+        return False, r.deadline_s
+    run, offer = r.tasks[task], vm.offer_index
+    often, dump_s, saved, left_s = saves_often(r, task), 0, run.saved, run.end_s - run.start_s
+    done_s = uptime_at(vm, r.now_s) - run.start_s if run.running else 0
+    if done_s > 0:
+        saved += (1 - saved) * done_s / left_s
+        left_s -= done_s
+        dump_s = dump_of(r, run.group, offer, run.mode)
+        paid_s = paid_until(r, vm)
+        if paid_s > r.now_s + dump_s:
+            return False, paid_s - dump_s
+    learn(r, task, saved)
+    due_s, left_out, until_s, from_s = 0, 0, r.standby_latest_s, r.now_s
+    if not often:
+        from_s += math.ceil(_ROOM * (r.deadline_s - r.now_s))
+    if not r.takes_checkpoints:  # what does not end before the rescue must begin is done again
+        due_s, left_out = pack_without(r, vm, task, from_s)
+        until_s = min(until_s, due_s)
+    usd, place = best_spot(r, task, saved, until_s, 1)
+    if place == NONE or usd >= left_s * usd_per_s(r, offer) / vm.vcpus:
+        return False, r.deadline_s
+    if r.takes_checkpoints:
+        due_s, left_out = pack_without(r, vm, task, from_s)
+    if left_out:
+        return False, r.deadline_s
+    if often and not r.standby[task].leaving:
+        from_s = spare_from(r, due_s - r.now_s - dump_s)
+        if from_s > r.now_s:
+            return False, from_s
+    if dump_s:
+        return prepare_to_leave(r, vm, task, dump_s, left_s)
+    r.standby[task].leaving = 0
+    keep(r, due_s)
+    move_to(r, task, place)
+    return True, r.now_s
+
+
+def last_task(r: Rows, vm: VmRow) -> int:
+    """Return the task that a VM ends last of those that wait, have just started, or save often."""
+    last, last_s = NONE, NONE
+    for core in range(vm.vcpus):
+        slot = r.cores[vm.index][core]
+        task = slot.last if slot.last != NONE else slot.running
+        if task == NONE or (slot.running != NONE and r.tasks[slot.running].dumping_s != NONE):
+            continue
+        leaves = slot.last != NONE or r.tasks[task].start_s >= uptime_at(vm, r.now_s)
+        if (leaves or (not vm.bursts and saves_often(r, task))) and r.tasks[task].end_s > last_s:
+            last, last_s = task, r.tasks[task].end_s
+    return last
+
+
+def prepare_to_leave(r: Rows, vm: VmRow, task: int, dump_s: int, left_s: int) -> tuple[bool, int]:
+    """Have a task of an on-demand VM write a checkpoint, after which it leaves; `on_saved` is asked then.
+
+    It is the only one there, and may go on there in time if there is no spot VM any more; the rescue of all others
+    does without that VM. If it cannot be, return when to ask again.
+    """
+    ready_s = r.now_s + dump_s
+    due_s, left_out = pack_without(r, vm, NONE, ready_s + 1)
+    if vm.n_left > 1 or left_out or ready_s + left_s > r.deadline_s:
+        return False, r.deadline_s
+    keep(r, due_s)
+    preempt(r, task, vm, 1)
+    r.standby[task].leaving = 1
+    return True, r.now_s
+
+
+def spare_from(r: Rows, slack_s: int) -> int:
+    """From when on a rescue that can wait for so long leaves enough for a task to go to spot, and be lost there.
+
+    That is when it can wait for as large a part of what it could at first as there is of the time, and for two
+    starts of a VM besides (Uniform Progress). While the task goes on where it is, it can always wait for as long.
+    """
+    if r.first_slack_s == NONE:  # all is on demand so far
+        r.first_slack_s = from_the_start(r, slack_s)
+    first_s = max(r.first_slack_s, 1)
+    over_s = slack_s - 2 * r.start_overhead_s * (1 - first_s / r.deadline_s)
+    if over_s <= 0:
+        return r.deadline_s
+    return max(math.ceil(r.deadline_s * (1 - over_s / first_s)), r.now_s)
+
+
+# ----------------------------------------------------------------- early, on demand
+
+
+def fill(r: Rows, idle: int) -> None:
+    """Let free cores of on-demand VMs that run take what is lost, if the rest can still be rescued.
+
+    Those of VMs that have nothing else to do only if that is asked for.
+    """
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if vm.state != RUNNING or vm.bursts or vm.disordered or (vm.n_left == 0 and not idle):
+            continue
+        if takes_rescues(r, vm):
+            while fill_one(r, vm) and not r.why:
+                pass
+
+
+def fill_one(r: Rows, vm: VmRow) -> bool:
+    """Let a core of an on-demand VM that is free take the longest task that is lost, if it can; False if not."""
+    if not r.rescuers_known:
+        list_rescuers(r, NONE, NONE)
+    place = 0
+    while r.rescuers[place] != vm.index:
+        place += 1
+    core = first_free(r, place * r.most_cores, vm.vcpus)
+    free_s, kb = r.rescuer_free_s[core], r.rescuer_kb[core]
+    if free_s > r.now_s:
+        return False
+    for k in range(r.n_open):
+        task = r.open_tasks[k]
+        if not is_lost(r, task):
+            continue
+        run = r.tasks[task]
+        end_s = r.now_s + rescue_s(r, task, vm.offer_index)
+        sustained = r.offers[vm.offer_index].sustained
+        if end_s > r.deadline_s or end_if_placed(r, vm, run.group, sustained, r.standby[task].saved) != end_s:
+            continue
+        r.rescuer_free_s[core], r.rescuer_kb[core] = end_s, max(kb, r.groups[run.group].memory_kb)
+        due_s, left_out = pack_open(r, NONE, task, r.now_s + 1)
+        r.rescuer_free_s[core], r.rescuer_kb[core] = free_s, kb
+        if left_out:
+            continue
+        keep(r, due_s)
+        move(r, task, vm, 0)
+        pack_again(r)
+        return True
+    return False
+
+
+def pack_again(r: Rows) -> None:
+    """After a decision: look for a rescue that may begin later than the one which it was found with."""
+    follow(r)
+    for k in range(r.n_open):
+        if r.standby[r.open_tasks[k]].vm >= 0:
+            due_s, left_out = pack_all(r, r.standby_latest_s + 1)
+            if left_out == 0:
+                keep(r, due_s)
+            return
+
+
+def early(r: Rows) -> int:
+    """Start on-demand VMs for what is lost, if that is cheapest now; return when it may be."""
+    again_s = r.deadline_s
+    if not r.covered:
+        return again_s
+    if list_lost_tasks(r, 1):
+        again_s = keep_pace(r)
+    n, types, spot_usd = 0, 0, 0.0
+    for k in range(r.n_open):
+        task = r.open_tasks[k]
+        if is_lost(r, task) and not saves_often(r, task):
+            r.packed[n] = task
+            n += 1
+            index = r.vms[r.tasks[task].vm].offer_index
+            offer = r.offers[index]
+            types |= 1 << offer.type
+            duration_s = duration_of(r, r.tasks[task].group, index, offer.sustained, r.standby[task].saved)
+            spot_usd += duration_s * usd_per_s(r, index) / offer.vcpus
+    if not n:
+        return again_s
+    out = 0
+    while types:
+        out += types & 1
+        types >>= 1
+    r.n_packed = n
+    _, back = rates(r)
+    left_s = max(r.standby_latest_s - r.now_s, 0)
+    best_s, least, at_once = r.now_s, math.inf, False
+    for number in range(_MOMENTS):
+        at_s = r.now_s + left_s * number // (_MOMENTS - 1)
+        price_usd = price_from(r, at_s)
+        at_once = at_once or (number == 0 and price_usd >= 0)
+        if price_usd >= 0:
+            chance = math.exp(-_OTHER_PLACE * back * out * (at_s - r.now_s))
+            usd = chance * price_usd + (1 - chance) * spot_usd
+            if usd < least:
+                best_s, least = at_s, usd
+    if best_s > r.now_s:
+        return min(best_s, again_s)
+    if at_once:
+        start_early(r)
+    return again_s
+
+
+def keep_pace(r: Rows) -> int:
+    """Do on demand what is lost and saves often, once it falls behind; return when that will be.
+
+    That is when the rescue can wait for a smaller part of what it could at first than there is of the time (Uniform
+    Progress); but not before an outage has lasted as long as the start of a VM, in which nothing is done either.
+    """
+    first_s = max(r.first_slack_s, 0)
+    n, since_s = list_lost_tasks(r, 1), 0
+    for k in range(n):
+        of_type = r.types[r.offers[r.vms[r.tasks[r.left[k]].vm].offer_index].type]
+        if of_type.is_out:
+            since_s = max(since_s, of_type.out_since_s)
+    behind_s = math.ceil((r.standby_latest_s - first_s) / (1 - first_s / r.deadline_s))
+    behind_s = max(behind_s, since_s + r.start_overhead_s)
+    if behind_s > r.now_s:
+        return behind_s
+    for k in range(n):
+        to_best_spot(r, r.left[k])  # also what would wait for its own VM
+    fill(r, 1)
+    r.n_packed = list_lost_tasks(r, 1)
+    for k in range(r.n_packed):
+        r.packed[k] = r.left[k]
+    if r.n_packed and price_from(r, r.now_s) >= 0:
+        start_early(r)
+    return r.deadline_s
+
+
+def start_early(r: Rows) -> None:
+    """Start new VMs for listed tasks that are lost, if they end there in time and the rest can still be rescued."""
+    n_lost = r.n_packed
+    for k in range(r.n_open):
+        r.standby[r.open_tasks[k]].place = NONE
+    r.n_rescuers = 0
+    pack_listed(r, n_lost, r.now_s, r.now_s)
+    n_new = r.n_found_new
+    for k in range(n_lost):
+        r.listed[k] = r.packed[k]
+        r.standby[r.packed[k]].place = r.found[k] // r.most_cores
+    for place in range(n_new):
+        r.left[place] = r.found_new[place]
+    list_rescuers(r, NONE, NONE)
+    r.rescuers_known = 0
+    for place in range(n_new):
+        if not list_new(r, r.left[place], place, n_lost):
+            return
+    n = 0
+    for k in range(r.n_open):
+        if r.standby[r.open_tasks[k]].place == NONE:
+            r.packed[n] = r.open_tasks[k]
+            n += 1
+    for place in range(n_new):
+        count_rented(r, r.offers[r.left[place]], 1)
+    due_s, left_out = pack_listed(r, n, r.now_s + 1, r.deadline_s)
+    for place in range(n_new):
+        count_rented(r, r.offers[r.left[place]], -1)
+    if left_out:
+        return
+    keep(r, due_s)
+    for place in range(n_new):
+        v = start(r, r.left[place])
+        if v == NONE:
+            return
+        for k in range(n_lost):
+            if r.standby[r.listed[k]].place == place:
+                move(r, r.listed[k], r.vms[v], 0)
+    pack_again(r)
+
+
+def list_new(r: Rows, offer: int, place: int, n_lost: int) -> bool:
+    """List a new VM among those that a rescue may use, with the tasks that go there; False if one ends late there.
+
+    That is the timetable which they will have: where memory binds, some wait for the memory of others.
+    """
+    r.n_chosen = r.n_spans = 0
+    sketch = new_sketch(r, offer, r.now_s + r.start_overhead_s, 0)
+    if sketch == NONE:
+        return False
+    first = add_rescuer(r, r.n_vms + place, offer)
+    for k in range(n_lost):
+        task = r.listed[k]
+        if r.standby[task].place == place:
+            group, duration_s = r.tasks[task].group, rescue_s(r, task, offer)
+            start_s = start_on_sketch(r, sketch, group, duration_s)
+            if start_s == NONE:
+                return False
+            core = first + core_on_sketch(r, sketch, start_s)
+            r.rescuer_kb[core] = max(r.rescuer_kb[core], r.groups[group].memory_kb)
+            assign(r, sketch, group, start_s, duration_s)
+    for core in range(r.offers[offer].vcpus):
+        r.rescuer_free_s[first + core] = r.sketches[sketch].zero_s + r.sketched[sketch][core]
+    return True
+
+
+# ------------------------------------------------------------------------- idle VMs
+
+
+def end_unused(r: Rows, vm: VmRow, idle: int) -> int:
+    """End a VM that nothing needs once what is paid for is over, maybe an idle one, too; return when that is."""
+    costs = r.hibernated_costs if vm.state == HIBERNATED else r.stopped_costs
+    if is_halted(vm) and not vm.n_left and costs:
+        end(r, vm)
+    if not idle or not is_idle(vm):
+        return r.deadline_s
+    paid_s = paid_until(r, vm)
+    if not vm.spot:  # it is no more than a rescue until it may start, and nothing else happens then
+        paid_s = max(paid_s, vm.zero_s + vm.first_start_s)
+    if paid_s > r.now_s:
+        return paid_s
+    if vm.spot or can_go(r, vm):
+        end(r, vm)
+    return r.deadline_s
+
+
+def can_go(r: Rows, vm: VmRow) -> bool:
+    """Whether the rescue can do without an idle on-demand VM; if so, it does."""
+    if not r.n_open or not r.covered:
+        return r.n_open == 0
+    due_s, left_out = pack_without(r, vm, NONE, r.now_s + r.start_overhead_s + 1)
+    if left_out:
+        return False
+    keep(r, due_s)
+    return True
+
+
+OnTime.answers = {
+    answer_woken: answer,
+    answer_finished: on_finish,
+    answer_idle: on_idle,
+    answer_unused: on_cycle_end,
+    answer_noticed: on_notice,
+    answer_hibernated: on_loss,
+    answer_lost: on_loss,
+    answer_resumed: on_return,
+    answer_capacity: on_capacity,
+    answer_preempted: on_saved,
+}

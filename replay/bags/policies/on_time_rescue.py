@@ -1,533 +1,498 @@
-"""Rescues on demand, for `on-time`: what is left of a bag, which VMs may take it, and when that must begin."""
+"""The rescue that `on-time` keeps ready: what is left of a bag, which VMs may take it, and when that must begin.
+
+Plain functions over rows, as rules are. A task is *open* while it is unfinished and no on-demand VM has it. The rescue
+says for each open task where it goes: to a core of an on-demand VM, or of a new one (`StandbyRow`).
+"""
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
-
-import numpy as np
-
-from ....core.quantities import IntArray
+from ....core.bill import Bill, paid_until_s, session_usd
+from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.durations import FULL_SPEED, NEVER
-from ....instances.entries import RentalOffer
-from ....schedules.timing import VmTimeline
-from ..rows import NONE
-from ..state import ReplayState
-from ..vm import Vm
-
-LOST, WAITS, RUNS = range(3)
-"""What a task does that no on-demand VM will finish: it is where it cannot go on, it waits, it runs."""
+from ..interpreted import make_room_for_standby, pack, pack_new_vms, sort_tasks
+from ..rows import FIRST_NEW, LEFT_OUT, NONE, Rows, StandbyVmRow, VmRow
+from ..rules import (
+    core_free,
+    duration_of,
+    earliest_uptime,
+    is_alive,
+    list_waiting,
+    may_give,
+    saved_now,
+    span,
+)
 
 _OFTEN = 0.01
 """Part of the time until the deadline within which a task writes a checkpoint that saves often."""
 
-Core: TypeAlias = tuple[int, int]
-"""A VM by its number, and a core of it."""
+# ------------------------------------------------------------------------- open tasks
 
 
-class Row(NamedTuple):
-    """What tasks of a group ask of on-demand VMs of which the same is saved; ``order`` is least for the longest."""
-
-    number: int
-    durations_s: tuple[int, ...]
-    memory_kb: int
-    order: int
-
-
-class Task(NamedTuple):
-    """A task that no on-demand VM will finish, as things stand."""
-
-    task: int
-    vm: Vm
-    kind: int
-    saved: float
-    row: Row
-
-
-def longest_first(entry: Task) -> tuple[int, int]:
-    """Order tasks by their least duration on demand."""
-    return entry.row.order, entry.task
-
-
-def cheapest_to_move(entry: Task) -> tuple[int, int, int]:
-    """Order tasks: what is lost before what waits before what runs; longest first."""
-    return entry.kind, entry.row.order, entry.task
-
-
-class Table:
-    """What never changes in a replay: offers; and durations on those on demand, by what is saved."""
-
-    def __init__(self, replay: ReplayState) -> None:
-        work = replay.work
-        on_demand = [offer for offer in replay.instance.offers if offer.market == "on-demand"]
-        self.column = {offer.index: number for number, offer in enumerate(on_demand)}
-        self._offers = [(offer.index, work.sustained[offer.index]) for offer in on_demand]
-        self._rows: dict[tuple[int, float], Row] = {}
-        self._durations_s = np.empty((64, len(on_demand)), np.int64)
-        self._memory_kb = np.empty(64, np.int64)
-        self.new = sorted(
-            (offer for offer in on_demand if not offer.burstable), key=lambda offer: self._dear(replay, offer)
-        )
-        self.binds = {offer.index: not replay.instance.memory_never_binds[offer.type_index] for offer in on_demand}
-        new = [
-            (self.column[offer.index], offer.memory_kb if self.binds[offer.index] else -1, offer.vcpus)
-            for offer in self.new
-        ]
-        self.new_array: IntArray = np.array(new, np.int64).reshape(-1, 3)
-        spot = [offer for offer in replay.instance.offers if offer.market == "spot"]
-        self.spot = [offer for offer in spot if not offer.burstable]
-        self.binds_spot = {offer.index: not replay.instance.memory_never_binds[offer.type_index] for offer in spot}
-        self.interval_s = replay.instance.checkpoint_interval_s.tolist() if work.takes_checkpoints else None
-        between_s = replay.instance.checkpoint_interval_s + replay.instance.dump_s
-        often = work.takes_checkpoints & (between_s <= _OFTEN * replay.instance.deadline_s)
-        self._between_s: list[float] = between_s.tolist()
-        self._often: list[bool] = np.broadcast_to(often, len(replay.instance.dump_s)).tolist()
-        self._group_of = work.group_of
-
-    def saves_often(self, task: int) -> bool:
-        """Whether hardly anything of a task is lost with its VM: what it does on spot VMs puts the rescue off."""
-        return self._often[self._group_of[task]]
-
-    def between_s(self, task: int) -> float:
-        """Seconds from one checkpoint of a task to the next."""
-        return self._between_s[self._group_of[task]]
-
-    @staticmethod
-    def _dear(replay: ReplayState, offer: RentalOffer) -> tuple[float, int]:
-        """Price of the whole bag on an offer."""
-        times_s = [time_s for time_s in replay.work.runtimes_s(offer.index) if time_s < NEVER]
-        if not times_s:
-            return math.inf, offer.index
-        return offer.price_usd_per_hour * sum(times_s) / len(times_s) / offer.vcpus, offer.index
-
-    def row(self, replay: ReplayState, task: int, saved: float) -> Row:
-        """What a task asks of on-demand VMs."""
-        key = replay.work.group_of[task], saved
-        row = self._rows.get(key)
-        if row is None:
-            duration_s = replay.work.duration_s
-            durations_s = tuple([duration_s(task, index, mode, saved) for index, mode in self._offers])
-            number = len(self._rows)
-            row = self._rows[key] = Row(number, durations_s, replay.memory_kb(task), -min(durations_s, default=NEVER))
-            if number == len(self._memory_kb):
-                self._durations_s = np.concatenate([self._durations_s, np.empty_like(self._durations_s)])
-                self._memory_kb = np.concatenate([self._memory_kb, np.empty_like(self._memory_kb)])
-            self._durations_s[number] = durations_s
-            self._memory_kb[number] = row.memory_kb
-        return row
-
-    def arrays(self, tasks: Iterable[Task]) -> tuple[IntArray, IntArray, IntArray]:
-        """Rows of tasks; of all rows, durations and memory."""
-        return np.array([entry.row.number for entry in tasks], np.int64), self._durations_s, self._memory_kb
-
-
-class Place(NamedTuple):
-    """An on-demand VM that a rescue may use: a number, its column, its memory or -1, when each core is free."""
-
-    number: int
-    column: int
-    memory_kb: int
-    free_s: tuple[int, ...]
-    share_kb: tuple[int, ...]
-
-
-class Scene:
-    """What a rescue is made of, as things stand; it is looked at once for each question, and follows decisions.
-
-    Parameters
-    ----------
-    replay, table
-        The replay, and what never changes in it.
-    before : sequence of Task
-        Open tasks of an earlier look, at most one for each task of the bag: most are as they were.
-
-    Attributes
-    ----------
-    by_task : dict of int to Task
-        All tasks that are unfinished, and not on an on-demand VM.
-    ordered : list of Task
-        The same, longest first.
-    any_lost : bool
-        Whether any of them was where it cannot go on when it was looked.
-    places : list of Place
-        What a rescue may use of on-demand VMs that are there.
-    spot : list of Vm
-        Spot VMs that take tasks, without burstable ones.
-    """
-
-    __slots__ = ("_replay", "_table", "any_lost", "by_task", "ordered", "places", "spot")
-
-    def __init__(self, replay: ReplayState, table: Table, before: dict[int, Task]) -> None:
-        self._replay, self._table = replay, table
-        self.by_task = _open_tasks(replay, table, before)
-        self.ordered = sorted(self.by_task.values(), key=longest_first)
-        self.any_lost = any([entry.kind == LOST for entry in self.ordered])  # noqa: C419 - as fast as can be
-        self.places = self._all_places()
-        self.spot = [vm for vm in replay.vms if vm.spot and vm.burstable is None and vm.alive]
-
-    def lost(self) -> list[Task]:
-        """What is where it cannot go on, longest first."""
-        return [entry for entry in self.ordered if entry.kind == LOST]
-
-    def others(self, task: int) -> list[Task]:
-        """All but one task, longest first."""
-        return [entry for entry in self.ordered if entry.task != task]
-
-    def moved(self, entry: Task, target: Vm) -> None:
-        """Follow a task that has been moved."""
-        source, task = entry.vm, entry.task
-        at = bisect_left(self.ordered, longest_first(entry), key=longest_first)
-        known = self.by_task.pop(task, None) is not None
-        if target.spot:
-            kind = RUNS if self._replay.tasks[task].running else WAITS
-            there = self.by_task[task] = entry._replace(vm=target, kind=kind)
-            self.ordered[at : at + known] = [there]
-        elif known:
-            del self.ordered[at]
-        for vm in (source, target):
-            if not vm.spot:
-                self.places = [
-                    place if place.number != vm.index else place_of(self._replay, self._table, vm)
-                    for place in self.places
-                ]
-
-    def started(self, vm: Vm) -> None:
-        """Follow a VM that has been requested."""
-        if not vm.spot:
-            self.places = self._all_places()
-        elif vm.burstable is None:
-            self.spot.append(vm)
-
-    def ended(self, vm: Vm) -> None:
-        """Follow a VM that has been terminated."""
-        if not vm.spot:
-            self.places = self._all_places()
-        elif vm in self.spot:
-            self.spot.remove(vm)
-
-    def _all_places(self) -> list[Place]:
-        replay, table = self._replay, self._table
-        return [place_of(replay, table, vm) for vm in replay.vms if takes_rescues(vm)]
-
-
-def _open_tasks(replay: ReplayState, table: Table, before: dict[int, Task]) -> dict[int, Task]:
-    """All tasks that are unfinished, and not on an on-demand VM, by VM; those that are as before are the same."""
-    found = {}
-    rows, row_of, get = replay.tasks, table.row, before.get
-    for vm in replay.vms:
+def look(r: Rows) -> bool:
+    """See which tasks are open, and what each asks of on-demand VMs; say whether any is where it cannot go on."""
+    make_room_for_standby(r)
+    n, lost, changed = 0, False, False
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        known = vm.seen == vm.changes + 1
+        changed = changed or not known
+        vm.seen = vm.changes + 1
         if not vm.spot or not vm.n_left:
             continue
-        stuck = vm.gives_tasks
-        of_running, of_waiting = LOST if stuck and not vm.draining else RUNS, LOST if stuck else WAITS
-        for task in _by_cores(replay, vm):
-            row = rows[task]
-            kind = of_running if row.running else of_waiting
-            saved, entry = replay.saved_if_moved(vm, task) if row.running else row.saved, get(task)
-            if entry is None or entry.vm is not vm or entry.kind != kind or entry.saved != saved:
-                entry = Task(task, vm, kind, saved, row_of(replay, task, saved))
-            found[task] = entry
-    return found
+        stuck, drains = may_give(vm), vm.gone_s != NONE
+        for core in range(vm.vcpus):
+            slot = r.cores[v][core]
+            if slot.running != NONE:
+                n = see(r, vm, slot.running, n)
+                lost = lost or (stuck and not drains)
+            task = slot.first
+            lost = lost or (stuck and task != NONE)
+            while task != NONE and not known:
+                n = see(r, vm, task, n)
+                task = r.tasks[task].next
+    if changed or n:
+        leave_out_closed(r)
+        insert_open(r, n)
+    r.rescuers_known = r.standby_followed = 0
+    return lost
 
 
-def _by_cores(replay: ReplayState, vm: Vm) -> list[int]:
-    """Tasks of a VM: those that run, then those that wait, core by core."""
-    slots = replay.cores[vm.index]
-    found = [slot.running for slot in slots if slot.running != NONE]
-    for slot in slots:
-        task = slot.first
-        while task != NONE:
-            found.append(task)
-            task = replay.tasks[task].next
-    return found
+def see(r: Rows, vm: VmRow, task: int, n: int) -> int:
+    """See what a task of a spot VM asks of on-demand VMs; list it if it has no place among those that are open."""
+    run, entry = r.tasks[task], r.standby[task]
+    saved = saved_now(r, vm, task) if run.running and r.takes_checkpoints else run.saved
+    learn(r, task, saved)
+    if entry.listed != 1:
+        entry.listed = 0
+        r.listed[n] = task
+        n += 1
+    return n
 
 
-def takes_rescues(vm: Vm) -> bool:
+def learn(r: Rows, task: int, saved: float) -> None:
+    """Find out how long a task takes on on-demand VMs from where it is saved."""
+    entry = r.standby[task]
+    if entry.known and entry.saved == saved:
+        return
+    least_s = NEVER
+    for column in range(r.n_columns):
+        index = r.columns[column]
+        duration_s = duration_of(r, r.tasks[task].group, index, r.offers[index].sustained, saved)
+        r.need_s[task * r.n_columns + column] = duration_s
+        least_s = min(least_s, duration_s)
+    r.need_least_s[task] = least_s
+    r.need_kb[task] = r.groups[r.tasks[task].group].memory_kb
+    if not entry.known or entry.order != -least_s:
+        entry.listed = 0
+    entry.known, entry.saved, entry.order = 1, saved, -least_s
+
+
+def leave_out_closed(r: Rows) -> None:
+    """Leave out, of the open tasks, what is finished, or on on-demand VMs, and what is to be inserted anew."""
+    kept = 0
+    for k in range(r.n_open):
+        task = r.open_tasks[k]
+        v, entry = r.tasks[task].vm, r.standby[task]
+        if v == NONE or not r.vms[v].spot:
+            entry.listed, entry.vm = 0, NONE
+        if entry.listed:
+            r.open_tasks[kept] = task
+            kept += 1
+    r.n_open = kept
+
+
+def insert_open(r: Rows, n: int) -> None:
+    """Insert listed tasks into those that are open, the longest first."""
+    if n > 1:
+        for k in range(n):
+            run = r.tasks[r.listed[k]]
+            run.rank, run.weight, run.tie = r.standby[r.listed[k]].order, 0.0, r.listed[k]
+        sort_tasks(r, r.listed, n)
+    there = r.n_open - 1
+    r.n_open += n
+    for k in range(n - 1, -1, -1):
+        task = r.listed[k]
+        r.standby[task].listed = 1
+        while there >= 0 and is_longer(r, task, r.open_tasks[there]):
+            r.open_tasks[there + k + 1] = r.open_tasks[there]
+            there -= 1
+        r.open_tasks[there + k + 1] = task
+
+
+def is_longer(r: Rows, task: int, other: int) -> bool:
+    """Whether a task comes before another where the longest come first, by their least durations on demand."""
+    order, others = r.standby[task].order, r.standby[other].order
+    return order < others or (order == others and task < other)
+
+
+def is_lost(r: Rows, task: int) -> bool:
+    """Whether an open task is where it cannot go on."""
+    vm = r.vms[r.tasks[task].vm]
+    return may_give(vm) and not (r.tasks[task].running and vm.gone_s != NONE)
+
+
+def moves_before(r: Rows, task: int, other: int) -> bool:
+    """Whether a task is cheaper to move: what is lost before what waits before what runs; longest first."""
+    kind, others = kind_of(r, task), kind_of(r, other)
+    return kind < others or (kind == others and is_longer(r, task, other))
+
+
+def kind_of(r: Rows, task: int) -> int:
+    """What an open task does: 0 if it is lost, 1 if it waits, 2 if it runs."""
+    return 0 if is_lost(r, task) else 1 + r.tasks[task].running
+
+
+def saves_often(r: Rows, task: int) -> bool:
+    """Whether hardly anything of a task is lost with its VM: what it does on spot VMs puts the rescue off."""
+    return r.takes_checkpoints == 1 and between_s(r, task) <= _OFTEN * r.deadline_s
+
+
+def between_s(r: Rows, task: int) -> float:
+    """Seconds from one checkpoint of a task to the next."""
+    group = r.groups[r.tasks[task].group]
+    return group.interval_s + group.dump_s
+
+
+def rescue_s(r: Rows, task: int, offer: int) -> int:
+    """How long an open task takes on an on-demand offer from where it is saved."""
+    return r.need_s[task * r.n_columns + r.column_of[offer]]
+
+
+# --------------------------------------------------------------- VMs that a rescue may use
+
+
+def list_rescuers(r: Rows, without: int, leaving: int) -> None:
+    """List the on-demand VMs that a rescue may use, and when each of their cores is free.
+
+    Without one of them, or, if a task of it leaves, with that VM as it is without the task.
+    """
+    make_room_for_standby(r)
+    r.n_rescuers = 0
+    r.rescuers_known = int(without == NONE)
+    for v in range(r.n_vms):
+        if takes_rescues(r, r.vms[v]) and (v != without or leaving != NONE):
+            list_rescuer(r, r.vms[v], leaving if v == without else NONE)
+
+
+def takes_rescues(r: Rows, vm: VmRow) -> bool:
     """Whether a rescue may use a VM: on-demand, alive; no credits are spent on it that others count on.
 
     While a task writes a checkpoint there to leave, nothing is known of what its core does next.
     """
-    if vm.spot or not vm.alive or vm.dumps:
+    if vm.spot or not is_alive(vm) or (vm.n_at_full_speed and vm.bursts):
         return False
-    if not vm.bursts:
-        return True
-    return not vm.n_at_full_speed and all(run.mode != FULL_SPEED for queue in vm.waiting for run in queue)
+    for core in range(vm.vcpus):
+        slot = r.cores[vm.index][core]
+        if slot.running != NONE and r.tasks[slot.running].dumping_s != NONE:
+            return False
+        task = slot.first if vm.bursts else NONE
+        while task != NONE:
+            if r.tasks[task].mode == FULL_SPEED:
+                return False
+            task = r.tasks[task].next
+    return True
 
 
-def place_of(replay: ReplayState, table: Table, vm: Vm) -> Place:
-    """Return what a rescue may use of an on-demand VM, once what waits there has moved up."""
-    if vm.disordered and not table.binds[vm.offer_index]:
-        cores = (0,) * vm.offer.vcpus
-        return place_without(replay, Place(vm.index, table.column[vm.offer_index], -1, cores, cores), vm, -1)
-    zero_s = vm.zero_s
-    free_s = tuple([zero_s + core_s for core_s in replay.timeline(vm).core_free_s])
-    if not table.binds[vm.offer_index]:
-        return Place(vm.index, table.column[vm.offer_index], -1, free_s, (0,) * len(free_s))
-    shares = []
-    for run, queue in zip(vm.running, vm.waiting, strict=True):
-        there = [*queue] if run is None else [run, *queue]
-        shares.append(max([replay.memory_kb(entry.task) for entry in there], default=0))
-    return Place(vm.index, table.column[vm.offer_index], vm.offer.memory_kb, free_s, tuple(shares))
+def list_rescuer(r: Rows, vm: VmRow, leaving: int) -> None:
+    """List an on-demand VM, as it is once what waits there has moved up."""
+    first = add_rescuer(r, vm.index, vm.offer_index)
+    from_s = earliest_uptime(r, vm)
+    for core in range(vm.vcpus):
+        r.rescuer_free_s[first + core] = vm.zero_s + core_free(r, r.cores[vm.index][core], from_s)
+    if vm.most_kb != NONE:
+        for core in range(vm.vcpus):
+            r.rescuer_kb[first + core] = largest_kb(r, vm, core)
+    elif leaving != NONE or vm.disordered:
+        list_moved_up(r, vm, first, leaving)
 
 
-def place_of_new(
-    replay: ReplayState, table: Table, offer: RentalOffer, entries: Iterable[Task], number: int
-) -> Place | None:
-    """Return the place in rescues of a new VM that is given tasks now, in their order; None if one ends late there.
+def add_rescuer(r: Rows, v: int, offer: int) -> int:
+    """List one more VM, that there is or will be; return the place of its first core."""
+    r.rescuers[r.n_rescuers], r.rescuer_offers[r.n_rescuers] = v, offer
+    r.n_rescuers += 1
+    first = (r.n_rescuers - 1) * r.most_cores
+    for core in range(r.offers[offer].vcpus):
+        r.rescuer_kb[first + core] = 0
+    return first
 
-    That is the timetable which they will have: where memory binds, some wait for the memory of others.
+
+def largest_kb(r: Rows, vm: VmRow, core: int) -> int:
+    """Memory of the largest task of a core."""
+    slot = r.cores[vm.index][core]
+    kb = 0 if slot.running == NONE else r.groups[r.tasks[slot.running].group].memory_kb
+    task = slot.first
+    while task != NONE:
+        kb = max(kb, r.groups[r.tasks[task].group].memory_kb)
+        task = r.tasks[task].next
+    return kb
+
+
+def list_moved_up(r: Rows, vm: VmRow, first: int, leaving: int) -> None:
+    """List when each core of a VM whose memory never binds is free once what waits has moved up, without a task."""
+    from_s = earliest_uptime(r, vm)
+    for core in range(vm.vcpus):
+        task = r.cores[vm.index][core].running
+        gone = task in (NONE, leaving)
+        r.rescuer_free_s[first + core] = vm.zero_s + (from_s if gone else r.tasks[task].end_s)
+    n = list_waiting(r, vm, r.ordered, 0)
+    for k in range(n):
+        run = r.tasks[r.ordered[k]]
+        if r.ordered[k] != leaving:
+            best = first_free(r, first, vm.vcpus)
+            free_s = max(r.rescuer_free_s[best], vm.zero_s + from_s)
+            r.rescuer_free_s[best] = free_s + run.end_s - run.start_s
+
+
+def first_free(r: Rows, first: int, n_cores: int) -> int:
+    """Place of the core of a VM that is free first."""
+    best = first
+    for place in range(first + 1, first + n_cores):
+        if r.rescuer_free_s[place] < r.rescuer_free_s[best]:
+            best = place
+    return best
+
+
+def in_time(r: Rows) -> bool:
+    """Whether all tasks of on-demand VMs end in time as things stand."""
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if not vm.spot and vm.n_left:
+            span(r, vm)
+            if vm.zero_s + vm.ends_s > r.deadline_s:
+                return False
+    return True
+
+
+# ---------------------------------------------------------------------- looking for one
+
+
+def pack_all(r: Rows, first_s: int) -> tuple[int, int]:
+    """Look for a rescue of all open tasks on all VMs that may be used; see `latest_rescue`."""
+    if not r.rescuers_known:
+        list_rescuers(r, NONE, NONE)
+    return pack_open(r, NONE, NONE, first_s)
+
+
+def pack_without(r: Rows, vm: VmRow, leaving: int, first_s: int) -> tuple[int, int]:
+    """Look for a rescue of all open tasks that does without a VM, or if a task leaves it, of that task as well."""
+    list_rescuers(r, vm.index, leaving)
+    return pack_open(r, leaving, NONE, first_s)
+
+
+def pack_open(r: Rows, extra: int, missing: int, first_s: int) -> tuple[int, int]:
+    """Look for a rescue of the open tasks, with one more or without one of them, on listed VMs."""
+    n = 0
+    for k in range(r.n_open):
+        task = r.open_tasks[k]
+        if extra != NONE and is_longer(r, extra, task):
+            r.packed[n] = extra
+            n += 1
+            extra = NONE
+        if task != missing:
+            r.packed[n] = task
+            n += 1
+    if extra != NONE:
+        r.packed[n] = extra
+        n += 1
+    return pack_listed(r, n, first_s, r.deadline_s)
+
+
+def pack_listed(r: Rows, n: int, first_s: int, last_s: int) -> tuple[int, int]:
+    """Look for a rescue of listed tasks that can wait until one moment, and as long as can be had until another."""
+    r.n_packed = n
+    r.n_found_new = 0
+    if n == 0:
+        return r.deadline_s, 0
+    return pack(r, first_s, last_s)
+
+
+def pack_one_type(r: Rows) -> int:
+    """Look for a rescue of what is lost and of any one type, or else of what is lost: there is none for all.
+
+    Return when it must begin.
     """
-    column, binds = table.column[offer.index], table.binds[offer.index]
-    timeline = VmTimeline(offer.vcpus, offer.memory_kb if binds else None, replay.now_s + replay.start_overhead_s)
-    shares = [0] * offer.vcpus
-    for entry in entries:
-        duration_s, memory_kb = entry.row.durations_s[column], entry.row.memory_kb
-        start_s = timeline.earliest_start_s(memory_kb, duration_s)
-        if start_s is None or start_s + duration_s > replay.instance.deadline_s:
-            return None
-        core = timeline.append(start_s, memory_kb, duration_s)
-        shares[core] = max(shares[core], memory_kb)
-    return Place(number, column, offer.memory_kb if binds else -1, tuple(timeline.core_free_s), tuple(shares))
+    if not r.rescuers_known:
+        list_rescuers(r, NONE, NONE)
+    best, best_s = NONE, NEVER
+    for vm_type in range(len(r.types)):
+        if list_lost(r, vm_type):
+            due_s, left_out = pack_listed(r, r.n_packed, r.now_s, r.deadline_s)
+            if left_out == 0 and due_s < best_s:
+                best, best_s = vm_type, due_s
+    list_lost(r, best)
+    return pack_listed(r, r.n_packed, r.now_s, r.deadline_s)[0]
 
 
-def place_without(replay: ReplayState, place: Place, vm: Vm, task: int) -> Place:
-    """Return a place without a task, once what waits has moved up; only where memory never binds."""
-    from_s = max(vm.uptime_s(replay.now_s), vm.first_start_s)
-    free_s = [from_s if run is None or run.task == task else run.end_s for run in vm.running]
-    for run, _ in vm.waiting_runs():
-        if run.task != task:
-            core = free_s.index(min(free_s))
-            free_s[core] = max(free_s[core], from_s) + run.end_s - run.start_s
-    return place._replace(free_s=tuple([vm.zero_s + core_s for core_s in free_s]))
+def list_lost(r: Rows, vm_type: int) -> bool:
+    """List the open tasks that are lost, and the others of a type, to be packed; say whether there are others."""
+    n, others = 0, False
+    for k in range(r.n_open):
+        task = r.open_tasks[k]
+        lost = is_lost(r, task)
+        of_type = vm_type == r.offers[r.vms[r.tasks[task].vm].offer_index].type
+        others = others or (of_type and not lost)
+        if lost or of_type:
+            r.packed[n] = task
+            n += 1
+    r.n_packed = n
+    return others
 
 
-@dataclass(slots=True)
-class NewVm:
-    """A VM that a rescue would request, and the tasks of its cores."""
-
-    offer: RentalOffer
-    cores: list[list[int]]
-
-
-@dataclass(slots=True)
-class Plan:
-    """A rescue: tasks by cores of on-demand VMs that are there, and of new ones. Nothing of it is done yet."""
-
-    cores: dict[Core, list[int]] = field(default_factory=dict)
-    new: list[NewVm] = field(default_factory=list)
-    latest_s: int = -1
-    left_out: frozenset[int] = frozenset()
-
-    def follow(self, replay: ReplayState, table: Table, by_task: dict[int, Task]) -> None:
-        """Forget tasks that are finished, or on on-demand VMs; set when it must begin at the latest."""
-        deadline_s = latest_s = replay.instance.deadline_s
-        vms, columns = replay.vms, table.column
-        for (number, _), entries in self.cores.items():
-            if entries:
-                work = _keep(entries, by_task, columns[vms[number].offer_index])
-                if entries and deadline_s - work < latest_s:
-                    latest_s = deadline_s - work
-        for new in self.new:
-            column, longest_s = columns[new.offer.index], -1
-            for entries in new.cores:
-                if entries:
-                    work = _keep(entries, by_task, column)
-                    if entries and work > longest_s:
-                        longest_s = work
-            if longest_s >= 0:
-                latest_s = min(latest_s, deadline_s - longest_s - replay.start_overhead_s)
-        self.new = [new for new in self.new if any(new.cores)]
-        self.latest_s = latest_s
-
-    def forget(self, task: int) -> None:
-        """Forget a task."""
-        for entries in self.cores.values():
-            if task in entries:
-                entries.remove(task)
-        for new in self.new:
-            for entries in new.cores:
-                if task in entries:
-                    entries.remove(task)
-
-    def swap(self, vm: int, core: int, other: int) -> None:
-        """Let two cores of a VM change places."""
-        lists = self.cores
-        here, there = lists.get((vm, core), []), lists.get((vm, other), [])
-        lists[vm, core], lists[vm, other] = there, here
-
-    def match(self, replay: ReplayState, table: Table, by_task: dict[int, Task]) -> None:
-        """Give the most work of each VM to the core that is free first: what waits there may have moved up."""
-        for number in {number for (number, _), entries in self.cores.items() if entries}:
-            vm = replay.vms[number]
-            if vm.memory_kb is None and vm.n_left:
-                column = table.column[vm.offer_index]
-                free_s = replay.timeline(vm).core_free_s
-                lists = [self.cores.get((number, core), []) for core in range(vm.offer.vcpus)]
-                lists.sort(key=lambda entries: -work_s(by_task, entries, column))
-                for core, entries in zip(sorted(range(vm.offer.vcpus), key=free_s.__getitem__), lists, strict=True):
-                    self.cores[number, core] = entries
+def price_from(r: Rows, start_s: int) -> float:
+    """Price of new VMs for listed tasks, requested at some moment; less than 0 if they do not suffice."""
+    n_new = pack_new_vms(r, start_s)
+    usd = 0.0 if n_new >= 0 else -1.0
+    for k in range(n_new):
+        session_s = r.start_overhead_s - r.boot_overhead_s + r.found_longest_s[k]
+        usd += rent_usd(r, r.found_new[k], session_s)
+    return usd
 
 
-def _keep(entries: list[int], by_task: dict[int, Task], column: int) -> int:
-    """Leave those tasks only that are open; return their work on an on-demand type."""
-    work, gone = 0, False
-    for task in entries:
-        entry = by_task.get(task)
-        if entry is None:
-            gone = True
+def rent_usd(r: Rows, offer: int, session_s: int) -> float:
+    """Cost of a session of a new VM at the present price of its offer."""
+    return session_usd(bill_of(r, usd_per_s(r, offer)), session_s)
+
+
+def paid_until(r: Rows, vm: VmRow) -> int:
+    """Until when a VM is paid for, if that is by blocks."""
+    if r.block_s == 1 or vm.session_from_s == NONE:
+        return 0
+    return paid_until_s(bill_of(r, 0.0), vm.session_from_s, r.now_s)
+
+
+def bill_of(r: Rows, usd: float) -> Bill:
+    """Return the rule by which a VM is billed whose price is so much for a second."""
+    return Bill(usd, 1, r.block_s, r.least_s, 0.0, 0)
+
+
+def usd_per_s(r: Rows, offer: int) -> float:
+    """Price of a VM of an offer now, for a second."""
+    return r.offers[offer].now_usd_per_hour / SECONDS_PER_HOUR
+
+
+def first_usd_per_s(r: Rows, offer: int) -> float:
+    """Price of a core of an offer when the day began, for a second."""
+    return r.offers[offer].usd_per_hour / SECONDS_PER_HOUR / r.offers[offer].vcpus
+
+
+def rescue_usd_per_s(r: Rows) -> float:
+    """Price of a core on demand, for a second: of the offer that a rescue prefers."""
+    return first_usd_per_s(r, r.standby_offers[0]) if r.n_standby_offers else 0.0
+
+
+# ------------------------------------------------------------------ the one that is kept
+
+
+def keep(r: Rows, due_s: int) -> None:
+    """Keep the rescue that was found last."""
+    for k in range(r.n_open):
+        r.standby[r.open_tasks[k]].vm = NONE
+    for k in range(r.n_packed):
+        entry, place = r.standby[r.packed[k]], r.found[k] // r.most_cores
+        entry.core = r.found[k] % r.most_cores
+        if r.found[k] == NONE:
+            entry.vm = LEFT_OUT
+        elif place < r.n_rescuers:
+            entry.vm = r.rescuers[place]
         else:
-            work += entry.row.durations_s[column]
-    if gone:
-        entries[:] = [task for task in entries if task in by_task]
-    return work
+            entry.vm = FIRST_NEW - (place - r.n_rescuers)
+    r.n_standby_vms = r.n_found_new
+    for k in range(r.n_found_new):
+        r.standby_vms[k].offer = r.found_new[k]
+    r.standby_latest_s, r.standby_followed = due_s, 0
 
 
-def work_s(by_task: dict[int, Task], tasks: Iterable[int], column: int) -> int:
-    """Work of tasks on an on-demand type."""
-    total_s = 0
-    for task in tasks:
-        total_s += by_task[task].row.durations_s[column]
-    return total_s
+def follow(r: Rows) -> None:
+    """Work out anew when the rescue must begin, as tasks are not open any more; give its work to what is free first."""
+    if not r.standby_followed:
+        sum_up(r)
+        if match_all(r):
+            sum_up(r)
+        r.standby_followed = 1
 
 
-def core_latest_s(replay: ReplayState, by_task: dict[int, Task], tasks: Iterable[int], column: int) -> int:
-    """When a core of an on-demand VM must begin with tasks at the latest."""
-    return replay.instance.deadline_s - work_s(by_task, tasks, column)
+def sum_up(r: Rows) -> None:
+    """Sum up the work of each core of the rescue, and when it must begin at the latest."""
+    for v in range(r.n_vms):
+        if not r.vms[v].spot:
+            for core in range(r.vms[v].vcpus):
+                r.cores[v][core].standby_s = 0
+    for k in range(r.n_standby_vms):
+        for core in range(r.most_cores):
+            r.standby_work_s[k * r.most_cores + core] = 0
+    for k in range(r.n_open):
+        task = r.open_tasks[k]
+        entry = r.standby[task]
+        if entry.vm >= 0:
+            r.cores[entry.vm][entry.core].standby_s += rescue_s(r, task, r.vms[entry.vm].offer_index)
+        elif entry.vm <= FIRST_NEW:
+            place = FIRST_NEW - entry.vm
+            work_s = rescue_s(r, task, r.standby_vms[place].offer)
+            r.standby_work_s[place * r.most_cores + entry.core] += work_s
+    latest_s = r.deadline_s
+    for v in range(r.n_vms):
+        if not r.vms[v].spot:
+            for core in range(r.vms[v].vcpus):
+                latest_s = min(latest_s, r.deadline_s - r.cores[v][core].standby_s)
+    for k in range(r.n_standby_vms):
+        new, new.longest_s = r.standby_vms[k], 0
+        for core in range(r.most_cores):
+            new.longest_s = max(new.longest_s, r.standby_work_s[k * r.most_cores + core])
+        if new.longest_s:
+            latest_s = min(latest_s, new_latest_s(r, new))
+    r.standby_latest_s = latest_s
 
 
-def new_latest_s(replay: ReplayState, table: Table, by_task: dict[int, Task], new: NewVm) -> int:
-    """When a new VM must be requested at the latest."""
-    column = table.column[new.offer.index]
-    longest_s = max([work_s(by_task, entries, column) for entries in new.cores])
-    return replay.instance.deadline_s - longest_s - replay.start_overhead_s
+def new_latest_s(r: Rows, new: StandbyVmRow) -> int:
+    """When a new VM of the rescue must be requested at the latest."""
+    return r.deadline_s - new.longest_s - r.start_overhead_s
 
 
-class Packing:
-    """A rescue as the search has found it.
+def match_all(r: Rows) -> bool:
+    """Give the most work of each VM to the core that is free first; say whether any work has another core then.
 
-    Attributes
-    ----------
-    latest_s : int
-        When all of it may still begin; before now if there is none.
-    due_s : int
-        When the first VM or task of it must start.
-    left_out : int
-        Tasks that have no place in it.
+    What waits there may have moved up.
     """
-
-    __slots__ = ("_core_of", "_new", "_places", "_tasks", "due_s", "latest_s", "left_out")
-
-    def __init__(
-        self, tasks: Sequence[Task], places: Sequence[Place], found: tuple[int, int, int, IntArray, IntArray]
-    ) -> None:
-        self._tasks = tasks
-        self._places = places
-        self.latest_s, self.due_s, self.left_out, self._core_of, self._new = found
-
-    def plan(self, table: Table) -> Plan:
-        """Return what is to be kept of it."""
-        plan = Plan(latest_s=self.due_s)
-        lists: list[list[int]] = []
-        for place in self._places:
-            for core in range(len(place.free_s)):
-                lists.append([])
-                plan.cores[place.number, core] = lists[-1]
-        for position in self._new.tolist():
-            offer = table.new[position]
-            plan.new.append(NewVm(offer, [[] for _ in range(offer.vcpus)]))
-            lists += plan.new[-1].cores
-        left_out = []
-        for entry, core in zip(self._tasks, self._core_of.tolist(), strict=True):
-            if core >= 0:
-                lists[core].append(entry.task)
-            else:
-                left_out.append(entry.task)
-        plan.left_out = frozenset(left_out)
-        return plan
+    changed = False
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if not vm.spot and vm.most_kb == NONE and vm.n_left and is_alive(vm):
+            changed = match(r, vm) or changed
+    if changed:
+        for k in range(r.n_open):
+            entry = r.standby[r.open_tasks[k]]
+            if entry.vm >= 0 and r.vms[entry.vm].matched:
+                entry.core = r.cores[entry.vm][entry.core].standby_core
+    return changed
 
 
-_NOTHING = np.empty(0, np.int64)
+def match(r: Rows, vm: VmRow) -> bool:
+    """Match the cores of a VM with the work that the rescue has for it; say whether any work has another core then."""
+    cores, from_s = r.cores[vm.index], earliest_uptime(r, vm)
+    vm.matched, work_s = 0, 0
+    for core in range(vm.vcpus):
+        work_s += cores[core].standby_s
+    if work_s == 0:
+        return False
+    for core in range(vm.vcpus):
+        cores[core].standby_core = NONE
+        r.heads[core] = core_free(r, cores[core], from_s)
+    for _ in range(vm.vcpus):
+        first = most = NONE
+        for core in range(vm.vcpus):
+            if r.heads[core] < NEVER and (first == NONE or r.heads[core] < r.heads[first]):
+                first = core
+            if cores[core].standby_core == NONE and (most == NONE or cores[core].standby_s > cores[most].standby_s):
+                most = core
+        cores[most].standby_core = first
+        r.heads[first] = NEVER
+        vm.matched |= int(first != most and cores[most].standby_s > 0)
+    return vm.matched == 1
 
 
-def pack(
-    replay: ReplayState,
-    table: Table,
-    tasks: Sequence[Task],
-    places: Sequence[Place],
-    started: Sequence[RentalOffer] = (),
-    window: tuple[int, int] | None = None,
-) -> Packing:
-    """Find a rescue that may begin as late as can be had.
-
-    Parameters
-    ----------
-    replay, table
-        The replay, and what never changes in it.
-    tasks : sequence of Task
-        What is to be rescued, longest first.
-    places : sequence of Place
-        VMs that are there.
-    started : sequence of RentalOffer
-        Offers of which a VM more is there than in the replay; they are among the places.
-    window : tuple of int and int, optional
-        The first and the last start to look at; from now to the deadline if absent.
-    """
-    from .on_time_kernel import latest_rescue
-
-    now_s, deadline_s = replay.now_s, replay.instance.deadline_s
-    if not tasks:
-        return Packing(tasks, places, (deadline_s, deadline_s, 0, _NOTHING, _NOTHING))
-    first_s, last_s = (now_s, deadline_s) if window is None else window
-    vms = [(place.column, place.memory_kb, len(place.free_s)) for place in places]
-    cores = [pair for place in places for pair in zip(place.free_s, place.share_kb, strict=True)]
-    found = latest_rescue(
-        *table.arrays(tasks),
-        np.array(vms, np.int64).reshape(-1, 3),
-        np.array(cores, np.int64).reshape(-1, 2),
-        table.new_array,
-        *_left(replay, table, len(tasks), started),
-        first_s,
-        last_s,
-        replay.start_overhead_s,
-        deadline_s,
-    )
-    return Packing(tasks, places, found)
-
-
-def prices_from(
-    replay: ReplayState, table: Table, tasks: Sequence[Task], starts_s: Sequence[int]
-) -> list[float | None]:
-    """Price of new VMs for tasks, longest first, requested at each of several moments; None if they do not suffice."""
-    from .on_time_kernel import new_vms_from
-
-    counts, offers, longest_s = new_vms_from(
-        *table.arrays(tasks),
-        table.new_array,
-        *_left(replay, table, len(tasks), ()),
-        np.array(starts_s, np.int64),
-        replay.start_overhead_s,
-        replay.instance.deadline_s,
-    )
-    before_s = replay.start_overhead_s - replay.instance.boot_overhead_s
-    prices_usd = [replay.price_usd_per_s(offer) for offer in table.new]
-    found: list[float | None] = []
-    for count, positions, works_s in zip(counts.tolist(), offers.tolist(), longest_s.tolist(), strict=True):
-        usd = 0.0
-        for position, longest in zip(positions[: max(count, 0)], works_s[: max(count, 0)], strict=True):
-            usd += replay.billing.billed_s(before_s + longest) * prices_usd[position]
-        found.append(usd if count >= 0 else None)
-    return found
-
-
-def _left(replay: ReplayState, table: Table, n_tasks: int, started: Sequence[RentalOffer]) -> tuple[IntArray, int]:
-    """How many more VMs of each on-demand offer there may be, and of all."""
-    cap = replay.instance.limits.of("on-demand")
-    rows = [replay.offers[offer.index] for offer in table.new]
-    left = [
-        offer.limit - row.rented - (sum(other is offer for other in started) if started else 0)
-        for offer, row in zip(table.new, rows, strict=True)
-    ]
-    there = sum([replay.offers[index].rented for index in table.column]) + len(started)
-    return np.array(left, np.int64), n_tasks if cap is None else cap - there
+def swap(r: Rows, v: int, core: int, other: int) -> None:
+    """Let two cores of a VM change the work that the rescue has for them."""
+    for k in range(r.n_open):
+        entry = r.standby[r.open_tasks[k]]
+        if entry.vm == v and (entry.core == core or entry.core == other):
+            entry.core = core + other - entry.core

@@ -3,82 +3,146 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
 from ....instances.durations import FULL_SPEED, NEVER
-from ....instances.entries import RentalOffer
-from ....schedules.timing import VmTimeline
-from ..rows import NONE
-from ..state import ReplayState
-from ..vm import Vm
-from .on_time_rescue import Table
+from ..interpreted import sort_tasks
+from ..rows import NONE, Rows, VmRow
+from ..rules import can_start, duration_of, is_alive
+from .estimation import assign, new_sketch, start_on_sketch
+from .on_time_rescue import rent_usd, rescue_s, rescue_usd_per_s, usd_per_s
 
 GAIN_S = 20
 """How much earlier a task must end on another spot VM for it to move there."""
 
-
-class Spread(NamedTuple):
-    """A new spot VM that pays, and what it takes: when each task would end where it is, and the task."""
-
-    offer: RentalOffer
-    tasks: list[tuple[int, int]]
+_LISTED = 32
+"""Tasks that are listed for a new VM at first, ever twice as many while it takes them all."""
 
 
-def best_spread(replay: ReplayState, table: Table, spot: Sequence[Vm], interrupted: float) -> Spread | None:
-    """Find the new spot VM that is worth most to what would end last on other spot VMs; None if none is worth its rent.
+def takes_work(vm: VmRow) -> bool:
+    """Whether a VM is a spot VM that takes tasks, and not burstable."""
+    return vm.spot == 1 and not vm.bursts and is_alive(vm)
+
+
+def spread(r: Rows, interrupted: float) -> tuple[int, int]:
+    """Find the new spot VM that is worth most to what would end last on other spot VMs.
 
     Work whose VM is interrupted before it ends is done on demand, in the end. The new VM is paid for while
     nothing runs on it yet, and runs as many tasks at a time as its cores and its memory hold.
+
+    Returns
+    -------
+    offer, n : int
+        Of which offer it is, `NONE` if none is worth its rent; how many tasks it takes, the first of `Rows.left`.
     """
-    now_s, work = replay.now_s, replay.work
-    first_s = now_s + replay.start_overhead_s
-    busy = [vm for vm in spot if vm.n_left > 1]
-    last_s = max([vm.zero_s + _last_end_s(replay, vm) for vm in busy], default=0)
-    if last_s <= first_s + GAIN_S or not table.new:
-        return None
-    offers = [offer for offer in table.spot if replay.can_start(offer)]
-    if not offers:
-        return None
-    waiting = []
-    for vm in busy:
-        zero_s, core_usd = vm.zero_s, replay.price_usd_per_s(vm.offer) / vm.offer.vcpus
-        for slot in replay.cores[vm.index]:
-            task = slot.first
-            while task != NONE:
-                run = replay.tasks[task]
-                waiting.append((zero_s + run.end_s, task, (run.end_s - run.start_s) * core_usd))
-                task = run.next
-    waiting.sort(reverse=True)
-    work_usd_per_s = table.new[0].price_usd_per_s / table.new[0].vcpus
-    column = table.column[table.new[0].index]
-    best: Spread | None = None
-    most = 0.0
-    for offer in offers:
-        timeline = VmTimeline(offer.vcpus, offer.memory_kb if table.binds_spot[offer.index] else None, first_s)
-        taken = []
-        usd = 0.0
-        for end_s, task, rent in waiting:
-            saved = replay.tasks[task].saved
-            duration_s = work.duration_s(task, offer.index, FULL_SPEED, saved)
-            memory_kb = replay.memory_kb(task)
-            start_s = None if duration_s >= NEVER else timeline.earliest_start_s(memory_kb, duration_s)
-            if start_s is None or start_s + duration_s > end_s - GAIN_S:
-                break
-            timeline.append(start_s, memory_kb, duration_s)
-            sooner_s = start_s + duration_s
-            taken.append((end_s, task))
-            risk = math.exp(-interrupted * (sooner_s - now_s)) - math.exp(-interrupted * (end_s - now_s))
-            on_demand_usd = work_usd_per_s * table.row(replay, task, saved).durations_s[column]
-            usd += rent + risk * max(on_demand_usd - rent, 0.0)
-        session_s = timeline.end_s - now_s - replay.instance.boot_overhead_s
-        usd -= replay.billing.billed_s(session_s) * replay.price_usd_per_s(offer)
-        if taken and usd > most:
-            best, most = Spread(offer, taken), usd
-    return best
+    first_s = r.now_s + r.start_overhead_s
+    best, n_best, most_usd, most = NONE, 0, 0.0, _LISTED
+    if not r.n_standby_offers or last_end_s(r) <= first_s + GAIN_S:
+        return NONE, 0
+    n = 0
+    for offer in range(r.n_offers):
+        if r.offers[offer].spot and not r.offers[offer].bursts and can_start(r, r.offers[offer]):
+            if n == 0:
+                n = list_last_first(r, most)
+            taken, usd = worth_of(r, offer, n, interrupted)
+            while taken == n and n == most:
+                most *= 2
+                n = list_last_first(r, most)
+                taken, usd = worth_of(r, offer, n, interrupted)
+            if usd > most_usd:
+                best, n_best, most_usd = offer, taken, usd
+    return best, n_best
 
 
-def _last_end_s(replay: ReplayState, vm: Vm) -> int:
-    """When the last of the tasks that wait on a VM ends, in uptime; long ago if none waits."""
-    last = [slot.last for slot in replay.cores[vm.index] if slot.last != NONE]
-    return max([replay.tasks[task].end_s for task in last], default=-replay.now_s)
+def last_end_s(r: Rows) -> int:
+    """When the last of the tasks ends that wait on spot VMs."""
+    last_s = 0
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if takes_work(vm) and vm.n_left > 1:
+            for core in range(vm.vcpus):
+                task = r.cores[v][core].last
+                if task != NONE:
+                    last_s = max(last_s, vm.zero_s + r.tasks[task].end_s)
+    return last_s
+
+
+def list_last_first(r: Rows, most: int) -> int:
+    """List what waits on spot VMs and would end last, the last first, but no more than so much; return how much.
+
+    Of each core, one is before another if it waits behind it: the last ones are sorted, and those before them follow.
+    """
+    n_last = 0
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if takes_work(vm) and vm.n_left > 1:
+            for core in range(vm.vcpus):
+                task = r.cores[v][core].last
+                if task != NONE:
+                    rank_by_end(r, task)
+                    r.ordered[n_last] = task
+                    n_last += 1
+    sort_tasks(r, r.ordered, n_last)
+    n = place = n_next = 0
+    while n < most and (place < n_last or n_next):
+        if n_next and (place == n_last or ends_later(r, r.listed[n_next - 1], r.ordered[place])):
+            n_next -= 1
+            task = r.listed[n_next]
+        else:
+            task = r.ordered[place]
+            place += 1
+        r.left[n] = task
+        n += 1
+        task = task_before(r, task)
+        if task != NONE:
+            rank_by_end(r, task)
+            k = n_next
+            while k and ends_later(r, r.listed[k - 1], task):
+                r.listed[k] = r.listed[k - 1]
+                k -= 1
+            r.listed[k] = task
+            n_next += 1
+    return n
+
+
+def rank_by_end(r: Rows, task: int) -> None:
+    """Have a task sorted before those that end earlier."""
+    run = r.tasks[task]
+    run.rank, run.weight, run.tie = -r.vms[run.vm].zero_s - run.end_s, 0.0, -task
+
+
+def ends_later(r: Rows, task: int, other: int) -> bool:
+    """Whether a task is sorted before another."""
+    run, than = r.tasks[task], r.tasks[other]
+    return run.rank < than.rank or (run.rank == than.rank and run.tie < than.tie)
+
+
+def task_before(r: Rows, task: int) -> int:
+    """Return the task that waits before another for its core; `NONE` if it is the first."""
+    run = r.tasks[task]
+    before, after = NONE, r.cores[run.vm][run.core].first
+    while after != task:
+        before, after = after, r.tasks[after].next
+    return before
+
+
+def worth_of(r: Rows, offer: int, n: int, interrupted: float) -> tuple[int, float]:
+    """What a new spot VM is worth to listed tasks, less its rent; and how many of them it takes."""
+    r.n_chosen = r.n_spans = 0
+    sketch = new_sketch(r, offer, r.now_s + r.start_overhead_s, 0)
+    taken, usd, session_s = 0, 0.0, 0
+    for k in range(n if sketch != NONE else 0):
+        task = r.left[k]
+        run = r.tasks[task]
+        end_s, duration_s = -run.rank, duration_of(r, run.group, offer, FULL_SPEED, run.saved)
+        start_s = NONE if duration_s >= NEVER else start_on_sketch(r, sketch, run.group, duration_s)
+        sooner_s = r.sketches[sketch].zero_s + start_s + duration_s
+        if start_s == NONE or sooner_s > end_s - GAIN_S:
+            break
+        assign(r, sketch, run.group, start_s, duration_s)
+        session_s = max(session_s, sooner_s - r.now_s - r.boot_overhead_s)
+        there = r.vms[run.vm].offer_index
+        rent = (run.end_s - run.start_s) * (usd_per_s(r, there) / r.offers[there].vcpus)
+        risk = math.exp(-interrupted * (sooner_s - r.now_s)) - math.exp(-interrupted * (end_s - r.now_s))
+        usd += rent + risk * max(rescue_usd_per_s(r) * rescue_s(r, task, r.standby_offers[0]) - rent, 0.0)
+        taken += 1
+    return taken, usd - rent_usd(r, offer, session_s)

@@ -10,7 +10,7 @@ from ..asking import (
     answer_resumed,
     answer_terminated,
 )
-from ..interpreted import plan_rescue, refuse
+from ..interpreted import plan_rescue, refuse, sort_tasks
 from ..policy import RulePolicy
 from ..rows import NO_PLACE, NO_ROOM, NONE, Rows, VmRow
 from ..rules import (
@@ -23,7 +23,6 @@ from ..rules import (
     may_give,
     migrate,
     runtime_of,
-    sort_tasks,
     start_vm,
 )
 from .migration import list_places, migrate_anyway, retry_stranded

@@ -24,8 +24,8 @@ from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.hads import Hads
-from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.rescue import Rescue
+from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
@@ -122,9 +122,9 @@ def test_loops_are_not_compiled_for_policies_that_they_do_not_know() -> None:
     schedule = solve(library_instance("hads/J60"), "greedy", survive="none").schedule
     assert schedule is not None
     ready = replay_plan(schedule)
-    assert not compiled_engine.is_worth_while(ready, [GivesUp, OnTime], 10**9)
+    assert not compiled_engine.is_worth_while(ready, [GivesUp, UniformProgress], 10**9)
     assert compiled_engine.is_worth_while(ready, [GivesUp, Hads], 10**9)
-    assert CompiledReplays(ready).outcome(OnTime(), QUIET, PAPERS) is None
+    assert CompiledReplays(ready).outcome(UniformProgress(), QUIET, PAPERS) is None
 
 
 def test_a_plan_with_a_twin_for_each_vm_is_rescued_in_python() -> None:

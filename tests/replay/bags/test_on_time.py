@@ -27,6 +27,7 @@ from spotbag.replay.bags.policies import find_policy, on_time_rescue
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.rows import FIRST_NEW
 from spotbag.replay.bags.runs import trace_day
 from spotbag.replay.bags.state import ReplayState
 from spotbag.schedules.queues import Queue, schedule_of_queues
@@ -45,49 +46,44 @@ RETURNS = {"type_interruptions_per_deadline": 1.0, "type_resumes_per_deadline": 
 """VMs are back soon, for all that is known: what is lost waits."""
 
 
-def demand_rescue(state: ReplayState, policy: OnTime) -> None:
-    """The stored rescue has each task once that no on-demand VM has, and may begin at any second from the next on."""
+def demand_rescue(state: ReplayState) -> None:
+    """The rescue has each task once that no on-demand VM has, and may begin at any second from the next on."""
     left = {task: vm for vm in state.vms if vm.spot for task in vm.tasks()}
     deadline_s, from_s = state.instance.deadline_s, state.now_s + 1
-    listed: Counter[int] = Counter()
+    on_time_rescue.look(state)
+    on_time_rescue.follow(state)  # what waits on a VM may have moved up
+    cores: dict[tuple[int, int], list[int]] = {}
+    for task in left:
+        cores.setdefault((state.standby[task].vm, state.standby[task].core), []).append(task)
 
     def work_s(tasks: list[int], offer: int) -> int:
-        listed.update(tasks)
         mode = state.work.sustained[offer]
         lengths = [state.work.duration_s(task, offer, mode, state.saved_if_moved(left[task], task)) for task in tasks]
         assert all(length < NEVER for length in lengths)
         return sum(lengths)
 
-    memory_kb: Counter[int] = Counter()
-    plan = policy.plan
-    policy._drop(state, policy._look_anew(state))  # what waits on a VM may have moved up
-    for (number, core), entries in plan.cores.items():
-        tasks, vm = [task for task in entries if task in left], state.vms[number]
-        if tasks:
-            assert vm.alive
-            assert not vm.spot
-            free_s = max(vm.zero_s + state.timeline(vm).core_free_s[core], from_s)
-            assert free_s + work_s(tasks, vm.offer_index) <= deadline_s
-        there = [run for run in (vm.running[core], *vm.waiting[core]) if run is not None]
-        memory_kb[number] += max([state.memory_kb(task) for task in [*tasks, *(run.task for run in there)]], default=0)
-    for number, used_kb in memory_kb.items():
-        vm = state.vms[number]
-        assert (
-            vm.memory_kb is None
-            or not any(plan.cores[number, c] for c in range(vm.offer.vcpus))
-            or used_kb <= vm.memory_kb
-        )
     new: Counter[int] = Counter()
-    for entry in plan.new:
-        lists = [[task for task in tasks if task in left] for tasks in entry.cores]
-        if any(lists):
-            assert state.can_start(entry.offer, in_market=new.total(), of_offer=new[entry.offer.index])
-            new[entry.offer.index] += 1
-            assert (
-                from_s + state.start_overhead_s + max(work_s(tasks, entry.offer.index) for tasks in lists) <= deadline_s
-            )
-            assert sum(max(map(state.memory_kb, tasks), default=0) for tasks in lists) <= entry.offer.memory_kb
-    assert listed == Counter(dict.fromkeys(left, 1))
+    for number in sorted({number for number, _ in cores}, reverse=True):
+        lists = {core: tasks for (of_vm, core), tasks in cores.items() if of_vm == number}
+        if number <= FIRST_NEW:
+            offer = state.instance.offers[state.standby_vms[FIRST_NEW - number].offer]
+            assert state.can_start(offer, in_market=new.total(), of_offer=new[offer.index])
+            new[offer.index] += 1
+            longest_s = max(work_s(tasks, offer.index) for tasks in lists.values())
+            assert from_s + state.start_overhead_s + longest_s <= deadline_s
+            assert sum(max(map(state.memory_kb, tasks)) for tasks in lists.values()) <= offer.memory_kb
+            continue
+        vm = state.vms[number]
+        assert vm.alive
+        assert not vm.spot
+        used_kb = 0
+        for core in range(vm.vcpus):
+            tasks = lists.get(core, [])
+            free_s = max(vm.zero_s + state.timeline(vm).core_free_s[core], from_s)
+            assert not tasks or free_s + work_s(tasks, vm.offer_index) <= deadline_s
+            there = [run.task for run in (vm.running[core], *vm.waiting[core]) if run is not None]
+            used_kb += max(map(state.memory_kb, tasks + there), default=0)
+        assert vm.memory_kb is None or used_kb <= vm.memory_kb
     for vm in state.vms:
         if not vm.spot and vm.n_left:
             assert vm.alive
@@ -102,9 +98,9 @@ def demand_on_time(
     run = Replay(plan, policy, day, cloud, record=True, law=law)
     covered: bool | None = None
     while run.step():
-        if run.state.unfinished and policy.covered and (covered or covered is None):
+        if run.state.unfinished and run.state.covered and (covered or covered is None):
             covered = True
-            demand_rescue(run.state, policy)
+            demand_rescue(run.state)
         elif covered is None:
             covered = False
     outcome = run.outcome()

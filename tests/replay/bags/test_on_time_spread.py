@@ -7,15 +7,15 @@ import pytest
 
 from spotbag.instances.clouds import PAPERS
 from spotbag.replay.bags.plan import replay_plan
-from spotbag.replay.bags.policies.on_time_rescue import Table
-from spotbag.replay.bags.policies.on_time_spread import Spread, best_spread
+from spotbag.replay.bags.policies import on_time_rescue, on_time_spread
+from spotbag.replay.bags.rows import NONE
 from spotbag.replay.bags.state import ReplayState
 from spotbag.schedules.schedule import Schedule
 from tests.helpers.tiny_core_instances import hand_instance
 
 
-def spread(memory_mb: int, interrupted: float = 1e-3) -> Spread | None:
-    """Three tasks of 600 s and 800 MB, one after the other on a spot VM of two cores; there may be a second VM."""
+def spread(memory_mb: int, interrupted: float = 1e-3) -> list[int] | None:
+    """Return which tasks a second VM is worth to, of three of 600 s and 800 MB that wait for a core of a spot VM."""
     offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 2}, "on-demand": {"price_usd_per_hour": 18, "limit": 2}}
     tasks = [{"id": f"t{task}", "memory_mb": 800, "runtime_s": {"a": 600}} for task in range(3)]
     types = [{"name": "a", "vcpus": 2, "memory_mb": memory_mb, "offers": offers}]
@@ -24,7 +24,9 @@ def spread(memory_mb: int, interrupted: float = 1e-3) -> Spread | None:
     zeros = np.zeros(3, dtype=np.int64)
     plan = Schedule(bag, np.array([spot]), zeros, zeros, np.array([0, 600, 1200]), zeros > 0)
     state = ReplayState("on-time", replay_plan(plan), PAPERS.billing, False)
-    return best_spread(state, Table(state), state.vms, interrupted)
+    on_time_rescue.look(state)
+    offer, n = on_time_spread.spread(state, interrupted)
+    return None if offer == NONE else state.left[:n]
 
 
 def test_a_new_vm_takes_no_more_at_a_time_than_its_memory_holds() -> None:
@@ -32,15 +34,11 @@ def test_a_new_vm_takes_no_more_at_a_time_than_its_memory_holds() -> None:
 
     It was counted on both cores of a VM whose memory holds one of them.
     """
-    found = spread(1000)
-    assert found is not None
-    assert found.tasks == [(1800, 2)]
+    assert spread(1000) == [2]
 
 
 def test_a_new_vm_takes_one_task_for_each_core_where_memory_is_enough() -> None:
-    found = spread(1600)
-    assert found is not None
-    assert found.tasks == [(1800, 2), (1200, 1)]
+    assert spread(1600) == [2, 1]
 
 
 @pytest.mark.parametrize("memory_mb", [1000, 1600])

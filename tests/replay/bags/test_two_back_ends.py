@@ -145,7 +145,7 @@ def test_compiled_loops_keep_the_same_record_of_every_policy(document: dict[str,
 # -------------------------------------------------------------------------- copies
 
 
-ANY_POLICY = st.sampled_from([*RULE_POLICIES, "on-time", "anything"])
+ANY_POLICY = st.sampled_from([*RULE_POLICIES, "anything"])
 
 
 def demand_independent_copies(document: dict[str, Any], seed: int, chosen: str) -> None:

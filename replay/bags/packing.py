@@ -1,0 +1,89 @@
+"""The loops of `on-time` for a replay in Python: rescues are always looked for by compiled code."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.compiled_rows import compiled_rules, rows_from
+from ...core.rows import LENGTH, dtype_of
+from .policies.on_time_kernel import latest_rescue, new_vms_from
+from .rows import PackedCoreRow, PackedVmRow, Rows
+
+if TYPE_CHECKING:
+    from .state import ReplayState
+
+rows_of_record = rows_from(Rows)
+_OF_TASKS = ("need_s", "need_least_s", "need_kb", "packed", "found", "found_new", "found_longest_s")
+_OF_RESCUERS = ("rescuer_offers", "rescuer_free_s", "rescuer_kb")
+
+
+def _latest_rescue(context: Any, first_s: int, last_s: int) -> tuple[int, int]:
+    """Pack tasks onto on-demand VMs."""
+    return latest_rescue(rows_of_record(context[0]), first_s, last_s)
+
+
+def _new_vms_from(context: Any, start_s: int) -> int:
+    """Pack tasks onto new on-demand VMs."""
+    return new_vms_from(rows_of_record(context[0]), start_s)
+
+
+_PARTS: dict[Any, Any] = {}
+_LATEST = compiled_rules(_latest_rescue, "latest_rescue", {}, _PARTS)
+_NEW = compiled_rules(_new_vms_from, "new_vms_from", {}, _PARTS)
+
+
+def numbers(n: int) -> list[int]:
+    """Return numbers that Python reads and writes as those of a list, and loops by their address."""
+    return array("q", bytes(8 * n))  # type: ignore[return-value]
+
+
+class Packing:
+    """What the loops need of a replay, by address: tables of numbers of its own, and some of its state.
+
+    Parameters
+    ----------
+    state : ReplayState
+        The replay, whose tables for `on-time` are there.
+    """
+
+    def __init__(self, state: ReplayState) -> None:
+        tables = state.plan.tables
+        n_vms = len(state.rescuers)
+        self._context = np.zeros(1, dtype=dtype_of(Rows))
+        self._limits = tables.limits.copy()
+        self._kept: list[Any] = []
+        for name in _OF_TASKS + _OF_RESCUERS:
+            self._enter(name, np.frombuffer(getattr(state, name), np.int64))
+        for name in ("columns", "column_of", "standby_offers"):
+            self._enter(name, np.array(getattr(state, name), np.int64))
+        self._enter("placed", np.zeros(state.instance.n_tasks, np.int64))
+        self._enter("packed_vms", np.zeros(n_vms, dtype_of(PackedVmRow)))
+        self._enter("packed_cores", np.zeros(n_vms * state.most_cores, dtype_of(PackedCoreRow)))
+        for name, table in (("offers", tables.offers), ("members", tables.members), ("limits", self._limits)):
+            self._enter(name, table)
+        for name in ("n_columns", "n_standby_offers", "most_cores", "n_limits", "start_overhead_s", "deadline_s"):
+            self._context[name] = getattr(state, name)
+
+    def _enter(self, name: str, table: Any) -> None:
+        self._kept.append(table)
+        self._context[name], self._context[name + LENGTH] = table.ctypes.data, len(table)
+
+    def _at_present(self, state: ReplayState) -> Any:
+        row = self._context[0]
+        row["n_packed"], row["n_rescuers"], row["covered"] = state.n_packed, state.n_rescuers, state.covered
+        row["standby_latest_s"] = state.standby_latest_s
+        self._limits["used"] = [limit.used for limit in state.limits]
+        return self._context
+
+    def latest_rescue(self, state: ReplayState, first_s: int, last_s: int) -> tuple[int, int]:
+        """Pack tasks onto on-demand VMs; see `on_time_kernel`."""
+        found = _LATEST(self._at_present(state), first_s, last_s)
+        state.n_found_new = int(self._context[0]["n_found_new"])
+        return found  # type: ignore[no-any-return]
+
+    def new_vms_from(self, state: ReplayState, start_s: int) -> int:
+        """Pack tasks onto new on-demand VMs; see `on_time_kernel`."""
+        return _NEW(self._at_present(state), start_s)  # type: ignore[no-any-return]
