@@ -13,43 +13,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from ...core.workers import each
-from ...instances.bags.generator import generate_instance
 from ...instances.bags.scenarios import find_scenario
-from ...instances.instance import Instance
 from ...replay.bags.runs import replay_days
 from ...solvers.bags.solve import solve
 from ..paper_tables import print_table
+from .user_bags import named_bag
 
 _SCENARIOS = [f"hads/sc{number}" for number in range(1, 6)]
-_DRAWN = {
-    "300 distinct tasks": (300, "lognormal:400:0.6", "uniform:100:1500", "hads", 0.35, 11),
-    "200 tasks, memory binds": (200, "lognormal:400:0.6", "uniform:500:7000", "memory", 0.25, 12),
-    "200 tasks, burstable VMs": (200, "lognormal:300:0.5", "uniform:100:1500", "burst-hads", 0.35, 13),
-}
-"""Bags: tasks, their run times and memory, VM types, how tight the deadline is, seed."""
-
-
-def bag(name: str) -> Instance:
-    """Draw a bag."""
-    n_tasks, runtime_s, memory_mb, catalogue, tightness, seed = _DRAWN[name]
-    return generate_instance(
-        n_tasks,
-        distinct=True,
-        runtime_s=runtime_s,
-        memory_mb=memory_mb,
-        catalogue=catalogue,
-        limit=20,
-        max_on_demand=None,
-        tightness=tightness,
-        goal="cheapest",
-        seed=seed,
-        name=name,
-    )
+_BAGS = ["user/300-distinct", "user/memory-binds", "user/burstable"]
 
 
 def rows(name: str, share: float, days: int, seed: int, limit_s: float) -> list[list[str]]:
     """Return a line for each plan of a bag."""
-    instance, found = bag(name), []
+    instance, found = named_bag(name), []
     for plan_name, near_least in (("cheapest", None), (f"within {share:.0%}", share)):
         plan = solve(instance, time_limit_s=limit_s, near_least=near_least).schedule
         assert plan is not None
@@ -79,7 +55,7 @@ def main() -> None:
     work = partial(rows, share=asked.share, days=asked.days, seed=asked.seed, limit_s=asked.time_limit)
 
     def lines() -> Iterator[list[str]]:
-        for of_bag in each(work, list(_DRAWN), asked.workers):
+        for of_bag in each(work, _BAGS, asked.workers):
             yield from of_bag
 
     headings = ("bag", "plan", "quiet day $", "makespan (s)", *(f"{name} %" for name in _SCENARIOS), "late")

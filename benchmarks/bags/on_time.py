@@ -3,7 +3,7 @@
 Prints the mean regret of policies over the clairvoyant bound, in percent of the mean bound, with 95 % intervals of
 paired days, and how many days are late; then the regret of `on-time` beside that of the better published policy of each
 cell, and, by who planned, what part of it that is. With ``--summary``, only the latter. ``--runs 200``, ``--seed 2``,
-``--methods auto,greedy,ils``, ``--scenarios`` and ``--bags`` choose others.
+``--methods auto,greedy,ils``, ``--scenarios`` and ``--bags`` choose others; ``--bags users`` those of `USER_BAGS`.
 
 Days on which VMs are interrupted one by one are those of a cloud that terminates them; as if it billed the first hour
 of VMs that it takes within it, too: else the bound is that of one who knows them, has all work done on them, and pays
@@ -23,12 +23,12 @@ from typing import NamedTuple
 from ...core.workers import each
 from ...instances.bags.scenarios import find_scenario
 from ...instances.clouds import find_cloud
-from ...instances.library import library_instance
 from ...replay.bags.policies.on_time import OnTime
 from ...replay.bags.runs import replay_days
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
 from ..paper_tables import print_table
+from .user_bags import USER_BAGS, named_bag
 
 _PUBLISHED = ("hads", "burst-hads")
 _POLICIES = (*_PUBLISHED, "rescue", "on-time")
@@ -70,7 +70,7 @@ class Regret(NamedTuple):
 @cache
 def planned(name: str, method: str) -> Schedule:
     """Plan a bag."""
-    plan = solve(library_instance(name), method).schedule
+    plan = solve(named_bag(name), method).schedule
     assert plan is not None
     return plan
 
@@ -179,6 +179,8 @@ def main() -> None:
     parser.add_argument("--free-first-hour", action="store_true")
     parser.add_argument("--ablation", action="store_true")
     arguments = parser.parse_args()
+    if arguments.bags == "users":
+        arguments.bags = ",".join(USER_BAGS)
     arguments.bags = arguments.bags or (_FEW_BAGS if arguments.ablation else BAGS)
     if arguments.ablation:
         print_ablation(arguments)
