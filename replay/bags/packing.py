@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 rows_of_record = rows_from(Rows)
 _OF_TASKS = ("need_s", "need_least_s", "need_kb", "packed", "found", "found_new", "found_longest_s")
+_SINGLES = ("n_packed", "n_rescuers", "covered", "standby_latest_s", "n_found_new")
 _OF_RESCUERS = ("rescuer_offers", "rescuer_free_s", "rescuer_kb")
 
 
@@ -71,19 +72,19 @@ class Packing:
         self._kept.append(table)
         self._context[name], self._context[name + LENGTH] = table.ctypes.data, len(table)
 
-    def _at_present(self, state: ReplayState) -> Any:
-        row = self._context[0]
-        row["n_packed"], row["n_rescuers"], row["covered"] = state.n_packed, state.n_rescuers, state.covered
-        row["standby_latest_s"] = state.standby_latest_s
-        self._limits["used"] = [limit.used for limit in state.limits]
-        return self._context
-
     def latest_rescue(self, state: ReplayState, first_s: int, last_s: int) -> tuple[int, int]:
         """Pack tasks onto on-demand VMs; see `on_time_kernel`."""
-        found = _LATEST(self._at_present(state), first_s, last_s)
-        state.n_found_new = int(self._context[0]["n_found_new"])
-        return found  # type: ignore[no-any-return]
+        return self._run(_LATEST, state, first_s, last_s)  # type: ignore[no-any-return]
 
     def new_vms_from(self, state: ReplayState, start_s: int) -> int:
         """Pack tasks onto new on-demand VMs; see `on_time_kernel`."""
-        return _NEW(self._at_present(state), start_s)  # type: ignore[no-any-return]
+        return self._run(_NEW, state, start_s)  # type: ignore[no-any-return]
+
+    def _run(self, loop: Any, state: ReplayState, *given: int) -> Any:
+        row = self._context[0]
+        for name in _SINGLES:
+            row[name] = getattr(state, name)
+        self._limits["used"] = [limit.used for limit in state.limits]
+        found = loop(self._context, *given)
+        state.n_found_new = int(row["n_found_new"])
+        return found
