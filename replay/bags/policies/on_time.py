@@ -884,14 +884,13 @@ def start_early(r: Rows) -> None:
         count_rented(r, r.offers[r.left[place]], -1)
     if left_out:
         return
-    keep(r, due_s)
     for place in range(n_new):
-        v = start(r, r.left[place])
-        if v == NONE:
+        r.left[place] = start(r, r.left[place])
+        if r.left[place] == NONE:
             return
-        for k in range(n_lost):
-            if r.standby[r.listed[k]].place == place:
-                move(r, r.listed[k], r.vms[v], 0)
+    keep(r, due_s)
+    for k in range(n_lost):
+        move(r, r.listed[k], r.vms[r.left[r.standby[r.listed[k]].place]], 0)
     pack_again(r)
 
 
