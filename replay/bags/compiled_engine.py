@@ -150,7 +150,7 @@ class CompiledReplays:
             return None
         if not has_loop(type(policy), self.plan.instance):
             return None
-        options: dict[str, float] = policy_options(policy) | bill_values(cloud.billing)
+        options: dict[str, float] = policy_options(policy) | bill_values(cloud.billing, self.plan.instance)
         if type(policy).asks_for_law:
             options |= law_values(law, self.plan.instance.deadline_s)
         if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day

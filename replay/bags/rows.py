@@ -588,6 +588,7 @@ class Rows:
     recording: int = 0
     block_s: int = 1
     least_s: int = 0
+    fixed_usd: float = 0.0
     hibernated_costs: int = 0
     stopped_costs: int = 0
     knows_rates: int = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from ...core.bill import Bill, paid_until_s, session_usd
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
@@ -896,6 +897,31 @@ def restart(r: Rows, vm: VmRow, pause_s: int) -> None:
     if vm.disordered:
         list_anew(r, vm)
     push(r, vm.ready_s, READY, vm.index, 0, 0)
+
+
+# ---------------------------------------------------------------------------- bills
+
+
+def rent_usd(r: Rows, offer: int, session_s: int) -> float:
+    """Cost of a session of a new VM at the present price of its offer."""
+    return session_usd(bill_of(r, usd_per_s(r, offer)), session_s)
+
+
+def paid_until(r: Rows, vm: VmRow) -> int:
+    """Until when a VM is paid for, if that is by blocks."""
+    if r.block_s == 1 or vm.session_from_s == NONE:
+        return 0
+    return paid_until_s(bill_of(r, 0.0), vm.session_from_s, r.now_s)
+
+
+def bill_of(r: Rows, usd: float) -> Bill:
+    """Return the rule by which a VM is billed whose price is so much for a second."""
+    return Bill(usd, 1, r.block_s, r.least_s, r.fixed_usd, 0)
+
+
+def usd_per_s(r: Rows, offer: int) -> float:
+    """Price of a VM of an offer now, for a second."""
+    return r.offers[offer].now_usd_per_hour / SECONDS_PER_HOUR
 
 
 # ------------------------------------------------------------------------ decisions

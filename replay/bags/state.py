@@ -142,7 +142,7 @@ class ReplayState(Rows):
         self.timelines: list[VmTimeline | None] = []
         self._names: dict[str, int] = {}
         self.recording = int(record)
-        values = tables.settings | bill_values(billing) | law_values(scenario_law, instance.deadline_s)
+        values = tables.settings | bill_values(billing, instance) | law_values(scenario_law, instance.deadline_s)
         for name, value in values.items():
             setattr(self, name, value)
         self.limits = [LimitRow(*values) for values in tables.limit_values]

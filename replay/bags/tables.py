@@ -93,11 +93,13 @@ def sustained_mode(offer: RentalOffer) -> int:
     return BASELINE if offer.burstable else FULL_SPEED
 
 
-def bill_values(billing: Billing) -> dict[str, int]:
+def bill_values(billing: Billing, instance: Instance) -> dict[str, float]:
     """Return what rules know of how VMs are billed; see `Rows`."""
+    bill = billing.bill(instance.offers[0])
     return {
-        "block_s": billing.block_s,
-        "least_s": billing.minimum_s,
+        "block_s": bill.block_s,
+        "least_s": bill.least_s,
+        "fixed_usd": bill.fixed_usd,
         "hibernated_costs": int(billing.hibernated_usd_per_gb_hour > 0),
         "stopped_costs": int(billing.stopped_usd_per_gb_hour > 0),
     }

@@ -35,11 +35,14 @@ from ..rules import (
     let_go,
     may_give,
     migrate,
+    paid_until,
     preempt,
+    rent_usd,
     span,
     start_vm,
     steal,
     uptime_at,
+    usd_per_s,
 )
 from .estimation import assign, core_on_sketch, new_sketch, start_on_sketch
 from .migration import add_place, best_place, end_if_placed, list_places
@@ -64,16 +67,13 @@ from .on_time_rescue import (
     pack_one_type,
     pack_open,
     pack_without,
-    paid_until,
     price_from,
-    rent_usd,
     rescue_s,
     rescue_usd_per_s,
     saves_often,
     sum_up,
     swap,
     takes_rescues,
-    usd_per_s,
 )
 from .on_time_spread import GAIN_S, spread, takes_work
 

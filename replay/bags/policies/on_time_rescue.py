@@ -6,7 +6,6 @@ says for each open task where it goes: to a core of an on-demand VM, or of a new
 
 from __future__ import annotations
 
-from ....core.bill import Bill, paid_until_s, session_usd
 from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.durations import FULL_SPEED, NEVER
 from ..interpreted import make_room_for_standby, pack, pack_new_vms, sort_tasks
@@ -18,6 +17,7 @@ from ..rules import (
     is_alive,
     list_waiting,
     may_give,
+    rent_usd,
     saved_now,
     span,
 )
@@ -346,28 +346,6 @@ def price_from(r: Rows, start_s: int) -> float:
         session_s = r.start_overhead_s - r.boot_overhead_s + r.found_longest_s[k]
         usd += rent_usd(r, r.found_new[k], session_s)
     return usd
-
-
-def rent_usd(r: Rows, offer: int, session_s: int) -> float:
-    """Cost of a session of a new VM at the present price of its offer."""
-    return session_usd(bill_of(r, usd_per_s(r, offer)), session_s)
-
-
-def paid_until(r: Rows, vm: VmRow) -> int:
-    """Until when a VM is paid for, if that is by blocks."""
-    if r.block_s == 1 or vm.session_from_s == NONE:
-        return 0
-    return paid_until_s(bill_of(r, 0.0), vm.session_from_s, r.now_s)
-
-
-def bill_of(r: Rows, usd: float) -> Bill:
-    """Return the rule by which a VM is billed whose price is so much for a second."""
-    return Bill(usd, 1, r.block_s, r.least_s, 0.0, 0)
-
-
-def usd_per_s(r: Rows, offer: int) -> float:
-    """Price of a VM of an offer now, for a second."""
-    return r.offers[offer].now_usd_per_hour / SECONDS_PER_HOUR
 
 
 def first_usd_per_s(r: Rows, offer: int) -> float:

@@ -7,9 +7,9 @@ import math
 from ....instances.durations import FULL_SPEED, NEVER
 from ..interpreted import sort_tasks
 from ..rows import NONE, Rows, VmRow
-from ..rules import can_start, duration_of, is_alive
+from ..rules import can_start, duration_of, is_alive, rent_usd, usd_per_s
 from .estimation import assign, new_sketch, start_on_sketch
-from .on_time_rescue import rent_usd, rescue_s, rescue_usd_per_s, usd_per_s
+from .on_time_rescue import rescue_s, rescue_usd_per_s
 
 GAIN_S = 20
 """How much earlier a task must end on another spot VM for it to move there."""
