@@ -32,7 +32,7 @@ from .uniform_progress import Job, day_of, drawn_trace
 
 _TASKS_A_VM = 20
 _SIZES = (10, 100, 300, 1000)
-_POLICIES = ("static", "hads", "burst-hads", "rescue")
+_POLICIES = ("static", "hads", "burst-hads", "rescue", "on-time")
 _DAYS = 200
 _PUBLISHED = (("hads/J60", "greedy", "hads/sc4"), ("burst-hads/ED200", "ils", "burst-hads/sc4"))
 _JOB = Job(48 * SECONDS_PER_HOUR, 70 * SECONDS_PER_HOUR, 180)
