@@ -12,7 +12,7 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..vms import VmBill
 from .plan import plan_records
-from .state import COUNTED, ReplayState
+from .state import BY_KIND, COUNTED, COUNTED_BY_KIND, ReplayState
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,10 @@ _TOLD = (
 """What the end of a trace says of an outcome, beside tasks, cost and what there seldom is."""
 
 
+OF_ROWS = ("unfinished", "last_finish_s", "cpu_time_saved_s", "events_handled", *COUNTED, *COUNTED_BY_KIND)
+"""Fields of `Rows` that an outcome is made of."""
+
+
 def outcome_of(state: ReplayState) -> DayOutcome:
     """Return what an ended replay came to."""
     return outcome_with(state.policy_name, state.deadline_s, state, state.bills())
@@ -111,12 +115,14 @@ def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill,
         makespan_s=None if values.unfinished else values.last_finish_s,
         deadline_s=deadline_s,
         unfinished_tasks=values.unfinished,
-        migrations={kind: getattr(values, "migrated_" + kind) for kind in MIGRATION_KINDS},
-        hibernations_by_migration={kind: getattr(values, "hibernations_" + kind) for kind in MIGRATION_KINDS},
         cpu_time_saved_s=values.cpu_time_saved_s,
         events=values.events_handled,
         bills=bills,
         **{name: getattr(values, name) for name in COUNTED},
+        **{
+            name: {kind: getattr(values, f"{what}_{kind}") for kind in MIGRATION_KINDS}
+            for name, what in BY_KIND.items()
+        },
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from ...core.bill import Bill, billed_s, cost_usd, is_free
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
@@ -671,7 +672,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
     vm, offer = r.vms[v], r.offers[offer_index]
     vm.index, vm.offer_index, vm.spot, vm.bursts = v, offer_index, offer.spot, offer.bursts
     vm.vcpus, vm.most_kb, vm.state, vm.first_start_s = offer.vcpus, offer.memory_kb, LAUNCHING, first_start_s
-    vm.ready_s = vm.zero_s = r.now_s + r.boot_overhead_s
+    vm.ready_s = vm.since_s = vm.zero_s = r.now_s + r.boot_overhead_s
     vm.gone_s = vm.interrupted_by = vm.session_from_s = vm.trigger_at_s = vm.first_session = vm.last_session = NONE
     vm.least_of = vm.after = vm.after_of_type = vm.after_bursting = NONE
     vm.credit_balance = offer.first_credits
@@ -732,6 +733,7 @@ def give_back(r: Rows, vm: VmRow) -> None:
 def end_session(r: Rows, vm: VmRow, interrupted: int) -> None:
     """End what a VM is billed for, if it runs."""
     if vm.session_from_s != NONE:
+        put_on_bill(r, vm, r.now_s - vm.session_from_s, interrupted)
         session = add_session(r, vm.session_from_s, r.now_s, interrupted)
         if vm.last_session == NONE:
             vm.first_session = session
@@ -741,6 +743,21 @@ def end_session(r: Rows, vm: VmRow, interrupted: int) -> None:
         vm.session_from_s = NONE
     vm.gone_s = NONE
     vm.drains_of_type = 0
+
+
+def put_on_bill(r: Rows, vm: VmRow, seconds: int, interrupted: int) -> None:
+    """Put a session on the bill of a VM."""
+    bill = bill_of(r.offers[vm.offer_index])
+    vm.ran_s += seconds
+    if not (interrupted and vm.first_session == NONE and is_free(bill, seconds)):
+        vm.n_paid += 1
+        vm.billed_s += billed_s(bill, seconds)
+        vm.cost_usd = cost_usd(bill, vm.billed_s, vm.n_paid)
+
+
+def bill_of(offer: OfferRow) -> Bill:
+    """Return how VMs of an offer are billed."""
+    return Bill(offer.usd, offer.unit_s, offer.block_s, offer.least_s, offer.fixed_usd, offer.free_until_s)
 
 
 def end_halt(r: Rows, vm: VmRow) -> int:
