@@ -227,7 +227,7 @@ class CompiledReplays:
         self._enter(self._first, "priced_now", np.zeros(len(table), np.int64))
         self._enter(self._first, "types_now", np.zeros(len(table) + len(self.plan.instance.vm_types), np.int64))
         self._first["n_days"], self._first["last_call_s"] = len(table), last_call_s(resolved, self.plan.instance)
-        self._at_first["offers"] = _numbers(self._arrays["offers"]), _numbers(tables.offers_billed(cloud.billing))
+        self._at_first["offers"] = _numbers(self._arrays["offers"]), _numbers(tables.offers_billed(cloud.billing)[0])
 
     def _start(self, options: dict[str, int], rescue: _Rescue) -> Any:
         """Set the arrays to the start of a day; return the record that holds all."""

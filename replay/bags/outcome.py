@@ -12,7 +12,7 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..vms import VmBill
 from .plan import plan_records
-from .state import BY_KIND, COUNTED, COUNTED_BY_KIND, ReplayState
+from .state import COUNTED, COUNTED_BY_KIND, ReplayState
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +115,12 @@ def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill,
         makespan_s=None if values.unfinished else values.last_finish_s,
         deadline_s=deadline_s,
         unfinished_tasks=values.unfinished,
+        migrations={kind: getattr(values, "migrated_" + kind) for kind in MIGRATION_KINDS},
+        hibernations_by_migration={kind: getattr(values, "hibernations_" + kind) for kind in MIGRATION_KINDS},
         cpu_time_saved_s=values.cpu_time_saved_s,
         events=values.events_handled,
         bills=bills,
         **{name: getattr(values, name) for name in COUNTED},
-        **{
-            name: {kind: getattr(values, f"{what}_{kind}") for kind in MIGRATION_KINDS}
-            for name, what in BY_KIND.items()
-        },
     )
 
 

@@ -79,7 +79,7 @@ class PlanTables:
         self.group_rows, self.duration_rows = work.rows.groups, work.rows.durations
         self.queue_rows = rows_of(QueueRow, self.queues)
         self.task_values = self.tasks.tolist()
-        self._offers_billed: dict[Billing, Any] = {}
+        self._offers_billed: dict[Billing, tuple[Any, list[tuple[Any, ...]]]] = {}
         self.names = names_of(instance)
         self.settings = {
             "n_offers": len(self.offers),
@@ -95,13 +95,14 @@ class PlanTables:
             "takes_checkpoints": int(work.takes_checkpoints),
         }
 
-    def offers_billed(self, billing: Billing) -> Any:
-        """Return the offers with how a cloud bills them."""
+    def offers_billed(self, billing: Billing) -> tuple[Any, list[tuple[Any, ...]]]:
+        """Return the offers with how a cloud bills them: as an array, and as plain numbers."""
         if billing not in self._offers_billed:
-            table = self._offers_billed[billing] = self.offers.copy()
+            table = self.offers.copy()
             for entry, offer in zip(table, self._instance.offers, strict=True):
                 for name, value in billing.bill(offer)._asdict().items():
                     entry[name] = value
+            self._offers_billed[billing] = table, table.tolist()
         return self._offers_billed[billing]
 
 

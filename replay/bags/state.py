@@ -82,10 +82,8 @@ COUNTED = (
 )
 """What a `DayOutcome` and a replay call by the same name."""
 
-BY_KIND = {"migrations": "migrated", "hibernations_by_migration": "hibernations"}
-"""What a `DayOutcome` has by kinds of migration, and how the counts of each kind begin."""
-
-COUNTED_BY_KIND = tuple(f"{what}_{kind}" for kind in MIGRATION_KINDS for what in BY_KIND.values())
+COUNTED_BY_KIND = tuple(f"{what}_{kind}" for kind in MIGRATION_KINDS for what in ("migrated", "hibernations"))
+"""What is counted by kinds of migration."""
 
 
 class ReplayState(Rows):
@@ -145,7 +143,7 @@ class ReplayState(Rows):
             setattr(self, name, value)
         self.limits = [LimitRow(*values) for values in tables.limit_values]
         self.members = tables.member_rows
-        self.offers = [OfferRow(*values) for values in tables.offers_billed(billing).tolist()]
+        self.offers = [OfferRow(*values) for values in tables.offers_billed(billing)[1]]
         self.groups, self.durations, self.regular = tables.group_rows, tables.duration_rows, tables.regular
         self.queues = tables.queue_rows
         self.tasks = [TaskRow(*values) for values in tables.task_values]

@@ -172,4 +172,5 @@ def day_table(names: Names, day: Timeline) -> Any:
         table["by"] = [NONE if name is None else KINDS[name] for name in by]
     if market.count(None) < n:
         table["offer"] = [names.offers.get(place, NONE) for place in zip(vm_type, market, strict=True)]
-    return table[table["type"] != NONE]
+    known = table["type"] != NONE
+    return table if known.all() else table[known]
