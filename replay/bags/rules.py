@@ -8,8 +8,9 @@ refused in `ReplayState`, where policies ask for it.
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from ...core.bill import Bill, billed_s, cost_usd, is_free
+from ...core.bill import billed_s, cost_usd, is_free
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
@@ -747,17 +748,12 @@ def end_session(r: Rows, vm: VmRow, interrupted: int) -> None:
 
 def put_on_bill(r: Rows, vm: VmRow, seconds: int, interrupted: int) -> None:
     """Put a session on the bill of a VM."""
-    bill = bill_of(r.offers[vm.offer_index])
+    bill: Any = r.offers[vm.offer_index]  # has the fields of a `Bill`
     vm.ran_s += seconds
     if not (interrupted and vm.first_session == NONE and is_free(bill, seconds)):
         vm.n_paid += 1
         vm.billed_s += billed_s(bill, seconds)
         vm.cost_usd = cost_usd(bill, vm.billed_s, vm.n_paid)
-
-
-def bill_of(offer: OfferRow) -> Bill:
-    """Return how VMs of an offer are billed."""
-    return Bill(offer.usd, offer.unit_s, offer.block_s, offer.least_s, offer.fixed_usd, offer.free_until_s)
 
 
 def end_halt(r: Rows, vm: VmRow) -> int:
