@@ -18,10 +18,9 @@ from .day_draws import (
     refuse_endless_day,
     sampled_timeline,
     spot_types,
-    unchecked_timeline,
     uniform_numbers,
 )
-from .timeline import Timeline, TimelineEvent
+from .timeline import Timeline, TimelineEvent, unchecked_timeline
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray

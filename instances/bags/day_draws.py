@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...core.errors import InputError, Issue, input_error
-from .timeline import EventKind, Timeline, TimelineEvent
+from .timeline import EventKind, Timeline, TimelineEvent, unchecked_timeline
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
@@ -86,17 +86,6 @@ def sampled_timeline(name: str, type_names: Sequence[str], moments_s: IntArray, 
     kinds = _KINDS * len(type_names)
     columns = moments_s[order].tolist(), map(names.__getitem__, codes), map(kinds.__getitem__, codes)
     return unchecked_timeline(name, map(TimelineEvent, *columns))
-
-
-def unchecked_timeline(name: str, events: Iterable[TimelineEvent]) -> Timeline:
-    """Make a timeline of events by time.
-
-    That they are right is for the tests to say: to check takes most of the time.
-    """
-    timeline = Timeline.__new__(Timeline)
-    object.__setattr__(timeline, "events", tuple(events))
-    object.__setattr__(timeline, "name", name)
-    return timeline
 
 
 _KINDS: tuple[EventKind, EventKind] = ("interrupt", "resume")

@@ -12,9 +12,9 @@ import numpy as np
 from ...core.errors import InputError, Issue, input_error
 from ...core.quantities import whole
 from ...core.wording import first_names
-from .day_draws import horizon_s, spot_types, unchecked_timeline, uniform_numbers
+from .day_draws import horizon_s, spot_types, uniform_numbers
 from .spot_price_history import LINUX, SpotPrice, moment
-from .timeline import Timeline, TimelineEvent
+from .timeline import Timeline, TimelineEvent, unchecked_timeline
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray

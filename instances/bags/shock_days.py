@@ -13,9 +13,9 @@ from pydantic import Field
 from ...core.quantities import Name, whole
 from ...core.records import Record
 from ..entries import CloudName
-from .day_draws import horizon_s, refuse_endless_day, spot_types, unchecked_timeline, uniform_numbers
+from .day_draws import horizon_s, refuse_endless_day, spot_types, uniform_numbers
 from .poisson_days import alternating, whole_moments
-from .timeline import Timeline, TimelineEvent
+from .timeline import Timeline, TimelineEvent, unchecked_timeline
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
@@ -244,6 +245,7 @@ class Timeline:
 
     events: tuple[TimelineEvent, ...] = ()
     name: str = "quiet"
+    _resolved: bool = dataclasses.field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         issues = event_issues(self.events)
@@ -255,13 +257,24 @@ class Timeline:
 
         What is absent then is 0.
         """
-        events = tuple([_resolved(event, cloud) for event in self.events])
-        if all(map(operator.is_, events, self.events)):
+        if self._resolved:
             return self
-        timeline = Timeline.__new__(Timeline)  # what was right before is right still
-        object.__setattr__(timeline, "events", events)
-        object.__setattr__(timeline, "name", self.name)
+        events = tuple([_resolved(event, cloud) for event in self.events])
+        same = all(map(operator.is_, events, self.events))
+        timeline = self if same else unchecked_timeline(self.name, events)  # what was right before is right still
+        object.__setattr__(timeline, "_resolved", True)
         return timeline
+
+
+def unchecked_timeline(name: str, events: Iterable[TimelineEvent]) -> Timeline:
+    """Make a timeline of events by time.
+
+    That they are right is for the tests to say: to check takes most of the time.
+    """
+    timeline = Timeline.__new__(Timeline)
+    for field_name, value in (("events", tuple(events)), ("name", name), ("_resolved", False)):
+        object.__setattr__(timeline, field_name, value)
+    return timeline
 
 
 def _resolved(event: TimelineEvent, cloud: Cloud) -> TimelineEvent:

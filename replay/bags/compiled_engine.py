@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...core.bill import Bill
 from ...core.compiled import is_ready
 from ...core.compiled_rows import compiled_rules, rows_from
 from ...core.rows import COLUMNS, LENGTH, dtype_of, tables_of
 from ...instances.bags.timeline import Timeline
-from ...instances.clouds import PAPERS, Billing, Cloud
+from ...instances.clouds import PAPERS, Cloud
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from . import asking
-from .bills import Prices, Rent, Session, bill_of
+from .bills import BILLED, bills_of
 from .compiled_parts import IN_PLACE_OF
 from .engine import last_call_s, policy_options
 from .moments import go_through
-from .outcome import DayOutcome, outcome_with
+from .outcome import OF_ROWS, DayOutcome, outcome_with
 from .plan import ReplayPlan, new_name
 from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
@@ -35,6 +34,7 @@ from .rows import (
     TOO_MANY_EVENTS,
     TOO_MANY_VMS,
     CoreRow,
+    DayRow,
     EventRow,
     NoteRow,
     PackedCoreRow,
@@ -51,11 +51,10 @@ from .rows import (
     TypeRow,
     VmRow,
 )
-from .tables import bill_values, day_table, events_of, law_values, table_of
+from .tables import day_table, law_values, rest_values, rows_of, table_of
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
-    from ..vms import VmBill
 
 _MORE_VMS = 32
 _LISTS = ("regular", "columns", "column_of", "standby_offers")
@@ -121,7 +120,8 @@ class CompiledReplays:
 
     def __init__(self, plan: ReplayPlan) -> None:
         self.plan = plan
-        self._last: tuple[Timeline | None, Cloud, Any] = (None, PAPERS, None)
+        self._names = [vm.name for vm in plan.vms]
+        self._last: tuple[Timeline | None, Cloud]
         self._rescues: dict[tuple[int, int], _Rescue] = {}
         n_vms, n_tasks = len(plan.vms), plan.instance.n_tasks
         self._allocate(n_vms + _MORE_VMS, 4 * n_tasks + 16 * n_vms + 256, 16 * n_vms + 256)
@@ -150,22 +150,14 @@ class CompiledReplays:
             return None
         if not has_loop(type(policy), self.plan.instance):
             return None
-        options: dict[str, float] = policy_options(policy) | bill_values(cloud.billing, self.plan.instance)
+        options: dict[str, float] = dict(policy_options(policy))
         if type(policy).asks_for_law:
             options |= law_values(law, self.plan.instance.deadline_s)
-        if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
-            resolved, names = day.resolved(cloud), self.plan.tables.names
-            table = day_table(names, events_of(names, resolved))
-            changes = {
-                "days": table,
-                "priced_now": np.zeros(len(table), np.int64),
-                "types_now": np.zeros(len(table) + len(self.plan.instance.vm_types), np.int64),
-            }
-            self._last = day, cloud, (changes, last_call_s(resolved, self.plan.instance))
-        changes, last_call = self._last[2]
         rescue = _NO_RESCUE
         while True:
-            context = self._start(options | {"last_call_s": last_call}, changes, rescue)
+            if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
+                self._begin(day, cloud)
+            context = self._start(options, rescue)
             why = DRIVERS[type(policy)](context)
             if why == NEEDS_RESCUE:
                 rescue = self._rescue(int(context[0]["lost_types"]), int(context[0]["now_s"]))
@@ -179,7 +171,7 @@ class CompiledReplays:
             elif why != DONE:
                 return None
             else:
-                return self._outcome(policy, context, cloud.billing)
+                return self._outcome(policy, context, cloud)
 
     def _allocate(self, most_vms: int, most_events: int, most_entries: int) -> None:
         """Make the arrays of a replay, which serve for all days."""
@@ -232,31 +224,44 @@ class CompiledReplays:
         alike = {entry.name: entry.default for entry in fields(Rows) if entry.default is not MISSING}
         for name, value in (alike | tables.settings | {"most_listed": 2 * most_vms + 2}).items():
             self._context[name] = value
+        self._first = self._context.copy()
         # As plain numbers, which are copied as fast as memory is.
-        first = {"offers": tables.offers, "tasks": tables.tasks, "limits": tables.limits}
-        self._at_first = [(_numbers(self._arrays[name]), _numbers(table)) for name, table in first.items()]
-        self._at_first += [(_numbers(self._arrays[name]), 0) for name in ("vms", "asked")]
+        first = {"tasks": tables.tasks, "limits": tables.limits}
         for name, row in (("types", TypeRow()), ("prices", PriceRow()), ("standby", StandbyRow())):
-            self._at_first.append((_numbers(self._arrays[name]), _numbers(table_of(row, len(self._arrays[name])))))
-        self._at_first.append((_numbers(self._context), _numbers(self._context).copy()))
+            first[name] = table_of(row, len(self._arrays[name]))
+        self._at_first = {name: (_numbers(self._arrays[name]), _numbers(table)) for name, table in first.items()}
+        self._at_first |= {name: (_numbers(self._arrays[name]), 0) for name in ("vms", "asked")}
+        self._at_first["context"] = _numbers(self._context), _numbers(self._first)
+        self._last = None, PAPERS
 
     def _enter(self, context: Any, name: str, array: Any) -> None:
         """Tell the loops where an array is."""
-        self._arrays[name] = array  # kept alive
-        context[name], context[name + LENGTH] = array.ctypes.data, len(array)
-        context[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
+        self._arrays[name], row = array, context[0]  # kept alive
+        row[name], row[name + LENGTH] = array.ctypes.data, len(array)
+        row[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
 
-    def _start(self, options: dict[str, float], day: Mapping[str, Any], rescue: _Rescue) -> Any:
+    def _begin(self, day: Timeline, cloud: Cloud) -> None:
+        """Have replays start on a day."""
+        self._last, resolved, tables = (day, cloud), day.resolved(cloud), self.plan.tables
+        table = day_table(tables.names, resolved)
+        self._enter(self._first, "days", table)
+        self._enter(self._first, "priced_now", np.zeros(len(table), np.int64))
+        self._enter(self._first, "types_now", np.zeros(len(table) + len(self.plan.instance.vm_types), np.int64))
+        self._first["n_days"], self._first["last_call_s"] = len(table), last_call_s(resolved, self.plan.instance)
+        for name, value in rest_values(cloud.billing).items():
+            self._first[name] = value
+        self._at_first["offers"] = _numbers(self._arrays["offers"]), _numbers(tables.offers_billed(cloud.billing)[0])
+
+    def _start(self, options: dict[str, float], rescue: _Rescue) -> Any:
         """Set the arrays to the start of a day; return the record that holds all."""
-        for numbers, at_first in self._at_first:
+        for numbers, at_first in self._at_first.values():
             numbers[:] = at_first
-        context = self._context
-        for name, array in (*day.items(), ("rescue_vms", rescue.vms), ("rescue_tasks", rescue.tasks)):
-            self._enter(context, name, array)
-        row = context[0]
-        row["n_days"] = len(day["days"])
-        row["n_rescue_vms"], row["n_rescue_tasks"] = len(rescue.vms), len(rescue.tasks)
-        row["rescue_given"] = rescue.given
+        context, row = self._context, self._context[0]
+        if rescue.given:
+            self._enter(context, "rescue_vms", rescue.vms)
+            self._enter(context, "rescue_tasks", rescue.tasks)
+            row["n_rescue_vms"], row["n_rescue_tasks"] = len(rescue.vms), len(rescue.tasks)
+            row["rescue_given"] = rescue.given
         for name, value in options.items():
             row[name] = value
         return context
@@ -272,53 +277,31 @@ class CompiledReplays:
         return self._rescues[types, now_s]
 
     def _rescue_arrays(self, planned: PlannedRescue) -> _Rescue:
-        names = {vm.name: number for number, vm in enumerate(self.plan.vms)}
-        rows = [(vm.offer.index, NONE if vm.new else names[vm.id]) for vm in planned.vms]
+        rows = [(vm.offer.index, NONE if vm.new else self._names.index(vm.id)) for vm in planned.vms]
         tasks = np.zeros(len(planned.task), dtype=dtype_of(RescueTaskRow))
         tasks["task"], tasks["place"] = planned.task, planned.task_vm
         return _Rescue(np.array(rows, dtype=dtype_of(RescueVmRow)), tasks, 2)
 
     # --------------------------------------------------------------------- outcome
 
-    def _outcome(self, policy: Policy, context: Any, billing: Billing) -> DayOutcome:
-        values = SimpleNamespace()
-        vars(values).update(zip(dtype_of(Rows).names or (), context[0].item(), strict=True))
-        bills = self._bills(values, billing)
+    def _outcome(self, policy: Policy, context: Any, cloud: Cloud) -> DayOutcome:
+        values = SimpleNamespace(**dict(zip(_COUNTS.names, context.view(_COUNTS)[0].item(), strict=True)))
+        offers, names = self.plan.instance.offers, self._names
+        vms = self._arrays["vms"][: values.n_vms]
+        if values.n_vms > len(names):
+            names, taken = names.copy(), set(names)
+            for index, rented in vms[["offer_index", "rented_before"]][len(names) :].tolist():
+                names.append(new_name(offers[index], rented, taken))
+                taken.add(names[-1])
+        days = self._arrays["days"][: values.next_day]
+        changes = rows_of(DayRow, days[days["kind"] == PRICE])
+        sessions = rows_of(SessionRow, self._arrays["sessions"][: values.n_sessions]) if changes else []
+        bills = bills_of(names, offers, vms.view(_BILLED).tolist(), cloud.billing, changes, sessions)
         return outcome_with(policy.name, self.plan.instance.deadline_s, values, bills)
 
-    def _bills(self, values: Any, billing: Billing) -> tuple[VmBill, ...]:
-        """Bill of each VM; see `bill_of`."""
-        offers, planned = self.plan.instance.offers, self.plan.vms
-        sessions: list[tuple[int, int, int, int]] = self._arrays["sessions"][: values.n_sessions].tolist()
-        taken = {vm.name for vm in planned}
-        days = self._arrays["days"][: values.next_day]
-        days = days[days["kind"] == PRICE]
-        bills: list[VmBill] = []
-        rules: dict[int, Bill] = {}
-        for v, row in enumerate(self._arrays["vms"][_BILLED][: values.n_vms].tolist()):
-            index, ready_s, end_s, hibernated_s, stopped_s, session, rented = row
-            offer = offers[index]
-            if v < len(planned):
-                name = planned[v].name
-            else:
-                name = new_name(offer, rented, taken)
-                taken.add(name)
-            of_vm: list[Session] = []
-            while session != NONE:
-                start_s, stop_s, lost, session = sessions[session]
-                of_vm.append((start_s, stop_s, bool(lost)))
-            prices: Prices = ()
-            if len(days):
-                changed = days[days["offer"] == index]
-                prices = list(zip(changed["time_s"].tolist(), changed["usd_per_hour"].tolist(), strict=True))
-            if index not in rules:
-                rules[index] = billing.bill(offer)
-            rent = Rent(name, offer, ready_s, end_s, hibernated_s, stopped_s)
-            bills.append(bill_of(rent, of_vm, billing, rules[index], prices))
-        return tuple(bills)
 
-
-_BILLED = ["offer_index", "ready_s", "terminated_s", "hibernated_s", "stopped_s", "first_session", "rented_before"]
+_BILLED: Any = dtype_of(VmRow)[list(BILLED)]
+_COUNTS: Any = dtype_of(Rows)[[*OF_ROWS, "n_vms", "n_sessions", "next_day"]]
 
 
 class _Rescue(NamedTuple):

@@ -17,7 +17,7 @@ from .plan import ReplayPlan
 from .policy import Policy, RulePolicy, answers
 from .rows import DayRow
 from .state import ReplayState
-from .tables import day_values, events_of, or_none
+from .tables import day_table, or_none
 
 _WAKES_UNTIL = 2
 """How often the deadline, or the day if that is longer, passes until policies are woken no more."""
@@ -80,8 +80,8 @@ class Replay(EventLoop[DayOutcome]):
         state._demand(limit_s is None or limit_s >= 0, f"idle_limit_s must be 0 or more seconds, not {limit_s}")
         state.policy = policy
         # What is still to come is here, where no policy sees it.
-        self._names = plan.tables.names
-        self._to_come = events_of(self._names, self.day)
+        self._to_come = day_table(plan.tables.names, self.day)
+        self._moments_s: list[int] = self._to_come["time_s"].tolist()
         self._last_call_s = last_call_s(self.day, plan.instance)
         for name, value in policy_options(policy).items():
             setattr(state, name, value)
@@ -103,12 +103,12 @@ class Replay(EventLoop[DayOutcome]):
 
     def step(self) -> bool:
         """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done."""
-        state, to_come = self.state, self._to_come
+        state, moments_s = self.state, self._moments_s
         n = state.n_days
-        day_s = to_come[n].time_s if n < len(to_come) else NEVER
+        day_s = moments_s[n] if n < len(moments_s) else NEVER
         if day_s <= next_s(state) and state.unfinished:
-            while n < len(to_come) and to_come[n].time_s == day_s:
-                state.days.append(DayRow(*day_values(self._names, to_come[n])))
+            while n < len(moments_s) and moments_s[n] == day_s:
+                state.days.append(DayRow(*self._to_come[n].item()))
                 n += 1
             more = n - state.n_days - len(state.priced_now)
             if more > 0:

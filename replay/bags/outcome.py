@@ -12,7 +12,7 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..vms import VmBill
 from .plan import plan_records
-from .state import COUNTED, ReplayState
+from .state import COUNTED, COUNTED_BY_KIND, ReplayState
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,10 @@ _TOLD = (
     *("checkpoints", "recoveries", "cpu_time_saved_s"),
 )
 """What the end of a trace says of an outcome, beside tasks, cost and what there seldom is."""
+
+
+OF_ROWS = ("unfinished", "last_finish_s", "cpu_time_saved_s", "events_handled", *COUNTED, *COUNTED_BY_KIND)
+"""Fields of `Rows` that an outcome is made of."""
 
 
 def outcome_of(state: ReplayState) -> DayOutcome:

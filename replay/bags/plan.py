@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.wording import counted
+from ...instances.clouds import Billing
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
@@ -64,8 +65,8 @@ class PlanTables:
         How many prices offers have.
     duration_rows, group_rows, member_rows, queue_rows : list
         What no replay changes, as objects.
-    task_values, offer_values, limit_values : list of tuple
-        Tasks, offers and limits as plain numbers.
+    task_values, limit_values : list of tuple
+        Tasks and limits as plain numbers.
     names : Names
         Indices of types and offers.
     settings : dict of str to int
@@ -73,6 +74,7 @@ class PlanTables:
     """
 
     def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
+        self._instance = instance
         self.offers, self.groups, self.durations = work.offers, work.groups, work.durations
         self.limits, self.members = work.limits, work.members
         self.limit_values, self.member_rows = self.limits.tolist(), rows_of(MemberRow, self.members)
@@ -88,7 +90,8 @@ class PlanTables:
         self.n_prices = len(price_classes(instance))
         self.group_rows, self.duration_rows = work.rows.groups, work.rows.durations
         self.queue_rows = rows_of(QueueRow, self.queues)
-        self.task_values, self.offer_values = self.tasks.tolist(), self.offers.tolist()
+        self.task_values = self.tasks.tolist()
+        self._offers_billed: dict[Billing, tuple[Any, list[tuple[Any, ...]]]] = {}
         self.names = names_of(instance)
         self.settings = {
             "n_offers": len(self.offers),
@@ -106,6 +109,16 @@ class PlanTables:
             "deadline_s": instance.deadline_s,
             "takes_checkpoints": int(work.takes_checkpoints),
         }
+
+    def offers_billed(self, billing: Billing) -> tuple[Any, list[tuple[Any, ...]]]:
+        """Return the offers with how a cloud bills them: as an array, and as plain numbers."""
+        if billing not in self._offers_billed:
+            table = self.offers.copy()
+            for entry, offer in zip(table, self._instance.offers, strict=True):
+                for name, value in billing.bill(offer)._asdict().items():
+                    entry[name] = value
+            self._offers_billed[billing] = table, table.tolist()
+        return self._offers_billed[billing]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ class OfferRow:
     """What can be rented: see `RentalOffer`; ``sustained`` is the mode in which its VMs run whatever their credits.
 
     ``memory_kb`` is `NONE` where it never binds; ``rented`` counts VMs that are not terminated; its limits are some of
-    `Rows.members`, one after the other. ``stamp`` says which
-    question the least that tasks ask of it is the answer to; its VMs are a heap within `Rows.places`.
+    `Rows.members`, one after the other. ``stamp`` says which question the least that tasks ask of it is the answer to;
+    its VMs are a heap within `Rows.places`. The fields of a `Bill` are those of its own.
     """
 
     type: int = 0
@@ -59,12 +59,18 @@ class OfferRow:
     least_kb: int = 0
     first_place: int = 0
     n_places: int = 0
+    unit_s: int = 1
+    block_s: int = 1
+    least_s: int = 0
+    free_until_s: int = 0
     usd_per_hour: float = 0.0
     now_usd_per_hour: float = 0.0
     baseline: float = 1.0
     first_credits: float = 0.0
     most_credits: float = 0.0
     credits_per_hour: float = 0.0
+    usd: float = 0.0
+    fixed_usd: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -146,8 +152,8 @@ class VmRow:
         Its memory; `NONE` where it never binds.
     state : int
         `LAUNCHING`, `RUNNING`, `HIBERNATED`, `STOPPED` or `TERMINATED`.
-    ready_s : int
-        When it is ready, also after it was stopped.
+    ready_s, since_s : int
+        When it is ready, also after it was stopped; when it was ready first.
     zero_s : int
         Moment at which the uptime was 0, shifted by the time in which it stood still: ``uptime = now - zero_s``.
     first_start_s : int
@@ -163,6 +169,9 @@ class VmRow:
         When it was interrupted last; seconds in hibernation, and stopped, before the present ones.
     session_from_s, first_session, last_session : int
         Since when it runs and is billed; first and last of its earlier sessions.
+    ran_s, billed_s, n_paid, cost_usd : int, int, int, float
+        Of its earlier sessions: their length, what is on the bill, how many that are not free, and the cost at the
+        first price of the offer.
     n_left : int
         Tasks on it that are not finished.
     disordered : int
@@ -209,6 +218,7 @@ class VmRow:
     most_kb: int = NONE
     state: int = 0
     ready_s: int = 0
+    since_s: int = 0
     zero_s: int = 0
     first_start_s: int = 0
     gone_s: int = NONE
@@ -222,6 +232,9 @@ class VmRow:
     session_from_s: int = NONE
     first_session: int = NONE
     last_session: int = NONE
+    ran_s: int = 0
+    billed_s: int = 0
+    n_paid: int = 0
     terminated_s: int = 0
     n_left: int = 0
     disordered: int = 0
@@ -263,6 +276,7 @@ class VmRow:
     least_runtime_s: int = 0
     least_kb: int = 0
     credit_balance: float = 0.0
+    cost_usd: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -586,9 +600,6 @@ class Rows:
     deadline_s: int = 0
     takes_checkpoints: int = 0
     recording: int = 0
-    block_s: int = 1
-    least_s: int = 0
-    fixed_usd: float = 0.0
     hibernated_costs: int = 0
     stopped_costs: int = 0
     knows_rates: int = 0

@@ -8,8 +8,9 @@ refused in `ReplayState`, where policies ask for it.
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from ...core.bill import Bill, paid_until_s, session_usd
+from ...core.bill import Bill, billed_s, cost_usd, is_free, paid_until_s, session_usd
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
@@ -651,7 +652,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
     vm, offer = r.vms[v], r.offers[offer_index]
     vm.index, vm.offer_index, vm.spot, vm.bursts = v, offer_index, offer.spot, offer.bursts
     vm.vcpus, vm.most_kb, vm.state, vm.first_start_s = offer.vcpus, offer.memory_kb, LAUNCHING, first_start_s
-    vm.ready_s = vm.zero_s = r.now_s + r.boot_overhead_s
+    vm.ready_s = vm.since_s = vm.zero_s = r.now_s + r.boot_overhead_s
     vm.gone_s = vm.interrupted_by = vm.session_from_s = vm.trigger_at_s = vm.first_session = vm.last_session = NONE
     vm.least_of = vm.after = vm.after_of_type = vm.after_bursting = NONE
     vm.credit_balance = offer.first_credits
@@ -713,6 +714,7 @@ def give_back(r: Rows, vm: VmRow) -> None:
 def end_session(r: Rows, vm: VmRow, interrupted: int) -> None:
     """End what a VM is billed for, if it runs."""
     if vm.session_from_s != NONE:
+        put_on_bill(r, vm, r.now_s - vm.session_from_s, interrupted)
         session = add_session(r, vm.session_from_s, r.now_s, interrupted)
         if vm.last_session == NONE:
             vm.first_session = session
@@ -722,6 +724,16 @@ def end_session(r: Rows, vm: VmRow, interrupted: int) -> None:
         vm.session_from_s = NONE
     vm.gone_s = NONE
     vm.drains_of_type = 0
+
+
+def put_on_bill(r: Rows, vm: VmRow, seconds: int, interrupted: int) -> None:
+    """Put a session on the bill of a VM."""
+    bill: Any = r.offers[vm.offer_index]  # has the fields of a `Bill`
+    vm.ran_s += seconds
+    if not (interrupted and vm.first_session == NONE and is_free(bill, seconds)):
+        vm.n_paid += 1
+        vm.billed_s += billed_s(bill, seconds)
+        vm.cost_usd = cost_usd(bill, vm.billed_s, vm.n_paid)
 
 
 def end_halt(r: Rows, vm: VmRow) -> int:
@@ -904,19 +916,17 @@ def restart(r: Rows, vm: VmRow, pause_s: int) -> None:
 
 def rent_usd(r: Rows, offer: int, session_s: int) -> float:
     """Cost of a session of a new VM at the present price of its offer."""
-    return session_usd(bill_of(r, usd_per_s(r, offer)), session_s)
+    row = r.offers[offer]
+    usd = usd_per_s(r, offer) * row.unit_s
+    return session_usd(Bill(usd, row.unit_s, row.block_s, row.least_s, row.fixed_usd, row.free_until_s), session_s)
 
 
 def paid_until(r: Rows, vm: VmRow) -> int:
     """Until when a VM is paid for, if that is by blocks."""
-    if r.block_s == 1 or vm.session_from_s == NONE:
+    bill: Any = r.offers[vm.offer_index]
+    if bill.block_s == 1 or vm.session_from_s == NONE:
         return 0
-    return paid_until_s(bill_of(r, 0.0), vm.session_from_s, r.now_s)
-
-
-def bill_of(r: Rows, usd: float) -> Bill:
-    """Return the rule by which a VM is billed whose price is so much for a second."""
-    return Bill(usd, 1, r.block_s, r.least_s, r.fixed_usd, 0)
+    return paid_until_s(bill, vm.session_from_s, r.now_s)
 
 
 def usd_per_s(r: Rows, offer: int) -> float:

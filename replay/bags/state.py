@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 from ...core.errors import SpotbagError
@@ -19,7 +20,7 @@ from ...schedules.timing import VmTimeline
 from ...traces.bags.records import MIGRATION_KINDS
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED, VmBill
 from . import rules
-from .bills import Rent, bill_of
+from .bills import BILLED, bills_of
 from .interpreted import add_helper, note, push
 from .moments import request_plan
 from .notes import ATTEMPTED, STRANDED, Note, event_records
@@ -32,7 +33,6 @@ from .rows import (
     NO_TRIGGER,
     NONE,
     NOTHING_LOST,
-    PRICE,
     WAKE,
     CoreRow,
     LimitRow,
@@ -46,7 +46,7 @@ from .rows import (
     TaskRow,
     TypeRow,
 )
-from .tables import bill_values, law_values
+from .tables import law_values, rest_values
 from .vm import Vm
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ _OF_VMS = (
 )
 _OF_TASKS = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
 _OF_GROUPS = ("groups_now", "idle_asked", "busy_asked", "asked")
-_BY_KIND = ("migrated", "hibernations")
 _BROKEN = {
     NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
     NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
@@ -86,6 +85,9 @@ COUNTED = (
     "preemptions",
 )
 """What a `DayOutcome` and a replay call by the same name."""
+
+COUNTED_BY_KIND = tuple(f"{what}_{kind}" for kind in MIGRATION_KINDS for what in ("migrated", "hibernations"))
+"""What is counted by kinds of migration."""
 
 
 class ReplayState(Rows):
@@ -142,12 +144,12 @@ class ReplayState(Rows):
         self.timelines: list[VmTimeline | None] = []
         self._names: dict[str, int] = {}
         self.recording = int(record)
-        values = tables.settings | bill_values(billing, instance) | law_values(scenario_law, instance.deadline_s)
+        values = tables.settings | rest_values(billing) | law_values(scenario_law, instance.deadline_s)
         for name, value in values.items():
             setattr(self, name, value)
         self.limits = [LimitRow(*values) for values in tables.limit_values]
         self.members = tables.member_rows
-        self.offers = [OfferRow(*values) for values in tables.offer_values]
+        self.offers = [OfferRow(*values) for values in tables.offers_billed(billing)[1]]
         self.groups, self.durations, self.regular = tables.group_rows, tables.duration_rows, tables.regular
         self.columns, self.column_of, self.standby_offers = tables.columns, tables.column_of, tables.standby_offers
         self.queues = tables.queue_rows
@@ -287,28 +289,21 @@ class ReplayState(Rows):
     @property
     def counts(self) -> Counter[str]:
         """How often what has happened."""
-        counts = {name: getattr(self, name) for name in COUNTED}
-        kinds = {f"{what}_{kind}": getattr(self, f"{what}_{kind}") for kind in MIGRATION_KINDS for what in _BY_KIND}
-        return Counter(counts | kinds | {"events": self.events_handled})
+        counts = {name: getattr(self, name) for name in (*COUNTED, *COUNTED_BY_KIND)}
+        return Counter(counts | {"events": self.events_handled})
 
     def bills(self) -> tuple[VmBill, ...]:
         """Bill of each VM, as if all that are not terminated were now."""
-        return tuple(map(self._bill, self.vms))
-
-    def _bill(self, vm: Vm) -> VmBill:
-        now_s, sessions = self.now_s, vm.sessions
-        if vm.session_from_s != NONE:
-            sessions.append((vm.session_from_s, now_s, False))
-        hibernated_s = vm.hibernated_s + (now_s - vm.halted_at_s if vm.state == HIBERNATED else 0)
-        stopped_s = vm.stopped_s + (now_s - vm.halted_at_s if vm.state == STOPPED else 0)
-        end_s = vm.terminated_s if vm.state == TERMINATED else now_s
-        rent = Rent(vm.name, vm.offer, vm.ready_s, end_s, hibernated_s, stopped_s)
-        return bill_of(rent, sessions, self.billing, self.billing.bill(vm.offer), self._prices_of(vm.offer_index))
-
-    def _prices_of(self, offer: int) -> list[tuple[int, float]]:
-        """From when on the price of an offer has been how much."""
-        rows = (self.days[k] for k in range(self.next_day) if self.days[k].kind == PRICE)
-        return [(row.time_s, row.usd_per_hour) for row in rows if row.offer == offer]
+        if not self.over:
+            ended = self.copy()
+            for vm in ended.vms:
+                if vm.state != TERMINATED:
+                    rules.terminate(ended, vm)
+            ended.over = 1
+            return ended.bills()
+        names, rows = [vm.name for vm in self.vms], map(attrgetter(*BILLED), self.vms)
+        days = self.days[: self.next_day]
+        return bills_of(names, self.instance.offers, rows, self.billing, days, self.sessions)
 
     def unfinished_ids(self) -> list[str]:
         """Ids of the tasks that are not finished, in the order of the instance."""

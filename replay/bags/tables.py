@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.rows import dtype_of
-from ...instances.bags.timeline import Timeline, TimelineEvent
+from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import MARKETS, RentalOffer
@@ -93,13 +93,9 @@ def sustained_mode(offer: RentalOffer) -> int:
     return BASELINE if offer.burstable else FULL_SPEED
 
 
-def bill_values(billing: Billing, instance: Instance) -> dict[str, float]:
-    """Return what rules know of how VMs are billed; see `Rows`."""
-    bill = billing.bill(instance.offers[0])
+def rest_values(billing: Billing) -> dict[str, int]:
+    """Return whether VMs cost something while they are hibernated or stopped; see `Rows`."""
     return {
-        "block_s": bill.block_s,
-        "least_s": bill.least_s,
-        "fixed_usd": bill.fixed_usd,
         "hibernated_costs": int(billing.hibernated_usd_per_gb_hour > 0),
         "stopped_costs": int(billing.stopped_usd_per_gb_hour > 0),
     }
@@ -167,6 +163,9 @@ def plan_tables(group_of: Sequence[int], vms: Sequence[Any]) -> tuple[Any, Any]:
     return tasks, np.array(queues, dtype=dtype_of(QueueRow))
 
 
+_AN_EVENT = table_of(DayRow(), 1)
+
+
 class Names(NamedTuple):
     """Indices of types by name, and of offers by type and market: what events of days call them by."""
 
@@ -180,42 +179,23 @@ def names_of(instance: Instance) -> Names:
     return Names(types, {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers})
 
 
-def events_of(names: Names, day: Timeline) -> list[TimelineEvent]:
-    """Return the events of a day, without those of types that the instance does not have: they are nothing to it."""
-    return [event for event in day.events if event.vm_type in names.types]
-
-
-def day_values(names: Names, event: TimelineEvent) -> tuple[Any, ...]:
-    """Return the values of an event of a day, as it is on a cloud; see `DayRow`."""
-    return (
-        event.time_s,
-        names.types[event.vm_type],
-        _KINDS[event.kind],
-        NONE if event.vm is None else event.vm,
-        event.notice_s or 0,
-        NONE if event.vms is None else event.vms,
-        NONE if event.by is None else KINDS[event.by],
-        NONE if event.market is None else names.offers.get((event.vm_type, event.market), NONE),
-        -1.0 if event.share is None else event.share,
-        event.usd_per_hour or 0.0,
-    )
-
-
-def day_table(names: Names, events: Sequence[TimelineEvent]) -> Any:
-    """Return the events of a day."""
-    table = table_of(DayRow(), len(events))
-    if events:
-        time_s, vm_type, kind, vm, share, notice_s, vms, by, market, usd = zip(*events, strict=True)
-        table["time_s"] = time_s
-        table["type"] = [names.types[name] for name in vm_type]
-        table["kind"] = [_KINDS[name] for name in kind]
-        table["notice_s"] = [seconds or 0 for seconds in notice_s]
-        for column, values in (("vm", vm), ("vms", vms), ("share", share)):
-            if values.count(None) < len(values):
-                table[column] = [NONE if value is None else value for value in values]
-        if by.count(None) < len(by):
-            table["by"] = [NONE if name is None else KINDS[name] for name in by]
-        if usd.count(None) < len(usd):
-            table["usd_per_hour"] = [value or 0.0 for value in usd]
-            table["offer"] = [names.offers.get(place, NONE) for place in zip(vm_type, market, strict=True)]
-    return table
+def day_table(names: Names, day: Timeline) -> Any:
+    """Return the events of a day, as it is on a cloud, without those of types that the instance does not have."""
+    n = len(day.events)
+    table = _AN_EVENT.repeat(n)
+    if not n:
+        return table
+    time_s, vm_type, kind, vm, share, notice_s, vms, by, market, usd = zip(*day.events, strict=True)
+    table["time_s"] = time_s
+    table["type"] = np.fromiter(map(names.types.get, vm_type, repeat(NONE)), np.int64, n)
+    table["kind"] = np.fromiter(map(_KINDS.__getitem__, kind), np.int64, n)
+    for column, values in (("vm", vm), ("share", share), ("notice_s", notice_s), ("vms", vms), ("usd_per_hour", usd)):
+        if values.count(None) < n:
+            usual = _AN_EVENT[column].item()
+            table[column] = [usual if value is None else value for value in values]
+    if by.count(None) < n:
+        table["by"] = [NONE if name is None else KINDS[name] for name in by]
+    if market.count(None) < n:
+        table["offer"] = [names.offers.get(place, NONE) for place in zip(vm_type, market, strict=True)]
+    known = table["type"] != NONE
+    return table if known.all() else table[known]

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from ...instances.entries import Burstable, RentalOffer
 from ...schedules.timing import VmTimeline
 from ..vms import HIBERNATED
+from .bills import sessions_of
 from .plan import Run
 from .rows import HIBERNATE, NONE, STOP, TERMINATE, Rows, TaskRow, VmRow
 from .rules import (
@@ -141,12 +142,7 @@ class Vm(VmRow):
     @property
     def sessions(self) -> list[tuple[int, int, bool]]:
         """Earlier sessions: from when to when it ran, and whether the cloud ended it."""
-        found, k = [], self.first_session
-        while k != NONE:
-            row = self._replay.sessions[k]
-            found.append((row.start_s, row.end_s, bool(row.lost)))
-            k = row.next
-        return found
+        return sessions_of(self._replay.sessions, self.first_session)
 
     @property
     def alive(self) -> bool:

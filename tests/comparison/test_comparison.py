@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from spotbag.core.bill import billed_s
-from spotbag.replay.bags import bills
+from spotbag.replay.bags import rules
 from tests.comparison.__main__ import ROOT, package_of
 from tests.comparison.commands import examples
 from tests.comparison.differences import LEFT_OUT, Comparison, compare_recordings, different_values
@@ -94,7 +94,7 @@ def test_a_changed_rule_of_a_replay_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
     before = recorded()
     assert compared(before, recorded()).differing == 0
-    monkeypatch.setattr(bills, "billed_s", lambda bill, seconds: billed_s(bill, seconds) + 1)
+    monkeypatch.setattr(rules, "billed_s", lambda bill, seconds: billed_s(bill, seconds) + 1)
     found = compared(before, recorded())
     assert {line.partition(" cost_usd")[0] for line in all_of(found)} >= {"days/0 static", "days/1 hads"}
     assert {line.partition("/")[0] for line in all_of(found)} == {"days"}

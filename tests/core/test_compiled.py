@@ -357,7 +357,8 @@ def test_loops_of_policies_are_keyed_by_all_rules_that_they_are_made_of(policy: 
     in_place_of = {_place_of(function): _place_of(other) for function, other in given.items()}
     made_of = _made_of(*_place_of(compiled_engine.drive), in_place_of)
     looked_at = {_place_of(part): {*used} for part, used in parts_of(DRIVERS[policy]).items()}
-    names = {place: used for place, used in looked_at.items() if place[0].parent != _ROOT / "core"}  # these write code
+    code = _ROOT / "core" / "compiled_rows.py"  # writes some
+    names = {place: used for place, used in looked_at.items() if place[0] != code}
     assert {*names} == {*made_of}
     assert all(made_of[place] <= names[place] for place in made_of)
     assert not {*in_place_of} & {*names}

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import pytest
 
 from spotbag.core.bill import Bill
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
-from spotbag.instances.clouds import PAPERS
+from spotbag.instances.clouds import PAPERS, Billing
+from spotbag.instances.entries import RentalOffer
 from spotbag.replay.bags import asking, runs
-from spotbag.replay.bags.bills import Rent, bill_of
 from spotbag.replay.bags.checked_plan import checked
-from spotbag.replay.bags.compiled_engine import DRIVERS
-from spotbag.replay.bags.engine import policy_options
+from spotbag.replay.bags.compiled_engine import DRIVERS, CompiledReplays
+from spotbag.replay.bags.engine import Replay, policy_options
 from spotbag.replay.bags.interpreted import push
-from spotbag.replay.bags.policies import POLICIES, Hads
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies import POLICIES, Hads, find_policy
 from spotbag.replay.bags.policy import Policy, RulePolicy
 from spotbag.replay.bags.rows import WAKE, Rows
 from spotbag.replay.bags.rules import preempt
@@ -101,12 +102,20 @@ class OfOnesOwn(Policy):
     name = "own"
 
 
+class WithFixedPart(Billing):
+    def bill(self, offer: RentalOffer) -> Bill:
+        return super().bill(offer)._replace(fixed_usd=0.5)
+
+
 def test_a_fixed_part_is_billed_also_where_prices_change() -> None:
-    """100 s at $0.001, then 100 s at $0.002, and $0.5 for each of two sessions."""
-    bill = Bill(0.001, fixed_usd=0.5)
-    offer = next(offer for offer in SCHEDULE.instance.offers if offer.market == "spot")
-    assert offer.price_usd_per_hour == pytest.approx(3.6)
-    rent = Rent("a", offer, 0, 300, 0, 0)
-    sessions = [(0, 100, True), (200, 300, False)]
-    assert bill_of(rent, sessions, PAPERS.billing, bill).cost_usd == pytest.approx(1.2)
-    assert bill_of(rent, sessions, PAPERS.billing, bill, [(150, 7.2)]).cost_usd == pytest.approx(0.1 + 0.2 + 1.0)
+    """105 s of t and 40 of u, until 100 s and from 200 s on: $0.5 for each of the two sessions.
+
+    At $0.001 a second, or from 50 s on at $0.002: 145 times 0.001, or 50 times 0.001 and 95 times 0.002.
+    """
+    cloud, ready = replace(PAPERS, billing=WithFixedPart()), replay_plan(SCHEDULE)
+    pause = TimelineEvent(100, "a", "hibernate"), TimelineEvent(200, "a", "resume")
+    dearer = TimelineEvent(50, "a", "price", market="spot", usd_per_hour=7.2)
+    for events, usd in ((pause, 0.145), ((dearer, *pause), 0.05 + 0.19)):
+        outcome = Replay(ready, find_policy("static"), Timeline(events), cloud).run()
+        assert outcome.cost_usd == pytest.approx(usd + 1.0)
+        assert CompiledReplays(ready).outcome(find_policy("static"), Timeline(events), cloud) == outcome

@@ -37,7 +37,7 @@ def at_rest(replay: Replay) -> bool:
 
 def next_s(replay: Replay) -> int:
     """When something is next to happen."""
-    to_come = [event.time_s for event in replay._to_come[len(replay.state.days) :]]
+    to_come = replay._moments_s[len(replay.state.days) :]
     return min(to_come + [event[0] for event in replay.state.queue], default=NEVER)
 
 
