@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from ...core.compiled_rows import compiled_rules, rows_from
 from ...core.rows import LENGTH, dtype_of
 from .policies.on_time_kernel import latest_rescue, new_vms_from
 from .rows import PackedCoreRow, PackedVmRow, Rows
-
-if TYPE_CHECKING:
-    from .state import ReplayState
 
 rows_of_record = rows_from(Rows)
 _OF_TASKS = ("need_s", "need_least_s", "need_kb", "packed", "found", "found_new", "found_longest_s")
@@ -50,7 +47,7 @@ class Packing:
         The replay, whose tables for `on-time` are there.
     """
 
-    def __init__(self, state: ReplayState) -> None:
+    def __init__(self, state: Any) -> None:
         tables = state.plan.tables
         n_vms = len(state.rescuers)
         self._context = np.zeros(1, dtype=dtype_of(Rows))
@@ -72,15 +69,15 @@ class Packing:
         self._kept.append(table)
         self._context[name], self._context[name + LENGTH] = table.ctypes.data, len(table)
 
-    def latest_rescue(self, state: ReplayState, first_s: int, last_s: int) -> tuple[int, int]:
+    def latest_rescue(self, state: Any, first_s: int, last_s: int) -> tuple[int, int]:
         """Pack tasks onto on-demand VMs; see `on_time_kernel`."""
         return self._run(_LATEST, state, first_s, last_s)  # type: ignore[no-any-return]
 
-    def new_vms_from(self, state: ReplayState, start_s: int) -> int:
+    def new_vms_from(self, state: Any, start_s: int) -> int:
         """Pack tasks onto new on-demand VMs; see `on_time_kernel`."""
         return self._run(_NEW, state, start_s)  # type: ignore[no-any-return]
 
-    def _run(self, loop: Any, state: ReplayState, *given: int) -> Any:
+    def _run(self, loop: Any, state: Any, *given: int) -> Any:
         row = self._context[0]
         for name in _SINGLES:
             row[name] = getattr(state, name)

@@ -91,8 +91,8 @@ def test_many_days_are_the_same_whoever_replays_them(monkeypatch: pytest.MonkeyP
     compiled: list[DayOutcome | None] = []
     real = CompiledReplays.outcome
 
-    def noted(self: CompiledReplays, policy: Policy, day: Timeline, cloud: Cloud) -> DayOutcome | None:
-        compiled.append(real(self, policy, day, cloud))
+    def noted(self: CompiledReplays, policy: Policy, day: Timeline, cloud: Cloud, law: object) -> DayOutcome | None:
+        compiled.append(real(self, policy, day, cloud, law))
         return compiled[-1]
 
     monkeypatch.setattr(CompiledReplays, "outcome", noted)
