@@ -100,6 +100,7 @@ class PlanTables:
             "n_regular": len(self.regular),
             "n_columns": len(self.columns),
             "n_standby_offers": len(self.standby_offers),
+            "rescue_usd_per_s": work.usd_per_s(self.standby_offers[0]) if self.standby_offers else 0.0,
             "most_cores": max(offer.vcpus for offer in instance.offers),
             "n_queues": len(self.queues),
             "unfinished": instance.n_tasks,

@@ -593,6 +593,7 @@ class Rows:
     n_columns: int = 0
     n_standby_offers: int = 0
     most_cores: int = 0
+    rescue_usd_per_s: float = 0.0
     # The instance, the billing, and what is wanted.
     boot_overhead_s: int = 0
     start_overhead_s: int = 0

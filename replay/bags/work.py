@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
-from .rows import DurationRow, GroupRow, OfferRow, Rows
+from .rows import NONE, DurationRow, GroupRow, OfferRow, Rows
 from .rules import dump_of, duration_of
 from .tables import duration_table, group_table, limit_tables, offer_table, rows_of, sustained_mode
 
@@ -69,11 +70,25 @@ class WorkTable:
         """
         return duration_of(self.rows, self.group_of[task], offer, mode, saved)
 
+    def usd_per_s(self, offer: int) -> float:
+        """Price of a second of work of the bag on VMs of an offer at the best; infinite if no task can run there.
+
+        Its tasks share their cores, and their memory.
+        """
+        row, work_s, kb_s = self.rows.offers[offer], 0, 0
+        for group, time_s in zip(self.group_of, self.runtimes_s(offer), strict=True):
+            if time_s < NEVER:
+                work_s += time_s
+                kb_s += time_s * self.rows.groups[group].memory_kb
+        if not work_s:
+            return math.inf
+        part = 1 / row.vcpus if row.memory_kb == NONE else max(1 / row.vcpus, kb_s / work_s / row.memory_kb)
+        return row.usd_per_hour / SECONDS_PER_HOUR * part
+
     def usd_of_all(self, offer: int) -> float:
-        """Price of the average task on a core of an offer, by the hour times seconds; infinite if none can run."""
+        """Price of the average task on an offer, of those that can run there; infinite if none can."""
         times_s = [time_s for time_s in self.runtimes_s(offer) if time_s < NEVER]
-        row = self.rows.offers[offer]
-        return row.usd_per_hour * sum(times_s) / len(times_s) / row.vcpus if times_s else math.inf
+        return self.usd_per_s(offer) * sum(times_s) / len(times_s) if times_s else math.inf
 
     def can_run(self, task: int, offer: int, mode: int) -> bool:
         """Whether a task can run on VMs of an offer."""

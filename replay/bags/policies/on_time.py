@@ -69,7 +69,6 @@ from .on_time_rescue import (
     pack_without,
     price_from,
     rescue_s,
-    rescue_usd_per_s,
     saves_often,
     sum_up,
     swap,
@@ -540,7 +539,7 @@ def risk_usd(r: Rows, task: int, latest_s: int, end_s: int, duration_s: int) -> 
     if r.takes_checkpoints:
         lost_s = min(lost_s, r.groups[r.tasks[task].group].interval_s)
     chance = (1 - math.exp(-interrupted * (end_s - r.now_s))) * math.exp(-back * max(latest_s - end_s, 0))
-    return chance * (lost_s + r.start_overhead_s) * rescue_usd_per_s(r)
+    return chance * (lost_s + r.start_overhead_s) * r.rescue_usd_per_s
 
 
 def balance(r: Rows) -> None:

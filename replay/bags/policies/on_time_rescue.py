@@ -353,11 +353,6 @@ def first_usd_per_s(r: Rows, offer: int) -> float:
     return r.offers[offer].usd_per_hour / SECONDS_PER_HOUR / r.offers[offer].vcpus
 
 
-def rescue_usd_per_s(r: Rows) -> float:
-    """Price of a core on demand, for a second: of the offer that a rescue prefers."""
-    return first_usd_per_s(r, r.standby_offers[0]) if r.n_standby_offers else 0.0
-
-
 # ------------------------------------------------------------------ the one that is kept
 
 
