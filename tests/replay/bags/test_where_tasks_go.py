@@ -170,7 +170,7 @@ def test_tasks_go_where_asking_every_vm_puts_them(document: dict[str, Any], seed
     compare(document, seed, spare_time)
 
 
-@soak_of(instance_documents(max_tasks=40), *DAYS[1:], sample=200, whole=5000)
+@soak_of(instance_documents(max_tasks=40), *DAYS[1:], sample=100, whole=5000)
 def test_soak(document: dict[str, Any], seed: int, spare_time: SpareTime) -> None:
     compare(document, seed, spare_time)
 
