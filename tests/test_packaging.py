@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,7 +16,8 @@ import spotbag
 from spotbag import plugins
 
 ROOT = Path(__file__).parents[1]
-SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PYPROJECT["tool"]["setuptools"]
 
 
 def folder_of(package: str) -> Path:
@@ -133,3 +135,14 @@ def test_tests_of_a_group_run_in_one_process(request: pytest.FixtureRequest) -> 
 @pytest.mark.slow
 def test_the_example_of_the_package_runs() -> None:
     assert doctest.testmod(spotbag).failed == 0
+
+
+def test_each_lowest_version_is_tried_by_the_smoke_test_or_locked() -> None:
+    """Else a bound says what nobody has seen: ruff 0.6, once among them, does not know our options."""
+    extras = dict(PYPROJECT["project"]["optional-dependencies"])
+    smoke_test = (ROOT / ".ci" / "lowest").read_text(encoding="utf-8")
+    [tried] = re.findall(r"requirements project ([\w ]+) \|", smoke_test)
+    product = {entry for name in tried.split() for entry in extras.pop(name)}
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").lower().replace("_", "-").splitlines()
+    others = {entry for entries in extras.values() for entry in entries} - product
+    assert {entry for entry in others if re.sub(r"\[\w+\]|,.*", "", entry).replace(">=", "==") not in lines} == set()

@@ -44,5 +44,5 @@ def test_a_hundred_thousand_damaged_files_of_foreign_formats(block: int) -> None
 
 def test_the_same_number_gives_the_same_input() -> None:
     with fuzzing() as fuzzer:
-        first, second = ([fuzzer.run("plan", number).written for number in range(6)] for _ in range(2))
+        first, second = ([fuzzer.run("plan", number).written for number in range(3)] for _ in range(2))
     assert first == second

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -86,7 +86,7 @@ def caron_runs(options: CaronOptions, on_runs: OnRuns) -> CaronRuns:
 
 
 def _cells(
-    settings: Sequence[Setting], policies: Sequence[str], draws: int, options: CaronOptions, on_runs: OnRuns
+    settings: Sequence[Setting], policies: tuple[str, ...], draws: int, options: CaronOptions, on_runs: OnRuns
 ) -> Cells:
     last = options.seed + draws
     seeds = [range(first, min(first + _DRAWS_A_BATCH, last)) for first in range(options.seed, last, _DRAWS_A_BATCH)]
@@ -101,7 +101,8 @@ def _cells(
     }
 
 
-def _batch(policies: Sequence[str], batch: tuple[Setting, Sequence[int]]) -> list[list[Values]]:
+@cache  # settings of the sensitivity with fewer sizes, numbers or budgets are among those of the page
+def _batch(policies: tuple[str, ...], batch: tuple[Setting, range]) -> list[list[Values]]:
     """Replay some draws of a setting under all policies: a row of values for each draw."""
     setting, seeds = batch
     rows = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 from ....core.workers import each
@@ -124,7 +125,7 @@ def tree_runs(options: CaronOptions, on_runs: OnRuns) -> tuple[TreeRuns, ...]:
     cases = [
         (resources, fan_outs, seed) for resources, fan_outs in options.fan_outs.items() for seed in tree_seeds(options)
     ]
-    found: dict[int, list[list[TreeRuns]]] = {resources: [] for resources in options.fan_outs}
+    found: dict[int, list[tuple[TreeRuns, ...]]] = {resources: [] for resources in options.fan_outs}
     for (resources, _, _), rows in zip(cases, each(_draw_in_all_trees, cases, options.workers), strict=True):
         found[resources].append(rows)
         on_runs(len(rows), f"trees of {resources} resources")
@@ -136,7 +137,8 @@ def tree_seeds(options: CaronOptions) -> range:
     return range(options.seed, options.seed + tree_draws(options))
 
 
-def _draw_in_all_trees(case: tuple[int, Sequence[int], int]) -> list[TreeRuns]:
+@cache  # no assumption changes them: all settings of the sensitivity have the same
+def _draw_in_all_trees(case: tuple[int, tuple[int, ...], int]) -> tuple[TreeRuns, ...]:
     """Replay one draw of the jobs in all trees; the last one is the root alone."""
     n_resources, fan_outs, seed = case
     clusters = n_resources // 3
@@ -145,7 +147,7 @@ def _draw_in_all_trees(case: tuple[int, Sequence[int], int]) -> list[TreeRuns]:
     platforms = [regrouped(flat, fan_out).with_jobs(jobs) for fan_out in fan_outs]
     outcomes = [replayed(platform, MONEY, seed) for platform in platforms]
     root_alone = outcomes[-1]
-    return [
+    return tuple(
         TreeRuns(
             shape_of(platform),
             (outcome.messages / outcome.placements,),
@@ -157,7 +159,7 @@ def _draw_in_all_trees(case: tuple[int, Sequence[int], int]) -> list[TreeRuns]:
             tuple(_as_basic(platform, strategy, seed) for strategy in _STRATEGIES if platform is platforms[-1]),
         )
         for platform, outcome in zip(platforms, outcomes, strict=True)
-    ]
+    )
 
 
 def _as_basic(platform: Platform, preference: Preference, seed: int) -> bool:

@@ -36,7 +36,7 @@ def _long(initial: int, quantity: str, digits: int) -> _Number:
 
 
 def _settings(options: A2haOptions) -> Sequence[Setting[A2haOptions]]:
-    few = replace(options, runs=min(_RUNS, options.runs), optimum_runs=2)
+    few = replace(options, runs=min(_RUNS, options.runs), optimum_runs=min(2, options.optimum_runs))
     return [
         Setting("time to boot", "none", replace(few, boot_s=0)),
         Setting("work expected of a new host", "60 min", replace(few, host_processing_time_s=3600)),

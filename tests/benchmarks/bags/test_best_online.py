@@ -35,10 +35,12 @@ def _days(task: OneTask, days: StepDays, steps: int) -> Iterator[tuple[float, Ti
 @pytest.mark.parametrize(
     ("task", "days"),
     [
-        (OneTask(1, 120, 330, 0, 60, 2), StepDays("often", 4.0, 4.0)),
+        (OneTask(1, 120, 270, 0, 60, 2), StepDays("often", 4.0, 4.0)),
         (OneTask(1, 120, 330, 30, 60, 2), StepDays("for good", 4.0, 0.0)),
         (OneTask(1, 120, 300, 60, 60, 1), StepDays("boots", 4.0, 8.0)),
-        (OneTask(2, 60, 180, 0, 30, 1), StepDays("two types", 4.0, 2.0)),
+        (OneTask(2, 60, 150, 0, 30, 1), StepDays("two types", 4.0, 2.0)),
+        pytest.param(OneTask(1, 120, 330, 0, 60, 2), StepDays("more often", 4.0, 4.0), marks=pytest.mark.slow),
+        pytest.param(OneTask(2, 60, 180, 0, 30, 1), StepDays("two types, later", 4.0, 2.0), marks=pytest.mark.slow),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

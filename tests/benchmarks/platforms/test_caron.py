@@ -439,7 +439,7 @@ def test_the_page_is_the_present_one(result: PublishedComparisonResult) -> None:
 
 @pytest.mark.slow
 def test_the_shipped_options_bear_out_what_the_docs_say_in_words() -> None:
-    result = compare(CARON, CaronOptions(runs=6, workers=2, only_statements=True))
+    result = compare(CARON, CaronOptions(runs=3, workers=2, only_statements=True))
     assert result.verdict("mixed jobs: the cost") == "holds"
     assert result.verdict("small jobs are the exception") == "does not hold"
     assert result.verdict("a scheduler that asks all") == "holds"

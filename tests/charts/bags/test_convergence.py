@@ -19,7 +19,7 @@ pytestmark = pytest.mark.xdist_group("convergence")  # one process searches
 
 @pytest.fixture(scope="module")
 def searched() -> Result:
-    return solve(library_instance("hads/J60"), "search")
+    return solve(library_instance("hads/J60"), "search", options={"moves": 2000})
 
 
 def test_the_convergence_is_plotted(searched: Result, tmp_path: Path) -> None:

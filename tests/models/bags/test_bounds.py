@@ -139,7 +139,7 @@ def test_the_bound_is_never_above_brute_force(problem: Instance) -> None:
     _compare_with_brute_force(problem, most_vms=4)
 
 
-@soak_of(random_instances(4), sample=100, whole=1000)
+@soak_of(random_instances(4), sample=50, whole=1000)
 def test_the_bound_is_never_above_brute_force_on_thousands(problem: Instance) -> None:
     _compare_with_brute_force(problem, most_vms=5)
 

@@ -170,7 +170,7 @@ def test_tasks_go_where_asking_every_vm_puts_them(document: dict[str, Any], seed
     compare(document, seed, spare_time)
 
 
-@soak_of(instance_documents(max_tasks=40), *DAYS[1:], sample=200, whole=5000)
+@soak_of(instance_documents(max_tasks=40), *DAYS[1:], sample=100, whole=5000)
 def test_soak(document: dict[str, Any], seed: int, spare_time: SpareTime) -> None:
     compare(document, seed, spare_time)
 
@@ -235,9 +235,9 @@ def compare_steals(seeds: range) -> int:
 
 
 def test_idle_vms_steal_what_asking_every_vm_for_every_task_gives_them() -> None:
-    assert compare_steals(range(15)) > 30
+    assert compare_steals(range(5)) > 10
 
 
-@soak(sample=200, whole=1000)
+@soak(sample=100, whole=1000)
 def test_idle_vms_of_a_thousand_days_steal_what_asking_every_vm_for_every_task_gives_them(how_many: int) -> None:
-    assert compare_steals(range(15, 15 + how_many)) > 2 * how_many
+    assert compare_steals(range(5, 5 + how_many)) > 2 * how_many

@@ -23,7 +23,7 @@ from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 RELAX_BURSTABLES = {"patterns", "columns"}
 """Exact unless the optimum rents burstable VMs; then they give a bound, and perhaps a plan."""
 GOALS: tuple[Goal, ...] = ("cheapest", "fastest")
-FAST_SEEDS = 1
+FAST_SEEDS = range(1, 2)
 SAMPLE = 5
 BLOCKS = {"cores": 11, "memory": 8, "burstable": 1}
 """Of 50 instances each, 1,000 in all; those with CPU credits take longest."""
@@ -131,7 +131,7 @@ def all_wrong(methods: list[str], family: str, seeds: range) -> dict[tuple[str, 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_goals_are_met_and_proved_as_all_plans_say(family: str) -> None:
-    assert all_wrong(["auto"], family, range(FAST_SEEDS)) == {}
+    assert all_wrong(["auto"], family, FAST_SEEDS) == {}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_goals_are_met_and_proved_as_all_plans_say(family: str) -> None:
         )
         for family, blocks in BLOCKS.items()
         for seeds in (
-            range(FAST_SEEDS, FAST_SEEDS + SAMPLE),
+            range(SAMPLE),
             *(range(100 + 50 * block, 150 + 50 * block) for block in range(blocks)),
         )
     ],
