@@ -585,10 +585,10 @@ def spread_all(r: Rows) -> None:
 
     What is worth it is found at once: as time passes, what would end last ends no later, and a new VM does.
     """
-    interrupted, _ = rates(r)
+    interrupted, back = rates(r)
     going_on = not r.spread_known
     while going_on:
-        offer, n = spread(r, interrupted)
+        offer, n = spread(r, interrupted, back)
         if offer == NONE:
             r.spread_known = 1
             return

@@ -23,11 +23,12 @@ def takes_work(vm: VmRow) -> bool:
     return vm.spot == 1 and not vm.bursts and is_alive(vm)
 
 
-def spread(r: Rows, interrupted: float) -> tuple[int, int]:
+def spread(r: Rows, interrupted: float, back: float) -> tuple[int, int]:
     """Find the new spot VM that is worth most to what would end last on other spot VMs.
 
-    Work whose VM is interrupted before it ends is done on demand, in the end. The new VM is paid for while
-    nothing runs on it yet, and runs as many tasks at a time as its cores and its memory hold.
+    Work whose VM is interrupted before it ends is done on demand, in the end, if that VM is not back before the rescue
+    must begin. The new VM is paid for while nothing runs on it yet, and runs as many tasks at a time as its cores and
+    its memory hold. Interruptions and returns are those of a VM, for each second.
 
     Returns
     -------
@@ -43,11 +44,11 @@ def spread(r: Rows, interrupted: float) -> tuple[int, int]:
         if r.offers[offer].spot and not r.offers[offer].bursts and can_start(r, r.offers[offer]):
             if n == 0:
                 n = list_last_first(r, most)
-            taken, usd = worth_of(r, offer, n, interrupted)
+            taken, usd = worth_of(r, offer, n, interrupted, back)
             while taken == n and n == most:
                 most *= 2
                 n = list_last_first(r, most)
-                taken, usd = worth_of(r, offer, n, interrupted)
+                taken, usd = worth_of(r, offer, n, interrupted, back)
             if usd > most_usd:
                 best, n_best, most_usd = offer, taken, usd
     return best, n_best
@@ -125,7 +126,7 @@ def task_before(r: Rows, task: int) -> int:
     return before
 
 
-def worth_of(r: Rows, offer: int, n: int, interrupted: float) -> tuple[int, float]:
+def worth_of(r: Rows, offer: int, n: int, interrupted: float, back: float) -> tuple[int, float]:
     """What a new spot VM is worth to listed tasks, less its rent; and how many of them it takes."""
     r.n_chosen = r.n_spans = 0
     sketch = new_sketch(r, offer, r.now_s + r.start_overhead_s, 0)
@@ -143,6 +144,7 @@ def worth_of(r: Rows, offer: int, n: int, interrupted: float) -> tuple[int, floa
         there = r.vms[run.vm].offer_index
         rent = (run.end_s - run.start_s) * (usd_per_s(r, there) / r.offers[there].vcpus)
         risk = math.exp(-interrupted * (sooner_s - r.now_s)) - math.exp(-interrupted * (end_s - r.now_s))
+        risk *= math.exp(-back * max(r.standby_latest_s - end_s, 0))
         usd += rent + risk * max(r.rescue_usd_per_s * rescue_s(r, task, r.standby_offers[0]) - rent, 0.0)
         taken += 1
     return taken, usd - rent_usd(r, offer, session_s)
