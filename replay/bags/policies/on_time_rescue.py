@@ -371,7 +371,7 @@ def keep(r: Rows, due_s: int) -> None:
             entry.vm = FIRST_NEW - (place - r.n_rescuers)
     r.n_standby_vms = r.n_found_new
     for k in range(r.n_found_new):
-        r.standby_vms[k].offer = r.found_new[k]
+        r.standby_vms[k].offer, r.standby_vms[k].longest_s = r.found_new[k], 0
     r.standby_latest_s, r.standby_followed = due_s, 0
 
 
