@@ -21,7 +21,8 @@ from .bills import BILLED, bills_of
 from .compiled_parts import IN_PLACE_OF
 from .engine import last_call_s, policy_options
 from .moments import go_through
-from .outcome import OF_ROWS, DayOutcome, outcome_with
+from .notes import event_records
+from .outcome import OF_ROWS, DayOutcome, Recorded, outcome_with
 from .plan import ReplayPlan, new_name
 from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
@@ -145,12 +146,36 @@ class CompiledReplays:
         DayOutcome or None
             As `Replay` has it; None if that has to do it, or to tell what is wrong.
         """
+        return self._replayed(policy, day, cloud, law, 0)
+
+    def recorded(
+        self, policy: Policy, day: Timeline, cloud: Cloud, law: object = None
+    ) -> tuple[DayOutcome, Recorded] | None:
+        """Replay a day, and keep a record of all that happens; see `outcome`."""
+        plan = self.plan
+        self._allocate(self._most_vms, self._most_events, max(self._most_entries, 8 * plan.instance.n_tasks))
+        outcome = self._replayed(policy, day, cloud, law, 1)
+        if outcome is None:
+            return None
+        row, names = self._context[0], [bill.name for bill in outcome.bills]
+        offers = self._arrays["vms"]["offer_index"][: len(names)].tolist()
+        notes = self._arrays["notes"][: row["n_notes"]].tolist()
+        left = np.flatnonzero(self._arrays["tasks"]["vm"] != NONE).tolist()
+        return outcome, Recorded(
+            policy_name=policy.name,
+            plan=plan,
+            now_s=int(row["now_s"]),
+            records=event_records(plan.instance, names, offers, notes),
+            unfinished=[plan.instance.task_ids[task] for task in left],
+        )
+
+    def _replayed(self, policy: Policy, day: Timeline, cloud: Cloud, law: object, recording: int) -> DayOutcome | None:
         limit_s = policy.idle_limit_s
         if limit_s is not None and not (isinstance(limit_s, int) and 0 <= limit_s < NEVER):
             return None
         if not has_loop(type(policy), self.plan.instance):
             return None
-        options: dict[str, float] = dict(policy_options(policy))
+        options: dict[str, float] = policy_options(policy) | {"recording": recording}
         if type(policy).asks_for_law:
             options |= law_values(law, self.plan.instance.deadline_s)
         rescue = _NO_RESCUE

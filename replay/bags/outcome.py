@@ -11,7 +11,7 @@ from ...instances.clouds import Billing, Cloud
 from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..vms import VmBill
-from .plan import plan_records
+from .plan import ReplayPlan, plan_records
 from .state import COUNTED, COUNTED_BY_KIND, ReplayState
 
 
@@ -124,15 +124,35 @@ def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill,
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What loops have kept of a day: what a trace asks of a `ReplayState`."""
+
+    policy_name: str
+    plan: ReplayPlan
+    now_s: int
+    records: list[dict[str, Any]]
+    unfinished: list[str]
+
+    def unfinished_ids(self) -> list[str]:
+        """Ids of the tasks that are not finished, in the order of the instance."""
+        return self.unfinished
+
+
 def trace_of(
-    state: ReplayState, timeline: Timeline, cloud: Cloud, outcome: DayOutcome, day: int = 0, hibernation: bool = True
+    state: ReplayState | Recorded,
+    timeline: Timeline,
+    cloud: Cloud,
+    outcome: DayOutcome,
+    day: int = 0,
+    hibernation: bool = True,
 ) -> Trace:
     """Return the trace of an ended replay that was made with ``record=True``.
 
     Parameters
     ----------
-    state : ReplayState
-        That of the replay.
+    state : ReplayState or Recorded
+        That of the replay, or what loops have kept of it.
     timeline, cloud : Timeline, Cloud
         The day, and the cloud on which it was.
     outcome : DayOutcome
@@ -159,7 +179,7 @@ def trace_of(
         "t": state.now_s,
         "cost_usd": outcome.cost_usd,
         "makespan_s": outcome.makespan_s,
-        "finished": state.instance.n_tasks - outcome.unfinished_tasks,
+        "finished": state.plan.instance.n_tasks - outcome.unfinished_tasks,
         "late_tasks": outcome.late_tasks,
         "unfinished": state.unfinished_ids(),
         **{name: getattr(outcome, name) for name in _TOLD},
@@ -167,7 +187,7 @@ def trace_of(
     for name in ("stops", "restarts", "reclaims", "preemptions"):
         if getattr(outcome, name):
             end[name] = getattr(outcome, name)
-    return Trace(state.instance.to_document(), run, records, end)
+    return Trace(state.plan.instance.to_document(), run, records, end)
 
 
 def _billing_record(billing: Billing) -> dict[str, Any]:

@@ -102,9 +102,16 @@ def trace_day(
     [ready] = _ready(checked(schedule), [KIND.single(policy, day)])
     with blaming(ready.make.called):
         chosen = chosen_cloud(cloud, schedule.instance)
-        run = Replay(ready.plan, ready.make(day), _day(ready, timeline), chosen, record=True, law=law)
-        outcome = run.run()
-    return outcome, trace_of(run.state, run.day, run.cloud, outcome, day, hibernation=not ready.on_demand)
+        policy, met, found = ready.make(day), _day(ready, timeline), None
+        if _by_compiled_loops([ready], 1):
+            from .compiled_engine import CompiledReplays
+
+            found = CompiledReplays(ready.plan).recorded(policy, met, chosen, law)
+        if found is None:
+            run = Replay(ready.plan, policy, met, chosen, record=True, law=law)
+            found = run.run(), run.state
+    outcome, state = found
+    return outcome, trace_of(state, met.resolved(chosen), chosen, outcome, day, hibernation=not ready.on_demand)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,6 @@ from spotbag.replay.bags.compiled_engine import CompiledReplays, rows_of_record
 from spotbag.replay.bags.compiled_parts import _KIND_BITS, IN_PLACE_OF
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.moments import await_start, request_plan, step
-from spotbag.replay.bags.notes import event_records
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
@@ -264,24 +263,6 @@ def outcome_step_by_step(loops: CompiledReplays, policy: str, day: Timeline, clo
         outcome = loops.outcome(find_policy(policy), day, cloud)
     assert outcome is None or outcome == replays[-1].outcome()
     return outcome
-
-
-def records_of_loops(loops: CompiledReplays, policy: str, day: Timeline, cloud: Cloud) -> list[dict[str, Any]]:
-    """Return the records of a day that compiled loops have gone through."""
-    kind = type(find_policy(policy))
-    drive, contexts = compiled_engine.DRIVERS[kind], []
-
-    def keep(context: Any) -> int:
-        keep_notes(loops, context)
-        contexts.append(context)
-        return int(drive(context))
-
-    with driven_by(kind, keep):
-        outcome = loops.outcome(find_policy(policy), day, cloud)
-    assert outcome is not None
-    values = values_in_arrays(loops, contexts[-1])
-    offers = loops._arrays["vms"]["offer_index"].tolist()
-    return event_records(loops.plan.instance, [bill.name for bill in outcome.bills], offers, values["notes"])
 
 
 def keep_notes(loops: CompiledReplays, context: Any) -> None:

@@ -18,6 +18,7 @@ from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.solvers.bags.solve import solve
@@ -27,7 +28,6 @@ from tests.helpers.back_ends import (
     outcome_step_by_step,
     random_meeting,
     random_replay_plan,
-    records_of_loops,
     values_in_python,
 )
 from tests.helpers.random_days import Anything
@@ -126,9 +126,14 @@ def demand_the_same_records(document: dict[str, Any], seed: int, policies: tuple
     loops = CompiledReplays(plan)
     for policy in policies:
         replay = Replay(plan, find_policy(policy), day, cloud, record=True)
-        replay.run()
+        outcome = replay.run()
+        found = loops.recorded(find_policy(policy), day, cloud)
+        assert found is not None
+        assert found[0] == outcome
+        traces = [trace_of(state, day, cloud, outcome) for state in (found[1], replay.state)]
         # As text, as 1, 1.0 and True are the same else.
-        assert json.dumps(records_of_loops(loops, policy, day, cloud)) == json.dumps(replay.state.records)
+        first, second = ([json.dumps(part) for part in (trace.run, trace.events, trace.end)] for trace in traces)
+        assert first == second
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
