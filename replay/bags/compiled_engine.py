@@ -175,7 +175,7 @@ class CompiledReplays:
             return None
         if not has_loop(type(policy), self.plan.instance):
             return None
-        options: dict[str, float] = policy_options(policy) | {"recording": recording}
+        options: dict[str, float] = {"recording": recording, **policy_options(policy)}
         if type(policy).asks_for_law:
             options |= law_values(law, self.plan.instance.deadline_s)
         rescue = _NO_RESCUE

@@ -926,7 +926,8 @@ def paid_until(r: Rows, vm: VmRow) -> int:
     bill: Any = r.offers[vm.offer_index]
     if bill.block_s == 1 or vm.session_from_s == NONE:
         return 0
-    return paid_until_s(bill, vm.session_from_s, r.now_s)
+    paid_s: int = paid_until_s(bill, vm.session_from_s, r.now_s)  # type: ignore[assignment]  # of whole seconds
+    return paid_s
 
 
 def usd_per_s(r: Rows, offer: int) -> float:

@@ -24,7 +24,7 @@ from ..policies import Given, PolicyMaker
 from ..runs import Runs, by_name, check_runs, means_of, replay_batches
 from .checked_plan import CheckedPlan, checked
 from .engine import Replay
-from .outcome import DayOutcome, trace_of
+from .outcome import DayOutcome, Recorded, trace_of
 from .plan import ReplayPlan, on_demand_schedule, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
@@ -32,6 +32,7 @@ from .policy import Policy
 
 if TYPE_CHECKING:
     from .compiled_engine import CompiledReplays
+    from .state import ReplayState
 
 _DAYS_A_BATCH = 8
 _LOADS_FOR = 20_000
@@ -102,16 +103,23 @@ def trace_day(
     [ready] = _ready(checked(schedule), [KIND.single(policy, day)])
     with blaming(ready.make.called):
         chosen = chosen_cloud(cloud, schedule.instance)
-        policy, met, found = ready.make(day), _day(ready, timeline), None
-        if _by_compiled_loops([ready], 1):
-            from .compiled_engine import CompiledReplays
-
-            found = CompiledReplays(ready.plan).recorded(policy, met, chosen, law)
-        if found is None:
-            run = Replay(ready.plan, policy, met, chosen, record=True, law=law)
-            found = run.run(), run.state
-    outcome, state = found
+        policy, met = ready.make(day), _day(ready, timeline)
+        outcome, state = _recorded(ready, policy, met, chosen, law)
     return outcome, trace_of(state, met.resolved(chosen), chosen, outcome, day, hibernation=not ready.on_demand)
+
+
+def _recorded(
+    ready: _Ready, policy: Policy, day: Timeline, cloud: Cloud, law: object
+) -> tuple[DayOutcome, ReplayState | Recorded]:
+    """Replay a day with a record, in compiled loops where they are worth while."""
+    if _by_compiled_loops([ready], 1):
+        from .compiled_engine import CompiledReplays
+
+        found = CompiledReplays(ready.plan).recorded(policy, day, cloud, law)
+        if found is not None:
+            return found
+    run = Replay(ready.plan, policy, day, cloud, record=True, law=law)
+    return run.run(), run.state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
