@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from spotbag.benchmarks.bags.on_time import planned
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.timeline import QUIET, Timeline
@@ -116,6 +117,20 @@ class GivesUp(Policy):
     """A policy of one's own: whatever is lost is lost."""
 
     name = "gives-up"
+
+
+@pytest.mark.slow
+def test_loops_without_room_for_more_vms_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rescue counted on VMs for which there was no room, and loops reached beyond their tables."""
+    monkeypatch.setattr(compiled_engine, "_MORE_VMS", 0)
+    ready, law = replay_plan(planned("user/300-distinct", "greedy")), {"type_interruptions_per_deadline": 5.0}
+    for number in range(6):
+        day = find_scenario("hads/sc2").day(ready.instance, 3, number).resolved(PAPERS)
+        known = law | {"type_resumes_per_deadline": float(number % 2)}
+        loops = CompiledReplays(ready)
+        expected = Replay(ready, find_policy("on-time"), day, PAPERS, law=known).run()
+        assert loops.outcome(find_policy("on-time"), day, PAPERS, known) == expected
+        assert len(expected.bills) > len(ready.vms)
 
 
 def test_loops_are_not_compiled_for_policies_that_they_do_not_know() -> None:

@@ -499,3 +499,28 @@ def test_an_on_demand_vm_that_is_relieved_ends_when_it_might_start() -> None:
     outcome, _ = trace_day(plan, "on-time", day, law=StepDays("hads/sc2", 5, 0).law)
     first = next(bill for bill in outcome.bills if "on-demand" in bill.name)
     assert first.cost_usd <= 180 * 0.1 / 3600 + 1e-9
+
+
+def test_what_is_planned_on_spot_alone_may_be_rescued_on_demand() -> None:
+    """Limits of the on-demand market held for the plan, and none of its VMs was counted on: all of it was late."""
+    types = [vm_type("a")]
+    alone = bag({"t": {"a": 100}}, types, markets=["spot"])
+    spot = next(offer.index for offer in alone.offers if offer.market == "spot")
+    zeros = np.zeros(1, dtype=np.int64)
+    plan = replay_plan(Schedule(alone, np.array([spot]), zeros, zeros, zeros, zeros > 0))
+    run = Replay(plan, OnTime(), Timeline((TimelineEvent(50, "a", "hibernate"),)))
+    outcome = run.run()
+    assert run.state.covered
+    assert outcome.meets_deadline
+    assert [bill.market for bill in outcome.bills] == ["spot", "on-demand"]
+
+
+def test_a_rescue_prefers_vms_on_which_the_bag_is_cheapest_with_its_memory() -> None:
+    """Two cores for $ 0.003 a second are cheaper than one for 0.002; but no second task of 700 of 1,024 MB fits."""
+    types = [vm_type("one", on_demand_usd_per_s=0.002), vm_type("two", vcpus=2)]
+    tasks = {f"t{number}": {"one": 100, "two": 100} for number in range(3)}
+    for memory_mb, preferred in ((1, "two"), (700, "one")):
+        drawn = bag(tasks, types, memory_mb=dict.fromkeys(tasks, memory_mb))
+        tables = replay_plan(solve(drawn, "greedy", survive="none").schedule).tables
+        assert drawn.offers[tables.standby_offers[0]].vm_type.name == preferred
+        assert tables.settings["rescue_usd_per_s"] == pytest.approx({"two": 0.0015, "one": 0.002}[preferred])
