@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ...core.gaps import closes_gap
@@ -17,7 +18,7 @@ from .budget import BUDGET
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns
 from .core_counts_method import CoreCountOptions, core_counts
-from .facts import QUICK_TASKS, Facts
+from .facts import Facts
 from .interval_method import IntervalOptions, interval
 from .patterns_method import PatternOptions, patterns
 from .route import Route, Step
@@ -118,6 +119,14 @@ def _share_of_first_search(facts: Facts) -> float | None:
     return min(share, most_s / max(seconds_left() or 0.0, most_s))
 
 
+def _share_of_slack(facts: Facts) -> float:
+    return BUDGET.slack_of_threshold if facts.run.threshold > -math.inf else BUDGET.slack
+
+
+def _share_of_interval(facts: Facts) -> float:
+    return BUDGET.interval_before_search if facts.goes_on else 1.0
+
+
 def _share_of_columns(facts: Facts) -> float:
     if facts.goes_on:
         known = facts.run.incumbent
@@ -127,89 +136,29 @@ def _share_of_columns(facts: Facts) -> float:
 
 
 STEPS = (
-    Step(
-        "greedy",
-        "search",
-        lambda facts: not facts.from_state and (facts.limited or facts.n_tasks <= QUICK_TASKS),
-        lambda facts: None,
-        _greedy,
-    ),
-    Step(
-        "configurations",
-        "proof",
-        lambda facts: (
-            not facts.from_state
-            and not (facts.cores_alone or facts.few_classes)
-            and (facts.middling or not facts.memory_free)
-        ),
-        lambda facts: BUDGET.configurations,
-        _configurations,
-    ),
-    Step(
-        "slack-fleets",
-        "proof",
-        lambda facts: not facts.from_state and facts.by_slack,
-        lambda facts: BUDGET.slack_of_threshold if facts.asks_threshold else BUDGET.slack,
-        _class_programme,
-    ),
-    Step("first search", "search", lambda facts: True, _share_of_first_search, _first_search),
+    Step("greedy", "search", lambda b: not b.from_state and (b.limited or b.quick), lambda b: None, _greedy),
+    Step("configurations", "proof", lambda b: b.binds, lambda b: BUDGET.configurations, _configurations),
+    Step("slack-fleets", "proof", lambda b: b.by_slack, _share_of_slack, _class_programme),
+    Step("first search", "search", lambda b: True, _share_of_first_search, _first_search),
     Step(
         "core-patterns",
         "proof",
-        lambda facts: facts.configurations is not None,
-        lambda facts: BUDGET.core_patterns,
+        lambda b: b.configurations is not None,
+        lambda b: BUDGET.core_patterns,
         _core_patterns,
     ),
     Step(
         "class-programme",
         "proof",
-        lambda facts: not facts.from_state and facts.classed and not facts.by_slack,
-        lambda facts: BUDGET.class_programme,
+        lambda b: b.classed and not b.by_slack,
+        lambda b: BUDGET.class_programme,
         _class_programme,
     ),
-    Step(
-        "core-counts",
-        "proof",
-        lambda facts: facts.core_counts,
-        lambda facts: BUDGET.core_counts,
-        _core_counts,
-    ),
-    Step(
-        "patterns",
-        "proof",
-        lambda facts: not facts.from_state and facts.classed,
-        lambda facts: 1.0 if facts.few_classes else BUDGET.patterns,
-        _patterns,
-    ),
-    Step(
-        "columns",
-        "proof",
-        lambda facts: not facts.from_state and facts.few_for_columns,
-        _share_of_columns,
-        _columns,
-    ),
-    Step(
-        "core-counts of many columns",
-        "proof",
-        lambda facts: (
-            not facts.from_state and facts.small and facts.memory_free and not (facts.burstable or facts.core_counts)
-        ),
-        lambda facts: BUDGET.core_counts,
-        _core_counts,
-    ),
-    Step(
-        "interval",
-        "proof",
-        lambda facts: facts.exact,
-        lambda facts: BUDGET.interval_before_search if facts.goes_on else 1.0,
-        _interval,
-    ),
-    Step(
-        "search",
-        "search",
-        lambda facts: facts.is_proved_soon or (facts.hurried if facts.from_state else facts.limited),
-        lambda facts: None,
-        _last_search,
-    ),
+    Step("core-counts", "proof", lambda b: b.core_counts, lambda b: BUDGET.core_counts, _core_counts),
+    Step("patterns", "proof", lambda b: b.classed, lambda b: 1.0 if b.few_classes else BUDGET.patterns, _patterns),
+    Step("columns", "proof", lambda b: b.few_for_columns, _share_of_columns, _columns),
+    Step("large core-counts", "proof", lambda b: b.large_core_counts, lambda b: BUDGET.core_counts, _core_counts),
+    Step("interval", "proof", lambda b: b.exact, _share_of_interval, _interval),
+    Step("search", "search", lambda b: b.searches_again, lambda b: None, _last_search),
 )
 """In the order in which they are asked."""

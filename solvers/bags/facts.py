@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 
 from ...core.limits import checkpoint, seconds_left
@@ -17,10 +16,8 @@ from .class_programme_method import cost_counts_alone, has_small_class_programme
 from .columns_method import MOST_CLASSES as MOST_CLASSES_OF_COLUMNS
 from .core_counts_method import has_small_core_counts
 
-QUICK_TASKS = 3_000
-"""Tasks up to which the greedy is no time at all."""
 _FEW_CLASSES = 12
-_TINY, _SMALL, _MIDDLING = 12, 20, 60
+_TINY, _SMALL, _MIDDLING, _QUICK = 12, 20, 60, 3_000
 
 
 class Facts:
@@ -85,13 +82,13 @@ class Facts:
 
     @cached_property
     def classed(self) -> bool:
-        """Whether models of classes take the bag."""
-        return self.memory_free and self.n_classes <= MOST_CLASSES
+        """Whether models of classes take the bag, which know new VMs only."""
+        return not self.from_state and self.memory_free and self.n_classes <= MOST_CLASSES
 
     @cached_property
     def few_for_columns(self) -> bool:
-        """Whether columns take so many classes."""
-        return self.n_classes <= MOST_CLASSES_OF_COLUMNS
+        """Whether columns take the bag: new VMs only, and so many classes."""
+        return not self.from_state and self.n_classes <= MOST_CLASSES_OF_COLUMNS
 
     @cached_property
     def tiny(self) -> bool:
@@ -109,6 +106,11 @@ class Facts:
         return self.n_tasks <= _MIDDLING
 
     @cached_property
+    def quick(self) -> bool:
+        """Whether the greedy takes no time worth mentioning."""
+        return self.n_tasks <= _QUICK
+
+    @cached_property
     def class_programme(self) -> bool:
         """Whether the class programme is done in a tenth of a second."""
         return self.classed and has_small_class_programme(self.instance)
@@ -124,6 +126,18 @@ class Facts:
         if self.from_state:
             return (self.small or self.few_classes) and self.memory_free and not self.burstable
         return self.classed and has_small_core_counts(self.instance, self._first_plan)
+
+    @cached_property
+    def large_core_counts(self) -> bool:
+        """Whether the model of core counts is worth a try after all others, though it is large."""
+        return not self.from_state and self.small and self.memory_free and not (self.burstable or self.core_counts)
+
+    @cached_property
+    def binds(self) -> bool:
+        """Whether the bound of configurations is worth its time: memory binds, or credits in a middling bag."""
+        if self.from_state or self.cores_alone or self.few_classes:
+            return False
+        return self.middling or not self.memory_free
 
     @cached_property
     def exact(self) -> bool:
@@ -151,14 +165,14 @@ class Facts:
             return self.tiny or self.core_counts
         return self.class_programme or (not self.limited and (self.tiny or self.few_classes))
 
+    @cached_property
+    def searches_again(self) -> bool:
+        """Whether there is a search at the end: after a short one, and where there may be time for it."""
+        return self.is_proved_soon or (self.hurried if self.from_state else self.limited)
+
     @property
     def _first_plan(self) -> Schedule | None:
         """The best plan before any search: the route does not depend on how far a search has come."""
         of_greedy = None if self.greedy is None else self.greedy.schedule
         plans = [plan for plan in (self.run.initial, of_greedy) if plan is not None]
         return min(plans, key=lambda plan: plan.objective, default=None)
-
-    @property
-    def asks_threshold(self) -> bool:
-        """Whether nothing is asked but whether a plan is as good as a threshold."""
-        return self.run.threshold > -math.inf
