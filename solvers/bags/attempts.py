@@ -89,7 +89,7 @@ class StepLog:
         better: tuple[bool, bool] = (False, False),
         ended: StepEnd = "done",
     ) -> None:
-        """Note what has run since the last step."""
+        """Note a step from the end of the last one until now."""
         objective = math.inf if plan is None else plan.objective
         began_s, self.until_s = self.until_s, time.perf_counter() - self._begin
         asked = instance.d_spot_s, instance.deadline_s

@@ -1,4 +1,4 @@
-"""What the steps of the route decide by."""
+"""Facts of a bag that steps of the route decide by."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Facts:
 
     @cached_property
     def from_state(self) -> bool:
-        """Whether VMs exist already."""
+        """True if VMs exist already."""
         return bool(self.instance.machines)
 
     @cached_property
@@ -62,96 +62,96 @@ class Facts:
 
     @cached_property
     def memory_free(self) -> bool:
-        """Whether memory can bind nowhere."""
+        """True if memory can bind nowhere."""
         return memory_is_free(self.instance)
 
     @cached_property
     def burstable(self) -> bool:
-        """Whether there are burstable VMs."""
+        """True if there are burstable VMs."""
         return any(offer.burstable for offer in offers_of_vms(self.instance))
 
     @cached_property
     def cores_alone(self) -> bool:
-        """Whether a VM is nothing but the loads of its cores: neither memory nor credits count."""
+        """True if a VM is nothing but the loads of its cores: neither memory nor credits count."""
         return self.memory_free and not (self.burstable and bursting_pays(self.instance))
 
     @cached_property
     def few_classes(self) -> bool:
-        """Whether there are so few classes that exact models prove the bag as a rule."""
+        """True if there are so few classes that exact models prove the bag as a rule."""
         return self.memory_free and self.n_classes <= _FEW_CLASSES
 
     @cached_property
     def classed(self) -> bool:
-        """Whether models of classes take the bag, which know new VMs only."""
+        """True if models of classes take the bag, which know new VMs only."""
         return not self.from_state and self.memory_free and self.n_classes <= MOST_CLASSES
 
     @cached_property
     def few_for_columns(self) -> bool:
-        """Whether columns take the bag: new VMs only, and so many classes."""
+        """True if columns take the bag: new VMs only, and so many classes."""
         return not self.from_state and self.n_classes <= MOST_CLASSES_OF_COLUMNS
 
     @cached_property
     def tiny(self) -> bool:
-        """Whether a tenth of a second of search is enough."""
+        """True if a tenth of a second of search is enough."""
         return self.n_tasks <= _TINY
 
     @cached_property
     def small(self) -> bool:
-        """Whether exact models prove the bag as a rule."""
+        """True if exact models prove the bag as a rule."""
         return self.n_tasks <= _SMALL
 
     @cached_property
     def middling(self) -> bool:
-        """Whether exact models may prove the bag, or find a better plan."""
+        """True if exact models may prove the bag, or find a better plan."""
         return self.n_tasks <= _MIDDLING
 
     @cached_property
     def quick(self) -> bool:
-        """Whether the greedy takes no time worth mentioning."""
+        """True if the greedy takes no time worth mentioning."""
         return self.n_tasks <= _QUICK
 
     @cached_property
     def class_programme(self) -> bool:
-        """Whether the class programme is done in a tenth of a second."""
+        """True if the class programme is done in a tenth of a second."""
         return self.classed and has_small_class_programme(self.instance)
 
     @cached_property
     def by_slack(self) -> bool:
-        """Whether the programme over the slack of VMs proves the bag in less time than a search takes, as a rule."""
+        """True if the programme over the slack of VMs proves the bag in less time than a search takes, as a rule."""
         return self.classed and cost_counts_alone(self.instance) and not self.class_programme
 
     @cached_property
     def core_counts(self) -> bool:
-        """Whether the model of core counts is so small that it goes before larger ones."""
+        """True if the model of core counts is so small that it goes before larger ones."""
         if self.from_state:
             return (self.small or self.few_classes) and self.memory_free and not self.burstable
         return self.classed and has_small_core_counts(self.instance, self._first_plan)
 
     @cached_property
     def large_core_counts(self) -> bool:
-        """Whether the model of core counts is worth a try after all others, though it is large."""
+        """True if the model of core counts is worth a try after all others, though it is large."""
         return not self.from_state and self.small and self.memory_free and not (self.burstable or self.core_counts)
 
     @cached_property
     def binds(self) -> bool:
-        """Whether the bound of configurations is worth its time: memory binds, or credits in a middling bag."""
+        """True if the bound of configurations is worth its time: memory binds, or credits in a middling bag."""
         if self.from_state or self.cores_alone or self.few_classes:
             return False
         return self.middling or not self.memory_free
 
     @cached_property
     def exact(self) -> bool:
-        """Whether models of places and moments are worth a try at the end."""
+        """True if models of places and moments are worth a try at the end."""
         return (self.middling if self.from_state else self.small) or not self.memory_free
 
     @cached_property
     def goes_on(self) -> bool:
-        """Whether a long search follows the exact steps: where memory or credits count, these are rarely the end."""
+        """True if a long search follows the exact steps: where memory or credits count, these are rarely the end."""
         return self.limited and not (self.from_state or self.cores_alone or self.small or self.few_classes)
 
     @cached_property
     def hurried(self) -> bool:
-        """Whether the first search leaves time for proofs."""
+        """True if the first search leaves time for proofs."""
         if not self.limited or self.is_proved_soon:
             return False
         if self.from_state:
@@ -160,14 +160,14 @@ class Facts:
 
     @cached_property
     def is_proved_soon(self) -> bool:
-        """Whether a short search is enough, since proofs are quick."""
+        """True if a short search is enough, since proofs are quick."""
         if self.from_state:
             return self.tiny or self.core_counts
         return self.class_programme or (not self.limited and (self.tiny or self.few_classes))
 
     @cached_property
     def searches_again(self) -> bool:
-        """Whether there is a search at the end: after a short one, and where there may be time for it."""
+        """True if there is a search at the end: after a short one, and where there may be time for it."""
         return self.is_proved_soon or (self.hurried if self.from_state else self.limited)
 
     @property

@@ -279,7 +279,7 @@ def print_result(result: Result, given: Instance) -> None:
 
 
 def _steps_table(result: Result) -> Table:
-    """Return what ran, step by step; a plan and a bound where the step brought them."""
+    """Return the steps, one in a row; with a plan and a bound where a step brought them."""
     from ...core.tables import Column, Table
 
     columns = [
