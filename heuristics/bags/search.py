@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.limits import LimitReached, checkpoint, current_limit, seconds_left, share_of_time, within
+from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
@@ -119,10 +120,13 @@ def search(
     few = from_start and (instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free)
     longest_first = False  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
-        if of_greedy is None and found.best is None and from_start and (few or seconds_left() is not None):
+        soon = begins_with_a_plan(instance)
+        limited = seconds_left() is not None
+        if of_greedy is None and found.best is None and from_start and (few or (limited and not soon)):
             of_greedy = greedy(instance)  # under a limit, a plan comes first
             found.take(of_greedy.schedule)
-        bound = divisible_bound(instance)
+        with _until_there_is_a_plan(found, soon):
+            bound = divisible_bound(instance)
         found.raise_bound(bound.objective)
         if few:
             # Where memory may bind it takes seconds for 1,000 tasks; the annealing makes more of them.
@@ -167,8 +171,9 @@ def _search_cores(
             found.take(listed_plan(instance))
     else:
         found.take(identical_tasks_plan(instance))
-        if objective_weights(instance)[1] == 0:
-            least_rent = least_rent_start(instance, bound, _spare(instance))
+        if begins_with_a_plan(instance):
+            with _until_there_is_a_plan(found, True):
+                least_rent = least_rent_start(instance, bound, _spare(instance))
     if not bursts or instance.machines or not bursting_pays(instance):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)
         return
@@ -176,6 +181,17 @@ def _search_cores(
         _search_core_loads(instance, bound, options, found, False, None)
         if not found.run.answered(found.objective, bound.objective):
             search_assignments(instance, options.moves, found)
+
+
+def begins_with_a_plan(instance: Instance) -> bool:
+    """True if the start of the search is a plan as a rule, sooner than the greedy has one."""
+    return not instance.machines and objective_weights(instance)[1] == 0 and memory_is_free(instance)
+
+
+def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
+    """Let nothing but a request to stop end the work inside, if there is no plan yet, and will be one soon."""
+    wanted = found.best is None and found.run.threshold == -math.inf
+    return overtime(math.inf) if soon and wanted else nullcontext()
 
 
 @contextmanager

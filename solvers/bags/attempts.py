@@ -136,6 +136,7 @@ class Attempts:
         *,
         threshold: float = -math.inf,
         silent: bool = False,
+        must: bool = True,
     ) -> Attempt:
         """Run the method on an instance with D_spot set, within the limits that hold.
 
@@ -149,6 +150,8 @@ class Attempts:
             See `Run`.
         silent : bool
             Whether its progress is of no interest: the objective is another one than that of the whole.
+        must : bool
+            Whether the plan of a simple heuristic is better than none.
         """
         told = silent
 
@@ -172,7 +175,7 @@ class Attempts:
         if not told:  # a method may as well tell its trace at the end
             for point in outcome.trace:
                 tell(point, 0)
-        outcome = _with_incumbent(instance, self.method, run, outcome, cut_short)
+        outcome = _with_incumbent(instance, self.method, run, outcome, cut_short, must)
         bound = float(_proven_bound(instance, outcome))
         if found.steps:
             self.log.add(instance, found.steps)
@@ -223,7 +226,9 @@ def _checked_plan(
     return plan
 
 
-def _with_incumbent(instance: Instance, method: MethodEntry, run: Run, outcome: Outcome, cut_short: bool) -> Outcome:
+def _with_incumbent(
+    instance: Instance, method: MethodEntry, run: Run, outcome: Outcome, cut_short: bool, must: bool
+) -> Outcome:
     """Return the outcome of a method with what is known beside it.
 
     That is the plan to start from; and, of a method whose time was over, the best plan that it came across. Where it
@@ -236,7 +241,13 @@ def _with_incumbent(instance: Instance, method: MethodEntry, run: Run, outcome: 
     if outcome.bound is not None:
         known.raise_bound(outcome.bound)
     warnings = outcome.warnings
-    if known.schedule is None and known.bound < math.inf and method.name not in _BY_SIMPLE_HEURISTICS and cut_short:
+    if (
+        known.schedule is None
+        and known.bound < math.inf
+        and must
+        and method.name not in _BY_SIMPLE_HEURISTICS
+        and cut_short
+    ):
         from .infeasible import simple_plan  # here, since few ask for it
 
         with suppress(LimitReached):

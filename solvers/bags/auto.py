@@ -136,7 +136,7 @@ def _share_of_columns(facts: Facts) -> float:
 
 
 STEPS = (
-    Step("greedy", "search", lambda b: not b.from_state and (b.limited or b.quick), lambda b: None, _greedy),
+    Step("greedy", "search", lambda b: b.greedy_first, lambda b: None, _greedy),
     Step("configurations", "proof", lambda b: b.binds, lambda b: BUDGET.configurations, _configurations),
     Step("slack-fleets", "proof", lambda b: b.by_slack, _share_of_slack, _class_programme),
     Step("first search", "search", lambda b: True, _share_of_first_search, _first_search),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 from ...core.limits import checkpoint, seconds_left
-from ...heuristics.bags.search import bursting_pays
+from ...heuristics.bags.search import begins_with_a_plan, bursting_pays
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import ConfigurationBound
 from ...models.bags.patterns import MOST_CLASSES
-from ...models.bags.task_classes import memory_is_free, offers_of_vms, task_classes
+from ...models.bags.task_classes import has_more_classes, memory_is_free, offers_of_vms, task_classes
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from .class_programme_method import cost_counts_alone, has_small_class_programme
@@ -54,8 +55,10 @@ class Facts:
         return len(self.instance.open_tasks)
 
     @cached_property
-    def n_classes(self) -> int:
-        """Classes of identical tasks."""
+    def n_classes(self) -> float:
+        """Classes of identical tasks; infinite if there are more than any step takes."""
+        if has_more_classes(self.instance, max(MOST_CLASSES, MOST_CLASSES_OF_COLUMNS)):
+            return math.inf
         classes = task_classes(self.instance, from_state=True)
         checkpoint()
         return len(classes)
@@ -106,9 +109,10 @@ class Facts:
         return self.n_tasks <= _MIDDLING
 
     @cached_property
-    def quick(self) -> bool:
-        """True if the greedy takes no time worth mentioning."""
-        return self.n_tasks <= _QUICK
+    def greedy_first(self) -> bool:
+        """True if the greedy makes the first plan: it takes no time, or a limit wants a plan soon."""
+        wanted_soon = self.limited and not begins_with_a_plan(self.instance)
+        return not self.from_state and (self.n_tasks <= _QUICK or wanted_soon)
 
     @cached_property
     def class_programme(self) -> bool:

@@ -245,7 +245,7 @@ class _Earliest:
             with within(limit_s):
                 bound = divisible_bound(question).objective
                 if bound <= self._most_usd:
-                    answer = self._attempts.make(question, threshold=self._most_usd, silent=True)
+                    answer = self._attempts.make(question, threshold=self._most_usd, silent=True, must=False)
                     bound = answer.bound
         except LimitReached:
             return False
