@@ -35,7 +35,7 @@ class Budget:
     bound_after_method
         The divisible bound after a method that works out none; of a limit of more than a second, a tenth of one.
     patience_s
-        Seconds of exact steps in all, and of a second quantity, where there is no limit.
+        Seconds of exact steps in all, and of both quantities of a goal, where there is no limit.
     configurations, core_patterns
         The two bounds where memory may bind.
     slack, slack_of_threshold

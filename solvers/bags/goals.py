@@ -132,11 +132,12 @@ def second_stage(
     accepts : callable
         Whether a plan can be taken: another one proves nothing, and the plan before is kept.
     first_took_s : float
-        Seconds of the first stage: the second is not to take longer where it has nothing to prove.
+        Seconds of the first stage: both share the patience, and the second is not to take longer where it has nothing
+        to prove.
     """
     plan = first.schedule
     assert plan is not None, "there is something to be improved"
-    patience_s, questions = BUDGET.patience_s, None
+    patience_s, questions = max(BUDGET.patience_s - first_took_s, BUDGET.least_s), None
     if not attempts.method.exact:
         patience_s, questions = math.inf, _QUESTIONS_WITHOUT_PROOF
     elif not first.optimal:
