@@ -125,10 +125,16 @@ def search(
         if of_greedy is None and found.best is None and from_start and (few or (limited and not soon)):
             of_greedy = greedy(instance)  # under a limit, a plan comes first
             found.take(of_greedy.schedule)
+        least_rent: CoreLoads | None = None
         with _until_there_is_a_plan(found, soon):
             bound = divisible_bound(instance)
-        found.raise_bound(bound.objective)
-        if few:
+            found.raise_bound(bound.objective)
+            if soon and bound.objective < np.inf:
+                least_rent = least_rent_start(instance, bound, _spare(instance))
+        taken = least_rent is not None and instance.n_tasks > _FEW_TASKS and not (bursts and bursting_pays(instance))
+        if least_rent is not None and taken:
+            found.take(least_rent.schedule())
+        if few and not taken:
             # Where memory may bind it takes seconds for 1,000 tasks; the annealing makes more of them.
             with suppress(LimitReached), within(None if memory_free else share_of_time(_SHARE_OF_LPT)):
                 found.take(lpt(instance, LptOptions(), run).schedule)
@@ -137,7 +143,7 @@ def search(
         if bound.objective == np.inf or run.answered(found.objective, bound.objective):
             pass  # if it is proved infeasible: whoever asked sees that the simple heuristics found nothing either
         elif memory_free:
-            _search_cores(instance, bound, options, found, bursts, goes_on)
+            _search_cores(instance, bound, options, found, bursts, goes_on, least_rent)
         else:
             if not from_start and found.best is None:
                 found.take(listed_plan(instance))
@@ -162,18 +168,19 @@ def search(
 
 
 def _search_cores(
-    instance: Instance, bound: DivisibleBound, options: SearchOptions, found: Found, bursts: bool, goes_on: bool
+    instance: Instance,
+    bound: DivisibleBound,
+    options: SearchOptions,
+    found: Found,
+    bursts: bool,
+    goes_on: bool,
+    least_rent: CoreLoads | None,
 ) -> None:
     """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
-    least_rent: CoreLoads | None = None
-    if instance.machines:
-        if found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
-            found.take(listed_plan(instance))
-    else:
+    if not instance.machines:
         found.take(identical_tasks_plan(instance))
-        if begins_with_a_plan(instance):
-            with _until_there_is_a_plan(found, True):
-                least_rent = least_rent_start(instance, bound, _spare(instance))
+    elif found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
+        found.take(listed_plan(instance))
     if not bursts or instance.machines or not bursting_pays(instance):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)
         return
