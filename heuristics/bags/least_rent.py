@@ -19,6 +19,8 @@ from .core_loads import CoreLoads, by_size, empty_state, fill, rentable_vms
 
 _TIE = 1e-9
 """Part of a price by which one may be off: the bound is no more exact."""
+_LAST = 3
+"""Tasks of a full core that are chosen so as to leave no time."""
 
 
 def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
@@ -116,28 +118,45 @@ class _Rent:
         return more
 
     def _shared(self, k: int, seconds: IntArray, most: int) -> IntArray | None:
-        """Share tasks out to the cores of as few VMs as they need, longest first; None if they end too late on all."""
-        from .start_kernel import least_loaded_core
-
-        order = np.argsort(-seconds, kind="stable")
-        core, chosen = np.empty(len(seconds), dtype=np.int64), np.zeros(len(seconds), dtype=np.int64)
+        """Share tasks out to the cores of as few VMs as they need; None if they end too late on all."""
         vms = max(-(-int(seconds.sum()) // int(self.vcpus[k] * self.level[k])), 1)
         more = max(vms // 100, 1)
         while vms <= most:
-            cores = np.arange(vms * self.vcpus[k])
-            by_size(least_loaded_core, seconds[order], cores, np.zeros_like(cores), chosen)
-            core[order] = chosen
-            if np.bincount(core, weights=seconds).max() <= self.level[k]:
+            core, load = _longest_first(seconds, vms * int(self.vcpus[k]))
+            if load.max() <= self.level[k]:
                 return core
             vms, more = max(min(vms + more, most), vms + 1), 2 * more
         return None
 
     def _filled(self, k: int, seconds: IntArray, vms: int) -> IntArray:
-        """Fill the cores of VMs to their last second; the core of each task, -1 where it has no place."""
+        """Fill the cores of VMs to their last second; the core of each task, -1 where it has no place.
+
+        The longest tasks are shared out to all cores, so that each ends with short ones: what runs last on a spot VM
+        may have to be done again.
+        """
         from .start_kernel import filled_cores
 
-        order = np.argsort(seconds, kind="stable")
-        core, chosen = np.empty(len(seconds), dtype=np.int64), np.full(len(seconds), -1, dtype=np.int64)
-        by_size(filled_cores, seconds[order], np.array([vms * self.vcpus[k], self.level[k]]), chosen)
-        core[order] = chosen
+        n_cores = vms * int(self.vcpus[k])
+        by_length = np.argsort(-seconds, kind="stable")
+        longest, rest = np.split(by_length, [max(len(seconds) - _LAST * n_cores, 0)])
+        core, load = np.full(len(seconds), -1, dtype=np.int64), np.zeros(n_cores, dtype=np.int64)
+        if len(longest):
+            core[longest], load = _longest_first(seconds[longest], n_cores)
+            if load.max() > self.level[k]:
+                core[longest], load, rest = -1, np.zeros_like(load), by_length
+        chosen = np.full(len(rest), -1, dtype=np.int64)
+        by_size(filled_cores, seconds[rest[::-1]], self.level[k] - load, chosen)
+        core[rest[::-1]] = chosen
         return core
+
+
+def _longest_first(seconds: IntArray, n_cores: int) -> tuple[IntArray, IntArray]:
+    """Share tasks out to cores, longest first; the core of each task, and the load of each core."""
+    from .start_kernel import least_loaded_core
+
+    order, cores = np.argsort(-seconds, kind="stable"), np.arange(n_cores)
+    core, chosen = np.empty(len(seconds), dtype=np.int64), np.zeros(len(seconds), dtype=np.int64)
+    by_size(least_loaded_core, seconds[order], cores, np.zeros_like(cores), chosen)
+    core[order] = chosen
+    load: IntArray = np.bincount(core, weights=seconds, minlength=n_cores).astype(np.int64)
+    return core, load

@@ -92,7 +92,7 @@ def least_loaded_core(
 
 @compiled
 def filled_cores(
-    seconds: IntArray | Sequence[int], cores_and_level: IntArray | Sequence[int], chosen: IntArray | list[int]
+    seconds: IntArray | Sequence[int], free_s: IntArray | Sequence[int], chosen: IntArray | list[int]
 ) -> None:
     """Fill core after core to its last second, as far as tasks are left.
 
@@ -103,8 +103,8 @@ def filled_cores(
     ----------
     seconds : sequence of int, shape (n_tasks,)
         How long the tasks take, in ascending order.
-    cores_and_level : sequence of int, shape (2,)
-        Cores, and seconds of each.
+    free_s : sequence of int, shape (n_cores,)
+        Seconds of each core.
     chosen : sequence of int, shape (n_tasks,)
         -1 for all tasks; receives the core of those that find a place.
     """
@@ -131,8 +131,8 @@ def filled_cores(
         return found
 
     shortest = 0
-    for core in range(cores_and_level[0]):
-        left = cores_and_level[1]
+    for core in range(len(free_s)):
+        left = free_s[core]
         while left > 0:
             while shortest < n_tasks and chosen[shortest] >= 0:
                 shortest += 1

@@ -66,14 +66,14 @@ def gap_of_start(instance: Instance) -> float:
 def test_a_last_task_is_exchanged_for_two_that_fill_the_core() -> None:
     # Of 10 s, 9 leave 1 s, which no task takes; 6 and 4 leave nothing.
     chosen = [-1] * 3
-    filled_cores.py_func([4, 6, 9], [1, 10], chosen)
+    filled_cores.py_func([4, 6, 9], [10], chosen)
     assert chosen == [0, 0, -1]
 
 
 def test_cores_that_are_full_leave_the_rest() -> None:
     # Two cores of 10 s: 7 and 3, 6 and 4; of what is left, 5 s, nothing fits.
     chosen = [-1] * 5
-    filled_cores.py_func([3, 4, 5, 6, 7], [2, 10], chosen)
+    filled_cores.py_func([3, 4, 5, 6, 7], [10, 10], chosen)
     assert chosen == [0, 1, -1, 1, 0]
 
 
@@ -82,9 +82,9 @@ def test_compiled_and_plain_cores_are_filled_alike() -> None:
     rng = np.random.default_rng(3)
     seconds = np.sort(rng.integers(1, 400, 300))
     compiled = np.full(len(seconds), -1, dtype=np.int64)
-    filled_cores(seconds, np.array([20, 2000]), compiled)
+    filled_cores(seconds, np.full(20, 2000), compiled)
     plain = [-1] * len(seconds)
-    filled_cores.py_func(seconds.tolist(), [20, 2000], plain)
+    filled_cores.py_func(seconds.tolist(), [2000] * 20, plain)
     assert compiled.tolist() == plain
     loads = np.bincount(compiled[compiled >= 0], weights=seconds[compiled >= 0], minlength=20)
     assert loads.max() <= 2000
