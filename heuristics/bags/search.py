@@ -191,8 +191,13 @@ def _search_cores(
 
 
 def begins_with_a_plan(instance: Instance) -> bool:
-    """True if the start of the search is a plan as a rule, sooner than the greedy has one."""
-    return not instance.machines and objective_weights(instance)[1] == 0 and memory_is_free(instance)
+    """True if the search starts with as few and cheap VMs as do: a plan as a rule, sooner than the greedy has one.
+
+    Such VMs are full until the deadline, and then few plans survive. Of up to some thousands of tasks that are to
+    survive, the choice of D_spot has better ones among plans that leave room.
+    """
+    free_to_fill = instance.survive == "none" or instance.n_tasks > _FEW_THOUSAND_TASKS
+    return free_to_fill and not instance.machines and objective_weights(instance)[1] == 0 and memory_is_free(instance)
 
 
 def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
