@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from ..core.gaps import closes_gap
 from ..instances.instance import Instance
@@ -36,6 +36,41 @@ class TracePoint:
     bound: float | None = None
 
 
+StepEnd: TypeAlias = Literal["done", "time", "refused", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepTaken:
+    """A step of a run, and where the run stood after it.
+
+    Attributes
+    ----------
+    name : str
+        What ran.
+    began_s, took_s : float
+        When it began, and for how long it ran.
+    objective, bound : float
+        Of the best plan after it, and the best bound; infinite and minus infinity if there is none.
+    better_plan, better_bound : bool
+        What it brought.
+    ended : {"done", "time", "refused", "failed"}
+        Whether it ended by itself, by a limit, or had nothing to say.
+    d_spot_s, deadline_s : int or None
+        The question: D_spot and deadline of the plans.
+    """
+
+    name: str
+    began_s: float
+    took_s: float
+    objective: float
+    bound: float = -math.inf
+    better_plan: bool = False
+    better_bound: bool = False
+    ended: StepEnd = "done"
+    d_spot_s: int | None = None
+    deadline_s: int | None = None
+
+
 class Incumbent:
     """The best plan and the best bound of a run so far: what is left of a method whose limit is reached.
 
@@ -45,11 +80,14 @@ class Incumbent:
         The best plan.
     bound : float
         The best proven bound; minus infinity if there is none.
+    steps : list of StepTaken
+        What has run so far, of a method that has steps; moments are those of ``time.perf_counter``.
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         self.schedule = schedule
         self.bound = -math.inf
+        self.steps: list[StepTaken] = []
 
     @property
     def objective(self) -> float:

@@ -192,7 +192,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     groups = instance.task_group[instance.open_tasks]
     if (table.min(axis=1)[groups] >= NEVER).any():
         return None
-    vms = _rentable(instance, bound.offers)
+    vms = rentable_vms(instance, bound.offers)
     vcpus = np.array([offer.vcpus for offer in offers])
     limits = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
     level = np.maximum(np.minimum(bound.end_s, limits * filled), 1.0)
@@ -250,7 +250,7 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     return state if fill(state, tasks, cores) else None
 
 
-def _rentable(instance: Instance, indices: IntArray) -> IntArray:
+def rentable_vms(instance: Instance, indices: IntArray) -> IntArray:
     """How many VMs of each column may be rented; none of the columns of machines, which come last."""
     limits = [min(instance.offers[index].limit, instance.n_tasks) for index in indices.tolist()]
     n_rented = len(usable_offers(instance))
@@ -293,7 +293,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     """VMs without tasks: those opened and some to spare, within the limits."""
     offers = [instance.offers[index] for index in indices.tolist()]
     vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
-    rentable = _rentable(instance, indices)
+    rentable = rentable_vms(instance, indices)
     retained = np.minimum(rentable, opened + spare_vms)
     durations = np.ascontiguousarray(instance.sustained_s[:, indices][instance.task_group].T)
     cost_weight, time_weight = objective_weights(instance)
@@ -382,11 +382,11 @@ def _columns(prices: FloatArray, table: IntArray, groups: IntArray, room: FloatA
     order = np.argsort(-regret[groups], kind="stable")
     seconds = np.where(np.isfinite(prices) & (table < NEVER), table, -1)
     result = np.empty(len(groups), dtype=np.int64)
-    _by_size(cheapest_with_room, order, groups, by_price, seconds, room, room.copy(), result)
+    by_size(cheapest_with_room, order, groups, by_price, seconds, room, room.copy(), result)
     return result
 
 
-def _by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
+def by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
     """Run a compiled loop whose last array is its result: on the arrays, or for a small bag as plain Python on lists.
 
     It takes a second to compile the first time, and some hundredths to load.
@@ -434,7 +434,7 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
         usable = np.arange(state.vm_first[vms[0]], state.vm_first[vms[-1] + 1])
         usable = usable[np.argsort(state.core_start[usable], kind="stable")]
         chosen = np.zeros(len(mine), dtype=np.int64)
-        _by_size(least_loaded_core, seconds[longest_first], usable, state.core_start[usable], chosen)
+        by_size(least_loaded_core, seconds[longest_first], usable, state.core_start[usable], chosen)
         sequence.append(mine[longest_first])
         cores[sequence[-1]] = chosen
         np.add.at(state.load, chosen, seconds[longest_first])  # the orphans look at it

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.limits import LimitReached, checkpoint, current_limit, seconds_left, share_of_time, within
+from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from .assignment_search import search_assignments
 from .assignments import listed_plan
@@ -23,6 +26,7 @@ from .found import Found
 from .full_speed import full_speed_plan
 from .greedy import greedy
 from .identical_tasks import identical_tasks_plan
+from .least_rent import least_rent_start
 from .lpt import LptOptions, lpt
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ _FEW_TASKS = 400
 _FEW_LISTED = 300
 """Tasks of which a first plan from a state is made one by one: the annealing may meet none where D_spot is early."""
 
-_FEW_THOUSAND_TASKS = 3_000
+_FEW_THOUSAND_TASKS, _MANY_TASKS = 3_000, 20_000
 _SHARE_OF_LPT = 0.05
 _SNAPSHOT_TASKS = 2_000
 _COLDEST = 0.003
@@ -61,7 +65,7 @@ _HOTTEST_WITH_ROOM = 1.0
 _FILLED_PERCENT = (75, 100)
 _MOST_LATE, _MOST_LATE_A_MOVE = 4e-3, 1e-6
 """Share of the load that may be late at the start, which the annealing puts right: with fewer moves a task, less."""
-_MOVES_WITH_ROOM, _MOST_TASKS_WITH_ROOM = 8_000_000, 20_000
+_MOVES_WITH_ROOM = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +120,21 @@ def search(
     few = from_start and (instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free)
     longest_first = False  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
-        if of_greedy is None and found.best is None and from_start and (few or seconds_left() is not None):
+        soon = begins_with_a_plan(instance)
+        limited = seconds_left() is not None
+        if of_greedy is None and found.best is None and from_start and (few or (limited and not soon)):
             of_greedy = greedy(instance)  # under a limit, a plan comes first
             found.take(of_greedy.schedule)
-        bound = divisible_bound(instance)
-        found.raise_bound(bound.objective)
-        if few:
+        least_rent: CoreLoads | None = None
+        with _until_there_is_a_plan(found, soon):
+            bound = divisible_bound(instance)
+            found.raise_bound(bound.objective)
+            if soon and bound.objective < np.inf:
+                least_rent = least_rent_start(instance, bound, _spare(instance))
+        taken = least_rent is not None and instance.n_tasks > _FEW_TASKS and not (bursts and bursting_pays(instance))
+        if least_rent is not None and taken:
+            found.take(least_rent.schedule())
+        if few and not taken:
             # Where memory may bind it takes seconds for 1,000 tasks; the annealing makes more of them.
             with suppress(LimitReached), within(None if memory_free else share_of_time(_SHARE_OF_LPT)):
                 found.take(lpt(instance, LptOptions(), run).schedule)
@@ -130,14 +143,7 @@ def search(
         if bound.objective == np.inf or run.answered(found.objective, bound.objective):
             pass  # if it is proved infeasible: whoever asked sees that the simple heuristics found nothing either
         elif memory_free:
-            if from_start:
-                found.take(identical_tasks_plan(instance))
-            elif found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
-                found.take(listed_plan(instance))
-            then_bursts = bursts and from_start and bursting_pays(instance)
-            _search_core_loads(instance, bound, options, found, goes_on and not then_bursts)
-            if then_bursts and not run.answered(found.objective, bound.objective):
-                search_assignments(instance, options.moves, found)
+            _search_cores(instance, bound, options, found, bursts, goes_on, least_rent)
         else:
             if not from_start and found.best is None:
                 found.take(listed_plan(instance))
@@ -161,6 +167,55 @@ def search(
     return Outcome(found.best, bound=found.proven)
 
 
+def _search_cores(
+    instance: Instance,
+    bound: DivisibleBound,
+    options: SearchOptions,
+    found: Found,
+    bursts: bool,
+    goes_on: bool,
+    least_rent: CoreLoads | None,
+) -> None:
+    """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
+    if not instance.machines:
+        found.take(identical_tasks_plan(instance))
+    elif found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
+        found.take(listed_plan(instance))
+    if not bursts or instance.machines or not bursting_pays(instance):
+        _search_core_loads(instance, bound, options, found, goes_on, least_rent)
+        return
+    with _taken_at_last(found, least_rent):  # no start: more VMs have more credits
+        _search_core_loads(instance, bound, options, found, False, None)
+        if not found.run.answered(found.objective, bound.objective):
+            search_assignments(instance, options.moves, found)
+
+
+def begins_with_a_plan(instance: Instance) -> bool:
+    """True if the search starts with as few and cheap VMs as do: a plan as a rule, sooner than the greedy has one.
+
+    Such VMs are full until the deadline, and then few plans survive. Of up to some thousands of tasks that are to
+    survive, the choice of D_spot has better ones among plans that leave room.
+    """
+    free_to_fill = instance.survive == "none" or instance.n_tasks > _FEW_THOUSAND_TASKS
+    return free_to_fill and not instance.machines and objective_weights(instance)[1] == 0 and memory_is_free(instance)
+
+
+def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
+    """Let nothing but a request to stop end the work inside, if there is no plan yet, and will be one soon."""
+    wanted = found.best is None and found.run.threshold == -math.inf
+    return overtime(math.inf) if soon and wanted else nullcontext()
+
+
+@contextmanager
+def _taken_at_last(found: Found, state: CoreLoads | None) -> Iterator[None]:
+    """Keep the plan of a state, if it is the best, after whatever is found inside."""
+    try:
+        yield
+    finally:
+        if state is not None:
+            found.take(state.schedule())
+
+
 def bursting_pays(instance: Instance) -> bool:
     """Whether tasks could gain by full speed on burstable VMs that may be rented."""
     for offer in usable_offers(instance):
@@ -172,26 +227,36 @@ def bursting_pays(instance: Instance) -> bool:
 
 
 def _search_core_loads(
-    instance: Instance, bound: DivisibleBound, options: SearchOptions, found: Found, goes_on: bool
+    instance: Instance,
+    bound: DivisibleBound,
+    options: SearchOptions,
+    found: Found,
+    goes_on: bool,
+    least_rent: CoreLoads | None,
 ) -> None:
     """Anneal core loads from the prices of the bound and from the best plans so far, in turn.
 
-    If it ``goes_on``, that is done again and again until the time limit.
+    Of many tasks, ``least_rent`` is where it begins; of few, a turn of its own. If it ``goes_on``, that is done again
+    and again until the time limit.
     """
     few = instance.n_tasks <= _FEW_TASKS
     plan: tuple[tuple[bool, float], ...] = _FEW_TASKS_PLAN if few else _MANY_TASKS_PLAN
     if instance.n_tasks > _FEW_THOUSAND_TASKS:
         least, most = _HOTTEST_OF_THOUSANDS
         plan = ((False, min(max(_HEAT_OF_THOUSANDS / instance.n_tasks, least), most)),)
-    spare = 1 if instance.n_tasks < 20_000 else 0
-    first: CoreLoads | None = None
+    spare, of = _spare(instance), len(plan)
+    fresh, starts = partial(priced_start, instance, bound, spare), dict[int, CoreLoads]()
     goes_on = goes_on and options.moves is None and seconds_left() is not None
-    if not few:
-        more = options.moves is None and instance.n_tasks <= _MOST_TASKS_WITH_ROOM
+    if few and least_rent is not None:
+        starts[len(plan)], plan = least_rent, (*plan, plan[0])
+    elif least_rent is not None:
+        starts[0], fresh = least_rent, partial(least_rent_start, instance, bound, spare)
+    elif not few:
+        more = options.moves is None and instance.n_tasks <= _MANY_TASKS
         moves = _MOVES_WITH_ROOM if more else options.moves or _default_moves(instance.n_tasks)
-        first = _roomy_start(instance, bound, spare, moves)
-        if first is not None:
-            plan, options = ((False, _HOTTEST_WITH_ROOM),), SearchOptions(moves)
+        roomy = _roomy_start(instance, bound, spare, moves)
+        if roomy is not None:
+            starts[0], plan, options = roomy, ((False, _HOTTEST_WITH_ROOM),), SearchOptions(moves)
     turns: Iterable[tuple[bool, float]] = plan
     if goes_on:
         current_limit().ended_by_time()  # more time would bring more
@@ -202,15 +267,19 @@ def _search_core_loads(
             last_better, best = number, found.objective
         if number >= len(plan) and number - last_better > _IDLE_RUNS_A_TASK * instance.n_tasks:
             return
-        state = first
+        state = starts.pop(number, None)
         if state is None and from_best and found.best is not None:
             state = start_from_schedule(instance, found.best, bound.offers, spare)
         elif state is None:
-            state = priced_start(instance, bound, spare)
+            state = fresh()
         if state is None or found.run.answered(found.objective, found.bound):
             return
-        first = None
-        _anneal(state, options, found, number, len(plan), hottest)
+        _anneal(state, options, found, number, of, hottest)
+
+
+def _spare(instance: Instance) -> int:
+    """Empty VMs of each offer that the annealing may open."""
+    return 1 if instance.n_tasks < _MANY_TASKS else 0
 
 
 def _roomy_start(instance: Instance, bound: DivisibleBound, spare: int, moves: int) -> CoreLoads | None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .annealing_kernel import Objective
 
 
+_TRIED = 256
+"""Tasks that are tried as the longest of the last ones of a core."""
+
+
 @compiled
 def cheapest_with_room(
     tasks: IntArray | Sequence[int],
@@ -84,6 +88,78 @@ def least_loaded_core(
         load, core = heap[0]
         heapq.heapreplace(heap, (load + task_s, core))
         chosen[position] = core
+
+
+@compiled
+def filled_cores(
+    seconds: IntArray | Sequence[int], free_s: IntArray | Sequence[int], chosen: IntArray | list[int]
+) -> None:
+    """Fill core after core to its last second, as far as tasks are left.
+
+    The longest task that fits goes first. What would be the last one of a core is chosen anew: one, two or three tasks
+    that together leave least time.
+
+    Parameters
+    ----------
+    seconds : sequence of int, shape (n_tasks,)
+        How long the tasks take, in ascending order.
+    free_s : sequence of int, shape (n_cores,)
+        Seconds of each core.
+    chosen : sequence of int, shape (n_tasks,)
+        -1 for all tasks; receives the core of those that find a place.
+    """
+    n_tasks = len(seconds)
+    before = [task - 1 for task in range(n_tasks)]  # of a task that is placed: none is left between
+
+    def longest(most: int, end: int) -> int:  # inside, so that plain Python calls it as well
+        """Return the longest task of at most some seconds that is left, of the first ones; -1 if there is none."""
+        low, high = 0, end
+        while low < high:
+            middle = (low + high) // 2
+            if seconds[middle] <= most:
+                low = middle + 1
+            else:
+                high = middle
+        found = low - 1
+        while found >= 0 and chosen[found] >= 0:
+            found = before[found]
+        task = low - 1  # whoever asks next jumps at once
+        while task >= 0 and chosen[task] >= 0:
+            following = before[task]
+            before[task] = found
+            task = following
+        return found
+
+    shortest = 0
+    for core in range(len(free_s)):
+        left = free_s[core]
+        while left > 0:
+            while shortest < n_tasks and chosen[shortest] >= 0:
+                shortest += 1
+            if shortest == n_tasks or seconds[shortest] > left:
+                break
+            first = longest(left, n_tasks)
+            taken = (first, -1, -1)
+            rest = left - seconds[first]
+            if 0 < rest < seconds[shortest]:
+                one = first
+                for _ in range(_TRIED):
+                    if one < 0 or rest == 0:
+                        break
+                    two_left = left - seconds[one]
+                    two = longest(two_left, one)
+                    if two >= 0:
+                        three_left = two_left - seconds[two]
+                        if three_left < rest:
+                            rest, taken = three_left, (one, two, -1)
+                        three = longest(three_left, two)
+                        if three >= 0 and three_left - seconds[three] < rest:
+                            rest, taken = three_left - seconds[three], (one, two, three)
+                    one = longest(left, one)
+            for task in taken:
+                if task >= 0:
+                    chosen[task] = core
+                    left -= seconds[task]
 
 
 @compiled

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.quantities import IntArray
+from ...instances.durations import FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 
@@ -49,6 +50,14 @@ def offers_of_vms(instance: Instance) -> list[RentalOffer]:
 def memory_is_free(instance: Instance) -> bool:
     """Whether memory can bind on no VM that may be rented, and on no machine."""
     return all(bool(instance.memory_never_binds[offer.type_index]) for offer in offers_of_vms(instance))
+
+
+def has_more_classes(instance: Instance, most: int) -> bool:
+    """True if tasks take more different times on one offer than there may be classes; False proves nothing."""
+    seconds = instance.duration_s[instance.open_size > 0, :, FULL_SPEED]
+    return len(seconds) > most and any(
+        len(np.unique(seconds[:, offer.index])) > most for offer in offers_of_vms(instance)
+    )
 
 
 def task_classes(instance: Instance, *, from_state: bool = False) -> TaskClasses:

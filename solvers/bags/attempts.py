@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...audits.bags.plan import check
 from ...core.gaps import at_most, closes_gap
-from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...core.limits import LimitReached, out_of_time, within
 from ...core.plugins import PluginError
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
-from ...schedules.method import Incumbent, Outcome, Run, TracePoint
+from ...schedules.method import Incumbent, Outcome, Run, StepEnd, StepTaken, TracePoint
 from ...schedules.schedule import Schedule
-from .infeasible import explain, simple_plan
+from .budget import BUDGET
 from .methods import MethodEntry
 
 _BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
@@ -26,9 +27,6 @@ NO_TIME = "there was no time to find a plan"
 
 _MOMENTS = frozenset({"deadline", "d-spot"})
 """Rules of the checker by which a plan may be too late."""
-
-_BOUND_S = 0.1
-_BOUND_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,46 @@ class Attempt:
         return self.schedule is not None and closes_gap(self.schedule.objective, self.bound)
 
 
+class StepLog:
+    """The steps so far, one after the other.
+
+    Attributes
+    ----------
+    steps : list of StepTaken
+        With moments that count from the beginning of the whole.
+    until_s : float
+        The end of the last one.
+    """
+
+    def __init__(self, begin: float) -> None:
+        self._begin = begin
+        self.steps: list[StepTaken] = []
+        self.until_s = 0.0
+
+    def add(self, instance: Instance, taken: Iterable[StepTaken]) -> None:
+        """Note the steps that a method has taken for a question."""
+        for step in taken:
+            began_s = step.began_s - self._begin
+            asked = replace(step, began_s=began_s, d_spot_s=instance.d_spot_s, deadline_s=instance.deadline_s)
+            self.steps.append(asked)
+            self.until_s = began_s + step.took_s
+
+    def note(
+        self,
+        name: str,
+        instance: Instance,
+        plan: Schedule | None,
+        bound: float = -math.inf,
+        better: tuple[bool, bool] = (False, False),
+        ended: StepEnd = "done",
+    ) -> None:
+        """Note a step from the end of the last one until now."""
+        objective = math.inf if plan is None else plan.objective
+        began_s, self.until_s = self.until_s, time.perf_counter() - self._begin
+        asked = instance.d_spot_s, instance.deadline_s
+        self.steps.append(StepTaken(name, began_s, self.until_s - began_s, objective, bound, *better, ended, *asked))
+
+
 @dataclass(frozen=True, slots=True)
 class Attempts:
     """A method with what does not change from question to question.
@@ -74,6 +112,8 @@ class Attempts:
         See `Run`.
     again : callable
         Called between long steps, so that the caller hears of them.
+    log : StepLog
+        What has run for all questions.
     asked : Instance, optional
         What the caller has asked about: questions with earlier moments are ours, and a plan that is too late for one of
         them is no mistake of a method that is not built in.
@@ -86,6 +126,7 @@ class Attempts:
     target_gap: float
     on_progress: Callable[[TracePoint, int], None]
     again: Callable[[], None]
+    log: StepLog
     asked: Instance | None = None
 
     def make(
@@ -95,6 +136,7 @@ class Attempts:
         *,
         threshold: float = -math.inf,
         silent: bool = False,
+        must: bool = True,
     ) -> Attempt:
         """Run the method on an instance with D_spot set, within the limits that hold.
 
@@ -108,6 +150,8 @@ class Attempts:
             See `Run`.
         silent : bool
             Whether its progress is of no interest: the objective is another one than that of the whole.
+        must : bool
+            Whether the plan of a simple heuristic is better than none.
         """
         told = silent
 
@@ -120,7 +164,7 @@ class Attempts:
         run = Run(self.seed, on_progress, self.target_gap, self.threads, initial, found, threshold)
         outcome, cut_short = Outcome(None, NO_TIME), True
         try:
-            with within(None if self.method.bounds else _time_for_method_s()):
+            with within(None if self.method.bounds else BUDGET.time_for_method_s()):
                 outcome = self.method.run(instance, self.options, run)
                 cut_short = out_of_time()
         except LimitReached:
@@ -131,8 +175,15 @@ class Attempts:
         if not told:  # a method may as well tell its trace at the end
             for point in outcome.trace:
                 tell(point, 0)
-        outcome = _with_incumbent(instance, self.method, run, outcome, cut_short)
+        outcome = _with_incumbent(instance, self.method, run, outcome, cut_short, must)
         bound = float(_proven_bound(instance, outcome))
+        if found.steps:
+            self.log.add(instance, found.steps)
+        else:
+            plan = outcome.schedule
+            better = plan is not None and (initial is None or plan.objective < initial.objective)
+            ended: StepEnd = "time" if cut_short else "done"
+            self.log.note(self.method.name, instance, plan, bound, (better, bound > -math.inf), ended)
         self.again()
         return Attempt(outcome.schedule, bound, _message(instance, outcome, bound), outcome.warnings)
 
@@ -175,13 +226,9 @@ def _checked_plan(
     return plan
 
 
-def _time_for_method_s() -> float | None:
-    """Seconds for a method: all but what a bound takes afterwards, which few methods work out before."""
-    left = seconds_left()
-    return None if left is None else left - min(_BOUND_S, _BOUND_SHARE * left)
-
-
-def _with_incumbent(instance: Instance, method: MethodEntry, run: Run, outcome: Outcome, cut_short: bool) -> Outcome:
+def _with_incumbent(
+    instance: Instance, method: MethodEntry, run: Run, outcome: Outcome, cut_short: bool, must: bool
+) -> Outcome:
     """Return the outcome of a method with what is known beside it.
 
     That is the plan to start from; and, of a method whose time was over, the best plan that it came across. Where it
@@ -194,7 +241,15 @@ def _with_incumbent(instance: Instance, method: MethodEntry, run: Run, outcome: 
     if outcome.bound is not None:
         known.raise_bound(outcome.bound)
     warnings = outcome.warnings
-    if known.schedule is None and known.bound < math.inf and method.name not in _BY_SIMPLE_HEURISTICS and cut_short:
+    if (
+        known.schedule is None
+        and known.bound < math.inf
+        and must
+        and method.name not in _BY_SIMPLE_HEURISTICS
+        and cut_short
+    ):
+        from .infeasible import simple_plan  # here, since few ask for it
+
         with suppress(LimitReached):
             known.take(simple_plan(instance, run))
         if known.schedule is not None:
@@ -217,6 +272,8 @@ def _message(instance: Instance, outcome: Outcome, bound: float) -> str:
     if outcome.schedule is not None:
         return ""
     if math.isinf(bound) and not outcome.explanation.startswith("no plan exists"):
+        from .infeasible import explain
+
         reason = explain(instance)
         return f"{outcome.explanation}; {reason}" if outcome.explanation else reason
     return outcome.explanation or NO_TIME

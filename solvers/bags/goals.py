@@ -20,15 +20,9 @@ from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
+from .budget import BUDGET
 from .methods import find_method, make_options
 
-FIRST_SHARE = 0.8
-"""Share of a time limit for the first quantity; what it leaves is the second one's."""
-
-_PATIENCE_S = 30.0
-_PATIENCE_WITHOUT_PROOF = 0.5
-_LEAST_PATIENCE_S = 1.0
-_LEAST_QUESTION_S = 0.05
 _QUESTIONS_WITHOUT_PROOF = 4
 """Questions to a method that proves nothing, where there is no time limit: the same ones on every machine."""
 
@@ -112,7 +106,7 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
         search = find_method("search")
         earliest.by(replace(attempts, method=search, options=make_options(search, {})))
     if attempts.method.exact:
-        earliest.look(_PATIENCE_S)
+        earliest.look(BUDGET.patience_s)
     else:
         earliest.look(math.inf, prove=False)  # the same questions on every machine, where there is no time limit
     return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings)
@@ -138,21 +132,22 @@ def second_stage(
     accepts : callable
         Whether a plan can be taken: another one proves nothing, and the plan before is kept.
     first_took_s : float
-        Seconds of the first stage: the second is not to take longer where it has nothing to prove.
+        Seconds of the first stage: both share the patience, and the second is not to take longer where it has nothing
+        to prove.
     """
     plan = first.schedule
     assert plan is not None, "there is something to be improved"
-    patience_s, questions = _PATIENCE_S, None
+    patience_s, questions = max(BUDGET.patience_s - first_took_s, BUDGET.least_s), None
     if not attempts.method.exact:
         patience_s, questions = math.inf, _QUESTIONS_WITHOUT_PROOF
     elif not first.optimal:
-        patience_s = min(max(_PATIENCE_WITHOUT_PROOF * first_took_s, _LEAST_PATIENCE_S), _PATIENCE_S)
+        patience_s = min(max(BUDGET.second_quantity * first_took_s, BUDGET.least_s), BUDGET.patience_s)
     if instance.goal == "cheapest":
         earliest = _Earliest(attempts, instance, plan.cost_usd, plan, accepts)
         earliest.look(patience_s, prove=first.optimal, most_questions=questions)
         return SecondStage(earliest.plan, float(earliest.proven_s) if first.optimal else None)
     question = cheapest_by(instance, plan.makespan_s)
-    with within(_limit(patience_s)):
+    with within(patience_s):
         answer = attempts.make(question, plan_of(question, plan), silent=True)
     if answer.schedule is not None:
         cheaper = plan_of(instance, answer.schedule)
@@ -190,12 +185,6 @@ def plan_of(instance: Instance, plan: Schedule) -> Schedule:
     return replace(plan, instance=instance)
 
 
-def _limit(seconds: float) -> float | None:
-    """Seconds of a limit, or what is left if that is less; None if there is no limit."""
-    least = min(seconds, _left_s())
-    return None if math.isinf(least) else least
-
-
 def _left_s() -> float:
     left = seconds_left()
     return math.inf if left is None else left
@@ -222,12 +211,12 @@ class _Earliest:
     def by(self, attempts: Attempts) -> None:
         """Halve the moments once by another method, in half of the time."""
         own, self._attempts = self._attempts, attempts
-        self.look(min(_PATIENCE_S, _left_s()) / 2, prove=False)
+        self.look(min(BUDGET.patience_s, _left_s()) / 2, prove=False)
         self._attempts = own
 
     def look(self, patience_s: float, prove: bool = True, most_questions: int | None = None) -> None:
         """Halve the moments; what stays open is asked again with all the time that is left, if there is a proof."""
-        with within(_limit(patience_s)):
+        with within(patience_s):
             while not self._finished():
                 before = self.plan.makespan_s, self.proven_s
                 self._halve(most_questions)
@@ -246,7 +235,7 @@ class _Earliest:
             asked += 1
             moment = (low + self.plan.makespan_s - 1) // 2
             questions = math.log2(self.plan.makespan_s - low + 1) + 1
-            if not self._ask(moment, max(_left_s() / questions, _LEAST_QUESTION_S)):
+            if not self._ask(moment, max(_left_s() / questions, BUDGET.least_question_s)):
                 low = moment + 1
 
     def _ask(self, moment_s: int, limit_s: float) -> bool:
@@ -254,10 +243,10 @@ class _Earliest:
         question = cheapest_by(self._instance, moment_s)
         answer: Attempt | None = None
         try:
-            with within(_limit(limit_s)):
+            with within(limit_s):
                 bound = divisible_bound(question).objective
                 if bound <= self._most_usd:
-                    answer = self._attempts.make(question, threshold=self._most_usd, silent=True)
+                    answer = self._attempts.make(question, threshold=self._most_usd, silent=True, must=False)
                     bound = answer.bound
         except LimitReached:
             return False

@@ -7,8 +7,8 @@ from ...instances.instance import Instance
 from ...models.bags.infeasibility import deadlines_in_words, explain_infeasibility, least_deadline_s, with_deadline
 from ...schedules.method import Run
 from ...schedules.schedule import Schedule
+from .budget import BUDGET
 
-_LOOK_S = 1.0
 _MOST_PLANS = 14
 _LATEST = 16
 """Times the least deadline up to which a plan is looked for."""
@@ -27,7 +27,7 @@ def explain(instance: Instance) -> str:
         return said
     found_s = None
     try:
-        with within(_LOOK_S):
+        with within(BUDGET.least_s):
             least_s = least_deadline_s(instance)
             assert least_s is not None
             found_s = _deadline_with_plan_s(instance, least_s)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from ...core.gaps import relative_gap
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
-from ...schedules.method import TracePoint
+from ...schedules.method import StepTaken, TracePoint
 from ...schedules.schedule import Schedule
 
 Status: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible"]
@@ -85,6 +85,8 @@ class Result:
         is at most that of the plan.
     interrupted : bool
         Whether the user ended it; the plan is the best until then.
+    steps : tuple of StepTaken
+        What ran, when, for how long, and what it brought.
     """
 
     status: Status
@@ -101,6 +103,7 @@ class Result:
     stats: Mapping[str, float] = field(default_factory=dict)
     trace: tuple[TracePoint, ...] = ()
     interrupted: bool = False
+    steps: tuple[StepTaken, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -143,7 +146,15 @@ class Result:
             "seed": self.seed,
             "stats": dict(self.stats),
             "interrupted": self.interrupted,
+            "steps": [_step(step) for step in self.steps],
         }
+
+
+def _step(step: StepTaken) -> dict[str, Any]:
+    """Return a step as a JSON object; a plan and a bound that there are not are null."""
+    return {
+        name: None if isinstance(value, float) and math.isinf(value) else value for name, value in asdict(step).items()
+    }
 
 
 def _vms(schedule: Schedule) -> list[dict[str, Any]]:

@@ -35,8 +35,9 @@ from ...schedules.method import TracePoint
 from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
-from .attempts import Attempt, Attempts
-from .goals import FIRST_SHARE, FirstStage, SecondStage, first_stage, is_proven, second_stage, second_value
+from .attempts import Attempt, Attempts, StepLog
+from .budget import BUDGET
+from .goals import FirstStage, SecondStage, first_stage, is_proven, second_stage, second_value
 from .methods import GivenMethod, find_method, make_options
 from .result import Quantity, Result, Stage, Status
 
@@ -135,9 +136,10 @@ def solve(
     begin = time.perf_counter()
     progress = _Progress(on_progress)
     on_life = None if on_progress is None else progress.again
-    attempts = Attempts(chosen, made_options, seed, threads, target_gap, progress, progress.again)
+    log = StepLog(begin)
+    attempts = Attempts(chosen, made_options, seed, threads, target_gap, progress, progress.again, log)
     with interruptible(stop, on_life) as limit:
-        with within(_time_for_plan_s(instance, time_limit_s), begin=begin):
+        with within(BUDGET.time_for_plan_s(instance.n_tasks, time_limit_s), begin=begin):
             question = _question(instance, chosen.published)
             attempts = replace(attempts, asked=question.instance)
             start = None if initial is None else start_of(question.instance, initial)
@@ -147,12 +149,14 @@ def solve(
         schedule = first.attempt.schedule if second is None else second.schedule
         if schedule is not None:
             _refuse_false_answer(chosen.name, first.instance, schedule, bound)
+            log.note("check", first.instance, schedule)
             bound = min(bound, schedule.objective)  # apart by rounding only
             progress.end(schedule.objective)
         survival = None
         if schedule is not None and question.level is not None:
-            left = None if time_limit_s is None else time_limit_s - (time.perf_counter() - begin)
+            left = None if time_limit_s is None else time_limit_s - log.until_s
             survival = _survival(schedule, question.level, first.without_usd, left)
+            log.note("certificate", first.instance, schedule)
             progress.again()
         stages = _stages(first.instance, schedule, bound, second)
         dearer = "" if schedule is None else least_text(schedule)
@@ -172,6 +176,7 @@ def solve(
             seed=seed,
             stats={"iterations": trace[-1].iteration} if trace else {},
             trace=trace,
+            steps=tuple(log.steps),
         )
     return replace(result, interrupted=limit.stopped())
 
@@ -183,14 +188,16 @@ def _fastest_near_least(
     if not 0 <= share < math.inf:
         raise InputError("near_least", [Issue("", "must be a share that is not negative, such as 0.05", value=share)])
     begin = time.perf_counter()
-    half_s = None if time_limit_s is None else time_limit_s / 2
+    half_s = None if time_limit_s is None else BUDGET.cheapest_of_near_least * time_limit_s
     cheapest = ask(instance, goal="cheapest", time_limit_s=half_s, initial=initial)
     if cheapest.schedule is None or cheapest.interrupted:
         return cheapest
     left_s = None if time_limit_s is None else max(time_limit_s - (time.perf_counter() - begin), SIGN_OF_LIFE_S)
     budget_usd = (1 + share) * cheapest.schedule.cost_usd
     fastest = ask(instance, goal="fastest", budget_usd=budget_usd, time_limit_s=left_s, initial=cheapest.schedule)
-    return replace(fastest, runtime_s=time.perf_counter() - begin)
+    later_s = cheapest.runtime_s
+    steps = tuple(replace(step, began_s=step.began_s + later_s) for step in fastest.steps)
+    return replace(fastest, runtime_s=time.perf_counter() - begin, steps=(*cheapest.steps, *steps))
 
 
 def refuse_wrong(time_limit_s: object, seed: object, threads: object, target_gap: float = 0.0) -> None:
@@ -259,7 +266,7 @@ def _question(given: Instance, published: bool) -> _Question:
 
 def _first_stage(attempts: Attempts, question: _Question, start: Schedule | None) -> FirstStage:
     """Make the first quantity least, of the plans that survive where that is to be chosen."""
-    with within(share_of_time(FIRST_SHARE if question.ordered else 1.0)):
+    with within(share_of_time(BUDGET.first_quantity if question.ordered else 1.0)):
         if question.chooses and question.level is not None:
             from .survival import surviving_first_stage  # here, since not all ask for it
 
@@ -301,7 +308,6 @@ def _refuse_false_answer(method: str, instance: Instance, schedule: Schedule, bo
         )
 
 
-_LOOK_S = 0.25
 _NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
 
 
@@ -314,9 +320,9 @@ def _survival(schedule: Schedule, level: SurvivalLevel, without_usd: float | Non
 
     if without_usd is not None and without_usd >= schedule.cost_usd:
         without_usd = None
-    with suppress(LimitReached), within(None if left_s is None else max(left_s, _LOOK_S)):
+    with suppress(LimitReached), within(None if left_s is None else max(left_s, BUDGET.certificate_s)):
         return survival_of(schedule, level, without_usd)
-    with suppress(LimitReached), overtime(_LOOK_S):
+    with suppress(LimitReached), overtime(BUDGET.certificate_s):
         verdict = certify(schedule, level, cost=False)
         return Survival(
             level=level, verdict=verdict.verdict, reason=verdict.reason or None, cost_without_usd=without_usd
@@ -339,19 +345,6 @@ def _warnings(question: _Question, instance: Instance, survival: Survival | None
         elif survival.verdict == "does-not-survive":
             subject = "the plan does not survive"
         yield f"{subject} {LOSSES[survival.level]}: {survival.reason}"
-
-
-_CHECK_S_A_TASK = 20e-6
-_MOST_RESERVED = 0.3
-_SHARE_OF_CERTIFICATE = 0.03
-
-
-def _time_for_plan_s(instance: Instance, time_limit_s: float | None) -> float | None:
-    """Seconds of a limit for a plan and a bound: all but what the check and the certificate take afterwards."""
-    if time_limit_s is None:
-        return None
-    certificate_s = min(_LOOK_S, _SHARE_OF_CERTIFICATE * time_limit_s)
-    return time_limit_s - min(_CHECK_S_A_TASK * instance.n_tasks + certificate_s, _MOST_RESERVED * time_limit_s)
 
 
 class _Progress:

@@ -27,21 +27,14 @@ from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
+from .budget import BUDGET
 from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage, within_budget
 from .methods import find_method, make_options
 
-_SHARE_OF_FIRST_PLAN = 0.5
-"""Share of a time limit for the plan without the guarantee."""
-
 _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
 """Times that D_spot is halved, for bags of up to so many tasks."""
-_LEAST_POLISH_S = 1.0
-_SHARE_OF_A_STEP = 0.25
 _MOVES = 1_000_000
 _MOST_POLISHED = 3
-_LOOK_S = 0.25
-_LEAST_LOOK_S = 0.1
-_LOOK_S_A_TASK = 3e-6
 
 
 def in_surviving_order(schedule: Schedule, level: SurvivalLevel) -> Schedule | None:
@@ -49,7 +42,7 @@ def in_surviving_order(schedule: Schedule, level: SurvivalLevel) -> Schedule | N
 
     That is looked at even if the limit of the work is over: who has made the plan has used it up.
     """
-    with overtime(_LEAST_LOOK_S + _LOOK_S_A_TASK * schedule.instance.n_tasks), suppress(LimitReached):
+    with overtime(BUDGET.look_s + BUDGET.look_s_a_task * schedule.instance.n_tasks), suppress(LimitReached):
         if certify(schedule, level, cost=False).survives:
             return schedule
         ordered = longest_first_order(schedule)
@@ -82,7 +75,7 @@ def surviving_first_stage(
         Whether a plan that does not survive is of no use.
     """
     begin = time.perf_counter()
-    with within(share_of_time(_SHARE_OF_FIRST_PLAN)):
+    with within(share_of_time(BUDGET.without_survival)):
         first = FirstStage(instance, first_stage(attempts, instance, initial))
     first = first._replace(took_s=time.perf_counter() - begin)
     if first.attempt.schedule is None:
@@ -130,18 +123,10 @@ def surviving_second_stage(
 
 def _beyond_rescue(schedule: Schedule, level: SurvivalLevel) -> str:
     """Say why there is no plan, where the cheapest does not survive and no other was found that does."""
-    with overtime(_LOOK_S), suppress(LimitReached):
+    with overtime(BUDGET.certificate_s), suppress(LimitReached):
         reason = certify(schedule, level, cost=False).reason
         return f"no plan was found that survives {LOSSES[level]}; the best that does not: {reason}"
     return f"no plan was found in time that is shown to survive {LOSSES[level]}"
-
-
-def _repaired(plan: Schedule) -> Schedule | None:
-    """Return a plan that is repaired, if there is time for that."""
-    try:
-        return repaired(plan)
-    except LimitReached:
-        return None
 
 
 class _Search:
@@ -176,16 +161,26 @@ class _Search:
         """Keep a plan if it survives, within the budget, and is the best; return whether it survives."""
         if schedule is None or not within_budget(schedule):
             return False
-        ordered = in_surviving_order(plan_of(instance, schedule), self._level)
+        plan = plan_of(instance, schedule)
+        ordered = in_surviving_order(plan, self._level)
+        self._attempts.log.note("survival", instance, plan)
         if ordered is not None and (self._best is None or ordered.objective < self._best.objective):
             self._best = ordered
             self._best_at_s = instance.time_limit_s("spot")
         return ordered is not None
 
+    def _repaired(self, plan: Schedule) -> Schedule | None:
+        """Return a plan that is repaired, if there is time for that."""
+        better: Schedule | None = None
+        with suppress(LimitReached):
+            better = repaired(plan)
+        self._attempts.log.note("repair", plan.instance, plan)
+        return better
+
     def keep(self, initial: Schedule | None) -> None:
         """Keep the plan to start from, as it is or repaired: it may survive where a better one does not."""
         if initial is not None and initial is not self._first.schedule and not self.take(self._instance, initial):
-            self.take(self._instance, _repaired(initial))
+            self.take(self._instance, self._repaired(initial))
 
     def _settled(self) -> bool:
         """Whether nothing better can be found."""
@@ -207,7 +202,7 @@ class _Search:
         """Make plans for several D_spot."""
         instance = self._instance
         assert self._first.schedule is not None, "there is a plan to begin with"
-        self.take(instance, _repaired(self._first.schedule))
+        self.take(instance, self._repaired(self._first.schedule))
         steps = self._steps()
         single_s = self._d_spot_of_single_tasks()
         low, high = 0, instance.deadline_s
@@ -284,7 +279,7 @@ class _Search:
             return None
         if plan is None:
             return None
-        return self.take(instance, plan) or self.take(instance, _repaired(plan))
+        return self.take(instance, plan) or self.take(instance, self._repaired(plan))
 
     def _start(self, instance: Instance) -> Schedule | None:
         """Return the best plan so far, if it is one for this D_spot."""
@@ -307,7 +302,7 @@ class _Search:
         for number, d_spot_s in enumerate([self._best_at_s, *latest_first][:most]):
             before = self._best.objective
             share = share_of_time(1 / (most - number))
-            with within(max(_SHARE_OF_A_STEP * first_took_s, _LEAST_POLISH_S) if limited else share):
+            with within(max(BUDGET.polish * first_took_s, BUDGET.least_s) if limited else share):
                 self._try_with(self._silent, self._instance.replace(d_spot_s=d_spot_s))
             if self._best.objective < before:
                 return

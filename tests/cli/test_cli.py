@@ -42,6 +42,14 @@ def test_solve_json_has_the_keys_that_programs_need(shell: Shell) -> None:
     assert found["seed"] == 4
 
 
+def test_solve_explains_which_steps_ran(shell: Shell) -> None:
+    out = shell.run("solve", "tiny/two-cores", "-m", "greedy", "--survive", "none", "--explain")
+    steps = [line.split()[2] for line in out.split("began (s)")[1].splitlines() if line.strip()[:2] == "0."]
+    assert steps[0] == "greedy"
+    assert steps[-1] == "check"
+    assert "began (s)" not in shell.run("solve", "tiny/two-cores", "-m", "greedy", "--survive", "none")
+
+
 def test_solve_check_show_go_together(shell: Shell) -> None:
     solved = shell.json("solve", "tiny/two-cores", "-m", "greedy", "--out", "plan.json", "--gantt", "plan.svg")
     assert "</svg>" in (shell.folder / "plan.svg").read_text()

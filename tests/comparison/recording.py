@@ -36,7 +36,7 @@ PROOF_S = 20
 MEASURED = frozenset(
     {
         *("runtime_s", "runtime_s_mean", "runtime_s_total", "solving_s", "cell_s", "peak_memory_mb"),
-        *("time_to_best_s", "trace", "stages", "version"),
+        *("time_to_best_s", "trace", "stages", "steps", "version"),
     }
 )
 """Keys of what commands print and write that hold times of the clock, memory that was used, or versions."""

@@ -16,6 +16,7 @@ from ..executors.orders import Target
 from ..instances.bags.best_known import BestKnown
 from ..instances.entries import Architecture, Burstable, Goal, Market
 from ..schedules.documents import ScheduleDocument, Survival, SurvivalVerdict
+from ..schedules.method import StepEnd
 from ..solvers.bags.result import Status
 
 
@@ -63,6 +64,21 @@ class Stage(_Output):
     proven: bool
 
 
+class PlanningStep(_Output):
+    """A step of planning plans by ``d_spot_s`` and ``deadline_s``; ``objective`` and ``bound`` are those after it."""
+
+    name: str
+    began_s: float
+    took_s: float
+    objective: float | None
+    bound: float | None
+    better_plan: bool
+    better_bound: bool
+    ended: StepEnd
+    d_spot_s: int | None
+    deadline_s: int | None
+
+
 class _Planned(_Output):
     """A bag that was planned; without a plan, its numbers are null and ``message`` says why."""
 
@@ -87,6 +103,7 @@ class _Planned(_Output):
     seed: int
     stats: dict[str, float]
     interrupted: bool
+    steps: tuple[PlanningStep, ...]
     plan: ScheduleDocument | None = None
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.heuristics.bags.greedy import greedy
+from spotbag.heuristics.bags.search import search
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
@@ -18,6 +20,7 @@ from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_front
+from tests.helpers.fake_time import fake_time
 from tests.helpers.soaks import some
 from tests.helpers.tiny_core_instances import hand_instance
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
@@ -142,3 +145,21 @@ def test_the_fastest_plan_within_a_budget_is_looked_for_by_the_search_first(monk
     found = solve(bag, goal="fastest", budget_usd=1000.0).schedule
     assert found is not None
     assert found.makespan_s == fastest.makespan_s
+
+
+def test_both_quantities_share_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Twenty tasks where memory binds took 30 s for the first quantity, and 30 s more for the second.
+    clock, given = fake_time(monkeypatch), list[float]()
+
+    def slow(*arguments: Any, **named: Any) -> Outcome:
+        clock.now_s += 20
+        return search(*arguments, **named)
+
+    def look(earliest: object, patience_s: float, prove: bool = True, most_questions: int | None = None) -> None:
+        given.append(patience_s)
+
+    monkeypatch.setattr("spotbag.solvers.bags.auto.search", slow)
+    monkeypatch.setattr("spotbag.solvers.bags.goals._Earliest.look", look)
+    result = solve(hand_instance([5, 4, 3]), goal="cheapest", survive="none")
+    assert result.stages[0].proven
+    assert given == [pytest.approx(30 - 20)]

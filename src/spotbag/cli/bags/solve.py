@@ -34,6 +34,7 @@ from ..tables import print_table, seconds
 from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:
+    from ...core.tables import Table
     from ...instances.instance import Instance
     from ...schedules.schedule import Schedule
     from ...solvers.bags.plan_choice import PlanChoice
@@ -69,6 +70,9 @@ def solve_command(
             help="Draw how a search converged, or, with --scenario, the plans: .png, .svg, .pdf or .html.",
         ),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print which steps ran, when, for how long, and what they brought.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Plan a bag of tasks: which VMs to rent, and what runs where and when.
@@ -104,6 +108,9 @@ def solve_command(
         else:
             with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
                 print_result(result, problem)
+                if explain:
+                    print()
+                    print_table(_steps_table(result))
                 if choice is not None:
                     from .days_to_come import print_choice
 
@@ -269,6 +276,36 @@ def print_result(result: Result, given: Instance) -> None:
         print(f"  {name:<12} {text}")
     print()
     print_rented(schedule)
+
+
+def _steps_table(result: Result) -> Table:
+    """Return the steps, one in a row; with a plan and a bound where a step brought them."""
+    from ...core.tables import Column, Table
+
+    columns = [
+        Column("began (s)", numeric=True, measured=True),
+        Column("took (s)", numeric=True, measured=True),
+        Column("step"),
+        Column("D_spot (s)", numeric=True),
+        Column("deadline (s)", numeric=True),
+        Column("better plan", numeric=True),
+        Column("better bound", numeric=True),
+        Column("ended"),
+    ]
+    rows = [
+        [
+            f"{step.began_s:.3f}",
+            f"{step.took_s:.3f}",
+            step.name,
+            "-" if step.d_spot_s is None else f"{step.d_spot_s:,}",
+            "-" if step.deadline_s is None else f"{step.deadline_s:,}",
+            f"{step.objective:.6f}" if step.better_plan else "",
+            f"{step.bound:.6f}" if step.better_bound else "",
+            step.ended,
+        ]
+        for step in result.steps
+    ]
+    return Table(columns, rows)
 
 
 def print_rented(schedule: Schedule) -> None:

@@ -1,0 +1,111 @@
+"""Who gets how much of the time of a `solve`: all shares of all layers, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...core.limits import seconds_left
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Shares of the time that is left, where no unit is named; the layers from the outermost to the innermost.
+
+    Attributes
+    ----------
+    check_s_a_task, certificate, certificate_s, most_reserved
+        Kept for what follows the plan: the check of each task, the certificate of survival (a share of the limit, and
+        its most seconds); of the limit, no more than a share for both.
+    cheapest_of_near_least
+        The cheapest plan, where the fastest is wanted that costs little more.
+    first_quantity
+        The first quantity of a goal; what it leaves is the second one's.
+    without_survival
+        The plan without the guarantee, where D_spot is chosen so that plans survive.
+    polish, least_s
+        The method itself for a D_spot that another one has found, without a limit: a share of the time of the plan
+        without the guarantee, and the least seconds of this and of a second quantity.
+    look_s, look_s_a_task
+        Seconds beyond the limit in which a plan may be looked at, and more of them for each task: who has made it has
+        used up the limit.
+    second_quantity
+        The second quantity, without a limit and where the first is not proved: a share of the time of the first.
+    least_question_s
+        Least seconds for one question of the second quantity.
+    bound_after_method
+        The divisible bound after a method that works out none; of a limit of more than a second, a tenth of one.
+    patience_s
+        Seconds of exact steps in all, and of both quantities of a goal, where there is no limit.
+    configurations, core_patterns
+        The two bounds where memory may bind.
+    slack, slack_of_threshold
+        The programme over the slack of VMs; where nothing is asked but whether a threshold is met, nothing else
+        proves that it is not.
+    search_before_proofs
+        The first search where proofs are likely: small models, few tasks, or a state.
+    search_of_columns, search_of_middling
+        The first search, where memory or credits count: before columns that are likely to help, and before intervals.
+    search_of_classes, search_of_many
+        The same, before columns where memory may bind: of few classes, and of more.
+    search_of_small_s, search_of_middling_s, search_of_columns_s
+        Most seconds of the first search of such bags; there is another at the end.
+    class_programme, core_counts, patterns
+        Exact steps that others follow.
+    columns, columns_of_wide_gap, columns_between_searches
+        Columns that intervals follow; between two long searches, where the gap is wide (the bound's doing as a rule)
+        and else.
+    interval_before_search
+        Intervals that a long search follows.
+    """
+
+    check_s_a_task: float = 20e-6
+    certificate: float = 0.03
+    certificate_s: float = 0.25
+    most_reserved: float = 0.3
+    cheapest_of_near_least: float = 0.5
+    first_quantity: float = 0.8
+    without_survival: float = 0.5
+    polish: float = 0.25
+    least_s: float = 1.0
+    look_s: float = 0.1
+    look_s_a_task: float = 3e-6
+    second_quantity: float = 0.5
+    least_question_s: float = 0.05
+    bound_after_method: float = 0.1
+    patience_s: float = 30.0
+    configurations: float = 0.5
+    core_patterns: float = 0.4
+    slack: float = 0.2
+    slack_of_threshold: float = 0.7
+    search_before_proofs: float = 0.3
+    search_of_columns: float = 0.5
+    search_of_middling: float = 0.4
+    search_of_classes: float = 0.8
+    search_of_many: float = 0.6
+    search_of_small_s: float = 1.0
+    search_of_middling_s: float = 5.0
+    search_of_columns_s: float = 10.0
+    class_programme: float = 0.3
+    core_counts: float = 0.5
+    patterns: float = 0.4
+    columns: float = 0.7
+    columns_of_wide_gap: float = 0.9
+    columns_between_searches: float = 0.3
+    interval_before_search: float = 0.6
+
+    def time_for_plan_s(self, n_tasks: int, time_limit_s: float | None) -> float | None:
+        """Seconds of a limit for a plan and a bound: all but what the check and the certificate take afterwards."""
+        if time_limit_s is None:
+            return None
+        certificate_s = min(self.certificate_s, self.certificate * time_limit_s)
+        reserved_s = self.check_s_a_task * n_tasks + certificate_s
+        return time_limit_s - min(reserved_s, self.most_reserved * time_limit_s)
+
+    def time_for_method_s(self) -> float | None:
+        """Seconds for a method: all but what a bound takes afterwards, which few methods work out before."""
+        left = seconds_left()
+        return None if left is None else left - self.bound_after_method * min(left, 1.0)
+
+
+BUDGET = Budget()
+"""As it is used: for the plans of `solve`, not for `replan`, whose times are in milliseconds."""

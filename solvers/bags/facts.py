@@ -1,0 +1,182 @@
+"""Facts of a bag that steps of the route decide by."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+from ...core.limits import checkpoint, seconds_left
+from ...heuristics.bags.search import begins_with_a_plan, bursting_pays
+from ...instances.instance import Instance
+from ...models.bags.configuration_bound import ConfigurationBound
+from ...models.bags.patterns import MOST_CLASSES
+from ...models.bags.task_classes import has_more_classes, memory_is_free, offers_of_vms, task_classes
+from ...schedules.method import Outcome, Run
+from ...schedules.schedule import Schedule
+from .class_programme_method import cost_counts_alone, has_small_class_programme
+from .columns_method import MOST_CLASSES as MOST_CLASSES_OF_COLUMNS
+from .core_counts_method import has_small_core_counts
+
+_FEW_CLASSES = 12
+_TINY, _SMALL, _MIDDLING, _QUICK = 12, 20, 60, 3_000
+
+
+class Facts:
+    """Facts of a bag and of a run, each worked out when it is first asked for.
+
+    Attributes
+    ----------
+    instance : Instance
+        With D_spot set.
+    run : Run
+        Seed, threads and what is asked; its incumbent is the best plan and bound so far.
+    limited : bool
+        Whether there is a time limit.
+    greedy : Outcome or None
+        What the greedy came to, once it was asked.
+    configurations : ConfigurationBound or None
+        The bound of configurations, once it is known.
+    """
+
+    def __init__(self, instance: Instance, run: Run) -> None:
+        self.instance, self.run = instance, run
+        self.limited = seconds_left() is not None
+        self.greedy: Outcome | None = None
+        self.configurations: ConfigurationBound | None = None
+
+    @cached_property
+    def from_state(self) -> bool:
+        """True if VMs exist already."""
+        return bool(self.instance.machines)
+
+    @cached_property
+    def n_tasks(self) -> int:
+        """Tasks that are to be planned."""
+        return len(self.instance.open_tasks)
+
+    @cached_property
+    def n_classes(self) -> float:
+        """Classes of identical tasks; infinite if there are more than any step takes."""
+        if has_more_classes(self.instance, max(MOST_CLASSES, MOST_CLASSES_OF_COLUMNS)):
+            return math.inf
+        classes = task_classes(self.instance, from_state=True)
+        checkpoint()
+        return len(classes)
+
+    @cached_property
+    def memory_free(self) -> bool:
+        """True if memory can bind nowhere."""
+        return memory_is_free(self.instance)
+
+    @cached_property
+    def burstable(self) -> bool:
+        """True if there are burstable VMs."""
+        return any(offer.burstable for offer in offers_of_vms(self.instance))
+
+    @cached_property
+    def cores_alone(self) -> bool:
+        """True if a VM is nothing but the loads of its cores: neither memory nor credits count."""
+        return self.memory_free and not (self.burstable and bursting_pays(self.instance))
+
+    @cached_property
+    def few_classes(self) -> bool:
+        """True if there are so few classes that exact models prove the bag as a rule."""
+        return self.memory_free and self.n_classes <= _FEW_CLASSES
+
+    @cached_property
+    def classed(self) -> bool:
+        """True if models of classes take the bag, which know new VMs only."""
+        return not self.from_state and self.memory_free and self.n_classes <= MOST_CLASSES
+
+    @cached_property
+    def few_for_columns(self) -> bool:
+        """True if columns take the bag: new VMs only, and so many classes."""
+        return not self.from_state and self.n_classes <= MOST_CLASSES_OF_COLUMNS
+
+    @cached_property
+    def tiny(self) -> bool:
+        """True if a tenth of a second of search is enough."""
+        return self.n_tasks <= _TINY
+
+    @cached_property
+    def small(self) -> bool:
+        """True if exact models prove the bag as a rule."""
+        return self.n_tasks <= _SMALL
+
+    @cached_property
+    def middling(self) -> bool:
+        """True if exact models may prove the bag, or find a better plan."""
+        return self.n_tasks <= _MIDDLING
+
+    @cached_property
+    def greedy_first(self) -> bool:
+        """True if the greedy makes the first plan: it takes no time, or a limit wants a plan soon."""
+        wanted_soon = self.limited and not begins_with_a_plan(self.instance)
+        return not self.from_state and (self.n_tasks <= _QUICK or wanted_soon)
+
+    @cached_property
+    def class_programme(self) -> bool:
+        """True if the class programme is done in a tenth of a second."""
+        return self.classed and has_small_class_programme(self.instance)
+
+    @cached_property
+    def by_slack(self) -> bool:
+        """True if the programme over the slack of VMs proves the bag in less time than a search takes, as a rule."""
+        return self.classed and cost_counts_alone(self.instance) and not self.class_programme
+
+    @cached_property
+    def core_counts(self) -> bool:
+        """True if the model of core counts is so small that it goes before larger ones."""
+        if self.from_state:
+            return (self.small or self.few_classes) and self.memory_free and not self.burstable
+        return self.classed and has_small_core_counts(self.instance, self._first_plan)
+
+    @cached_property
+    def large_core_counts(self) -> bool:
+        """True if the model of core counts is worth a try after all others, though it is large."""
+        return not self.from_state and self.small and self.memory_free and not (self.burstable or self.core_counts)
+
+    @cached_property
+    def binds(self) -> bool:
+        """True if the bound of configurations is worth its time: memory binds, or credits in a middling bag."""
+        if self.from_state or self.cores_alone or self.few_classes:
+            return False
+        return self.middling or not self.memory_free
+
+    @cached_property
+    def exact(self) -> bool:
+        """True if models of places and moments are worth a try at the end."""
+        return (self.middling if self.from_state else self.small) or not self.memory_free
+
+    @cached_property
+    def goes_on(self) -> bool:
+        """True if a long search follows the exact steps: where memory or credits count, these are rarely the end."""
+        return self.limited and not (self.from_state or self.cores_alone or self.small or self.few_classes)
+
+    @cached_property
+    def hurried(self) -> bool:
+        """True if the first search leaves time for proofs."""
+        if not self.limited or self.is_proved_soon:
+            return False
+        if self.from_state:
+            return self.exact
+        return self.core_counts or not (self.cores_alone or self.few_classes)
+
+    @cached_property
+    def is_proved_soon(self) -> bool:
+        """True if a short search is enough, since proofs are quick."""
+        if self.from_state:
+            return self.tiny or self.core_counts
+        return self.class_programme or (not self.limited and (self.tiny or self.few_classes))
+
+    @cached_property
+    def searches_again(self) -> bool:
+        """True if there is a search at the end: after a short one, and where there may be time for it."""
+        return self.is_proved_soon or (self.hurried if self.from_state else self.limited)
+
+    @property
+    def _first_plan(self) -> Schedule | None:
+        """The best plan before any search: the route does not depend on how far a search has come."""
+        of_greedy = None if self.greedy is None else self.greedy.schedule
+        plans = [plan for plan in (self.run.initial, of_greedy) if plan is not None]
+        return min(plans, key=lambda plan: plan.objective, default=None)
