@@ -76,6 +76,7 @@ def test_a_policy_without_a_compiled_loop_is_named_before_many_days(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = "warning: no compiled loop goes through days of on-time: so many take several times as long in Python"
+    monkeypatch.delitem(compiled_engine.DRIVERS, POLICIES["on-time"])
     shell.run(*FEW, "--policy", "on-time")
     assert said not in shell.err
     monkeypatch.setattr(runs, "_LOADS_FOR", 100)
