@@ -12,7 +12,7 @@ import pytest
 from spotbag.audits.bags import plan as checker
 from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.library import library_instance
-from spotbag.replay.bags import checked_plan, runs
+from spotbag.replay.bags import checked_plan, compiled_engine, runs
 from spotbag.replay.bags.policies import POLICIES
 from spotbag.solvers.bags import solve
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds
