@@ -6,6 +6,8 @@ says for each open task where it goes: to a core of an on-demand VM, or of a new
 
 from __future__ import annotations
 
+import math
+
 from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.durations import FULL_SPEED, NEVER
 from ..interpreted import make_room_for_standby, pack, pack_new_vms, sort_tasks
@@ -346,6 +348,15 @@ def price_from(r: Rows, start_s: int) -> float:
         session_s = r.start_overhead_s - r.boot_overhead_s + r.found_longest_s[k]
         usd += rent_usd(r, r.found_new[k], session_s)
     return usd
+
+
+def still_out(interrupted: float, back: float, after_s: int) -> float:
+    """Chance that a VM which is interrupted is out some time later: it may be back, and out again.
+
+    The rates are those of a VM that goes and returns by chance, for each second.
+    """
+    rate = interrupted + back
+    return (interrupted + back * math.exp(-rate * max(after_s, 0))) / rate if rate > 0 else 1.0
 
 
 def first_usd_per_s(r: Rows, offer: int) -> float:

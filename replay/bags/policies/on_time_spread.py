@@ -9,7 +9,7 @@ from ..interpreted import sort_tasks
 from ..rows import NONE, Rows, VmRow
 from ..rules import can_start, duration_of, is_alive, rent_usd, usd_per_s
 from .estimation import assign, new_sketch, start_on_sketch
-from .on_time_rescue import rescue_s
+from .on_time_rescue import rescue_s, still_out
 
 GAIN_S = 20
 """How much earlier a task must end on another spot VM for it to move there."""
@@ -144,7 +144,7 @@ def worth_of(r: Rows, offer: int, n: int, interrupted: float, back: float) -> tu
         there = r.vms[run.vm].offer_index
         rent = (run.end_s - run.start_s) * (usd_per_s(r, there) / r.offers[there].vcpus)
         risk = math.exp(-interrupted * (sooner_s - r.now_s)) - math.exp(-interrupted * (end_s - r.now_s))
-        risk *= math.exp(-back * max(r.standby_latest_s - end_s, 0))
+        risk *= still_out(interrupted, back, r.standby_latest_s - end_s)
         usd += rent + risk * max(r.rescue_usd_per_s * rescue_s(r, task, r.standby_offers[0]) - rent, 0.0)
         taken += 1
     return taken, usd - rent_usd(r, offer, session_s)
