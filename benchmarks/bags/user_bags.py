@@ -13,7 +13,7 @@ from ...instances.library import library_instance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """How a bag is drawn; see `generate_instance`. ``others`` are further fields of the instance."""
+    """Arguments by which a bag is drawn, of `generate_instance`; ``others`` are further fields of the instance."""
 
     n_tasks: int
     runtime_s: str = "lognormal:400:0.6"

@@ -52,7 +52,7 @@ def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int) 
 
 
 class _Rent:
-    """What has been rented so far, and the tasks that are left."""
+    """VMs rented so far by offer, and tasks without a place."""
 
     def __init__(self, instance: Instance, bound: DivisibleBound) -> None:
         offers = [instance.offers[index] for index in bound.offers.tolist()]

@@ -6,7 +6,7 @@ from ...instances.durations import NEVER
 from . import interpreted
 from .policies.on_time_kernel import latest_rescue, new_vms_from
 from .rows import NEEDS_RESCUE, NONE, REFUSED, TOO_MANY_ENTRIES, TOO_MANY_EVENTS, TOO_MANY_VMS, EventRow, Rows, VmRow
-from .rules import may_give, span
+from .rules import comes_before, may_give, span
 
 _KIND_BITS = 40
 
@@ -172,12 +172,6 @@ def sort_tasks(r: Rows, tasks: list[int], n: int) -> None:
                 place -= gap
             tasks[place] = task
         gap //= 3
-
-
-def comes_before(r: Rows, task: int, other: int) -> bool:
-    """Whether a task is sorted before another."""
-    run, than = r.tasks[task], r.tasks[other]
-    return (run.rank, run.weight, run.tie) < (than.rank, than.weight, than.tie)
 
 
 def make_room_for_standby(r: Rows) -> None:

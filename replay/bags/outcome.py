@@ -126,7 +126,7 @@ def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What loops have kept of a day: what a trace asks of a `ReplayState`."""
+    """Record of a day kept by compiled loops, with the fields of a `ReplayState` that a trace is made of."""
 
     policy_name: str
     plan: ReplayPlan

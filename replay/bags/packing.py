@@ -39,7 +39,7 @@ def numbers(n: int) -> list[int]:
 
 
 class Packing:
-    """What the loops need of a replay, by address: tables of numbers of its own, and some of its state.
+    """Tables of a replay for the loops that pack, by address, and the fields of its state that they read.
 
     Parameters
     ----------

@@ -323,6 +323,12 @@ def list_waiting(r: Rows, vm: VmRow, out: list[int], n: int) -> int:
         n += 1
 
 
+def comes_before(r: Rows, task: int, other: int) -> bool:
+    """Order of tasks: whether one is sorted before another, by rank, weight and tie."""
+    run, than = r.tasks[task], r.tasks[other]
+    return (run.rank, run.weight, run.tie) < (than.rank, than.weight, than.tie)
+
+
 # -------------------------------------------------------------------------- credits
 
 

@@ -128,7 +128,7 @@ class Route:
         self.run.report(replace(point, iteration=self._iterations, best=best, bound=known), planned)
 
     def _outcome(self) -> Outcome:
-        """What all steps came to."""
+        """Result of all steps."""
         best, bound = self.known.schedule, self.known.bound
         if best is None and bound == math.inf:
             self.explanation = explain(self.facts.instance)

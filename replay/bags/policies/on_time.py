@@ -74,7 +74,7 @@ from .on_time_rescue import (
     swap,
     takes_rescues,
 )
-from .on_time_spread import GAIN_S, spread, takes_work
+from .on_time_spread import GAIN_S, last_to_end, spread, takes_work
 
 _WAITS_IF_BACK = 0.8
 """Chance that a VM is back before the rescue must begin, from which on its tasks wait for it."""
@@ -416,7 +416,7 @@ def move(r: Rows, task: int, target: VmRow, late: int) -> None:
 
 
 def saves_at_once(r: Rows, vm: VmRow, task: int) -> bool:
-    """Whether a task that runs on an on-demand VM loses nothing if it leaves in this second."""
+    """Return whether a task of an on-demand VM loses nothing if it leaves in this second."""
     run = r.tasks[task]
     return not vm.spot and saves_often(r, task) and dump_of(r, run.group, vm.offer_index, run.mode) == 0
 
@@ -477,7 +477,7 @@ def move_to(r: Rows, task: int, place: int) -> None:
 
 
 def best_spot(r: Rows, task: int, saved: float, latest_s: int, with_others: int) -> tuple[float, int]:
-    """What a task costs on the spot VM where it is cheapest, with what its next loss may cost; and which that is.
+    """Return the cost of a task on the spot VM where it is cheapest, with that of its next loss; and which VM it is.
 
     Behind all VMs the offer of a new one; `NONE` if it ends in time on none. ``with_others`` says that others follow,
     which share the rent of a VM.
@@ -533,7 +533,7 @@ def best_spot(r: Rows, task: int, saved: float, latest_s: int, with_others: int)
 
 
 def risk_usd(r: Rows, task: int, latest_s: int, end_s: int, duration_s: int) -> float:
-    """What the next loss of a task may cost that ends at some moment on a spot VM."""
+    """Return the expected cost of the next loss of a task that ends at some moment on a spot VM."""
     interrupted, back = rates(r)
     lost_s = float(duration_s)
     if r.takes_checkpoints:
@@ -562,22 +562,6 @@ def balance(r: Rows) -> None:
                 break
             move(r, task, thief, 0)
             known = False
-
-
-def last_to_end(r: Rows, thief: int) -> int:
-    """Return the task that ends last of those that wait on spot VMs, but for one; `NONE` if none waits."""
-    last, last_s = NONE, NONE
-    for v in range(r.n_vms):
-        vm = r.vms[v]
-        if not takes_work(vm) or vm.n_left <= 1 or v == thief:
-            continue
-        for core in range(vm.vcpus):
-            task = r.cores[v][core].last
-            if task != NONE:
-                end_s = vm.zero_s + r.tasks[task].end_s
-                if last == NONE or end_s > last_s or (end_s == last_s and (v, task) > (r.tasks[last].vm, last)):
-                    last, last_s = task, end_s
-    return last
 
 
 def spread_all(r: Rows) -> None:
@@ -939,7 +923,7 @@ def end_unused(r: Rows, vm: VmRow, idle: int) -> int:
 
 
 def can_go(r: Rows, vm: VmRow) -> bool:
-    """Whether the rescue can do without an idle on-demand VM; if so, it does."""
+    """Have the rescue do without an idle on-demand VM; False if it cannot."""
     if not r.n_open or not r.covered:
         return r.n_open == 0
     due_s, left_out = pack_without(r, vm, NONE, r.now_s + r.start_overhead_s + 1)

@@ -140,7 +140,7 @@ def moves_before(r: Rows, task: int, other: int) -> bool:
 
 
 def kind_of(r: Rows, task: int) -> int:
-    """What an open task does: 0 if it is lost, 1 if it waits, 2 if it runs."""
+    """State of an open task: 0 if it is lost, 1 if it waits, 2 if it runs."""
     return 0 if is_lost(r, task) else 1 + r.tasks[task].running
 
 
@@ -156,7 +156,7 @@ def between_s(r: Rows, task: int) -> float:
 
 
 def rescue_s(r: Rows, task: int, offer: int) -> int:
-    """How long an open task takes on an on-demand offer from where it is saved."""
+    """Return the duration of an open task on an on-demand offer, from where it is saved."""
     return r.need_s[task * r.n_columns + r.column_of[offer]]
 
 

@@ -7,7 +7,7 @@ import math
 from ....instances.durations import FULL_SPEED, NEVER
 from ..interpreted import sort_tasks
 from ..rows import NONE, Rows, VmRow
-from ..rules import can_start, duration_of, is_alive, rent_usd, usd_per_s
+from ..rules import can_start, comes_before, duration_of, is_alive, rent_usd, usd_per_s
 from .estimation import assign, new_sketch, start_on_sketch
 from .on_time_rescue import rescue_s, still_out
 
@@ -37,7 +37,10 @@ def spread(r: Rows, interrupted: float, back: float) -> tuple[int, int]:
     """
     first_s = r.now_s + r.start_overhead_s
     best, n_best, most_usd, most = NONE, 0, 0.0, _LISTED
-    if not r.n_standby_offers or last_end_s(r) <= first_s + GAIN_S:
+    last = last_to_end(r, NONE)
+    if not r.n_standby_offers or last == NONE:
+        return NONE, 0
+    if r.vms[r.tasks[last].vm].zero_s + r.tasks[last].end_s <= first_s + GAIN_S:
         return NONE, 0
     n = 0
     for offer in range(r.n_offers):
@@ -54,17 +57,20 @@ def spread(r: Rows, interrupted: float, back: float) -> tuple[int, int]:
     return best, n_best
 
 
-def last_end_s(r: Rows) -> int:
-    """When the last of the tasks ends that wait on spot VMs."""
-    last_s = 0
+def last_to_end(r: Rows, thief: int) -> int:
+    """Return the task that ends last of those that wait on spot VMs, but for one; `NONE` if none waits."""
+    last, last_s = NONE, NONE
     for v in range(r.n_vms):
         vm = r.vms[v]
-        if takes_work(vm) and vm.n_left > 1:
-            for core in range(vm.vcpus):
-                task = r.cores[v][core].last
-                if task != NONE:
-                    last_s = max(last_s, vm.zero_s + r.tasks[task].end_s)
-    return last_s
+        if not takes_work(vm) or vm.n_left <= 1 or v == thief:
+            continue
+        for core in range(vm.vcpus):
+            task = r.cores[v][core].last
+            if task != NONE:
+                end_s = vm.zero_s + r.tasks[task].end_s
+                if last == NONE or end_s > last_s or (end_s == last_s and (v, task) > (r.tasks[last].vm, last)):
+                    last, last_s = task, end_s
+    return last
 
 
 def list_last_first(r: Rows, most: int) -> int:
@@ -85,7 +91,7 @@ def list_last_first(r: Rows, most: int) -> int:
     sort_tasks(r, r.ordered, n_last)
     n = place = n_next = 0
     while n < most and (place < n_last or n_next):
-        if n_next and (place == n_last or ends_later(r, r.listed[n_next - 1], r.ordered[place])):
+        if n_next and (place == n_last or comes_before(r, r.listed[n_next - 1], r.ordered[place])):
             n_next -= 1
             task = r.listed[n_next]
         else:
@@ -97,7 +103,7 @@ def list_last_first(r: Rows, most: int) -> int:
         if task != NONE:
             rank_by_end(r, task)
             k = n_next
-            while k and ends_later(r, r.listed[k - 1], task):
+            while k and comes_before(r, r.listed[k - 1], task):
                 r.listed[k] = r.listed[k - 1]
                 k -= 1
             r.listed[k] = task
@@ -111,12 +117,6 @@ def rank_by_end(r: Rows, task: int) -> None:
     run.rank, run.weight, run.tie = -r.vms[run.vm].zero_s - run.end_s, 0.0, -task
 
 
-def ends_later(r: Rows, task: int, other: int) -> bool:
-    """Whether a task is sorted before another."""
-    run, than = r.tasks[task], r.tasks[other]
-    return run.rank < than.rank or (run.rank == than.rank and run.tie < than.tie)
-
-
 def task_before(r: Rows, task: int) -> int:
     """Return the task that waits before another for its core; `NONE` if it is the first."""
     run = r.tasks[task]
@@ -127,7 +127,7 @@ def task_before(r: Rows, task: int) -> int:
 
 
 def worth_of(r: Rows, offer: int, n: int, interrupted: float, back: float) -> tuple[int, float]:
-    """What a new spot VM is worth to listed tasks, less its rent; and how many of them it takes."""
+    """Count the listed tasks that a new spot VM takes; return that, and its worth to them, less its rent."""
     r.n_chosen = r.n_spans = 0
     sketch = new_sketch(r, offer, r.now_s + r.start_overhead_s, 0)
     taken, usd, session_s = 0, 0.0, 0
