@@ -450,6 +450,12 @@ class Instance(WholeDocument):
         """Checkpoints of each group on a spot VM of each type, shape (n_groups, n_types)."""
         return read_only(checkpoint_count(self.checkpoint, self.given_memory_mb, self.runtime_s))
 
+    @cached_property
+    def latest_end_s(self) -> IntArray:
+        """Latest end of a task of each group on each offer, shape (n_groups, n_offers)."""
+        limits = np.array([self.time_limit_s(offer.market) for offer in self.offers], dtype=np.int64)
+        return np.broadcast_to(limits, (len(self.tasks), len(limits)))
+
     def time_limit_s(self, market: Market) -> int:
         """Latest end of a task on a VM of a market; never after the deadline.
 

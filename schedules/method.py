@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ..core.gaps import closes_gap
 from ..instances.instance import Instance
+from .rescue_order import rescuable
 from .schedule import Schedule
 
 
@@ -95,9 +96,9 @@ class Incumbent:
         return math.inf if self.schedule is None else self.schedule.objective
 
     def take(self, schedule: Schedule | None) -> None:
-        """Keep a plan if it is the best."""
+        """Keep a plan if it is the best, and what must be can be done again."""
         if schedule is not None and schedule.objective < self.objective:
-            self.schedule = schedule
+            self.schedule = rescuable(schedule) or self.schedule
 
     def raise_bound(self, bound: float) -> None:
         """Keep a proven bound if it is the best."""

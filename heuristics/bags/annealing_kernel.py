@@ -35,8 +35,8 @@ class Objective(NamedTuple):
         Until when nothing more is paid: 0 for VMs that are rented.
     vm_limit : array of int, shape (n_vms,)
         Latest end, from ready.
-    time_weight, penalty : float
-        Cost of a second of makespan, and of a second after the latest end.
+    time_weight, penalty, task_penalty : float
+        Cost of a second of makespan, of a second after the latest end of a VM, and of one after that of a task.
     """
 
     vm_price: FloatArray
@@ -44,10 +44,14 @@ class Objective(NamedTuple):
     vm_limit: IntArray
     time_weight: float
     penalty: float
+    task_penalty: float = 0.0
 
 
 class Cooling(NamedTuple):
-    """Moves, and the temperatures between which they are tried; one in so many deals two VMs anew, none if 0."""
+    """Moves, and the temperatures between which they are tried; one in so many deals two VMs anew, none if 0.
+
+    Deals do not look at latest ends of tasks.
+    """
 
     moves: int
     hot: float
@@ -74,12 +78,15 @@ class Cores(NamedTuple):
         Offer and VM of each core.
     first_of_vm : array of int, shape (n_vms + 1,)
         First core of each VM; its cores follow one another.
+    latest : array of int, shape (n_offers, n_tasks), or (0, 0)
+        Latest end of each task on each offer; nothing where that of its VM is all that counts.
     """
 
     durations: IntArray
     offer: IntArray
     vm: IntArray
     first_of_vm: IntArray
+    latest: IntArray
 
 
 class CoreState(NamedTuple):
@@ -89,6 +96,8 @@ class CoreState(NamedTuple):
     ----------
     tasks, number, load : array of int, shapes (n_cores, capacity), (n_cores,) and (n_cores,)
         Tasks of each core (padded), their number, and when the last of them ends.
+    late : array of int, shape (n_cores,)
+        Seconds by which a task of each core ends too late at most; see `lateness`.
     vm_end : array of int, shape (n_vms,)
         End of each VM.
     random : array of int, shape (1,)
@@ -98,8 +107,57 @@ class CoreState(NamedTuple):
     tasks: IntArray
     number: IntArray
     load: IntArray
+    late: IntArray
     vm_end: IntArray
     random: IntArray
+
+
+@compiled
+def lateness(latest: IntArray, durations: IntArray, tasks: IntArray, number: int, load: int) -> int:
+    """Return by how much a task of a core ends too late at most, in the order in which that is least.
+
+    By the argument of the earliest due date, tasks whose latest end comes first go first. Of the end of the core, no
+    more is looked at than may be late.
+
+    Parameters
+    ----------
+    latest, durations : array of int, shape (n_tasks,)
+        Latest end and seconds of each task on the offer of the core.
+    tasks : array of int, shape (>= number,)
+        The tasks of the core, in any order.
+    number, load : int
+        How many there are, and when the last of them ends.
+    """
+    if number == 0:
+        return 0
+    earliest = latest[tasks[0]]
+    for position in range(1, number):
+        earliest = min(earliest, latest[tasks[position]])
+    late, before, end = 0, MAX_SECONDS, load
+    while end - earliest > late:
+        # The tasks with the latest end of those that are left are the last ones.
+        last, seconds = earliest, 0
+        for position in range(number):
+            task = tasks[position]
+            if latest[task] < before:
+                if latest[task] > last:
+                    last, seconds = latest[task], 0
+                if latest[task] == last:
+                    seconds += durations[task]
+        late = max(late, end - last)
+        end -= seconds
+        before = last
+        if last == earliest:
+            break
+    return late
+
+
+@compiled
+def set_lateness(cores: Cores, tasks: IntArray, number: IntArray, load: IntArray, late: IntArray) -> None:
+    """Set by how much a task of each core is late at most; see `CoreState`."""
+    for core in range(len(load)):
+        offer = cores.offer[core]
+        late[core] = lateness(cores.latest[offer], cores.durations[offer], tasks[core], number[core], load[core])
 
 
 @compiled
@@ -135,9 +193,10 @@ def anneal(
     tuple of float
         Objective of the state at the end, and of the best one.
     """
-    durations, core_offer, core_vm, vm_first = cores
-    vm_price, vm_free, vm_limit, time_weight, penalty = objective
-    core_tasks, core_count, load, vm_end, random_state = plan
+    durations, core_offer, core_vm, vm_first, latest = cores
+    vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty = objective
+    core_tasks, core_count, load, late, vm_end, random_state = plan
+    by_task = len(latest) > 0
     n_cores = len(core_offer)
     n_vms = len(vm_end)
     capacity = core_tasks.shape[1]
@@ -224,6 +283,19 @@ def anneal(
         old += penalty * max(0, vm_end[va] - vm_limit[va])
         if va != vb:
             old += vm_price[vb] * max(vm_end[vb], vm_free[vb]) + penalty * max(0, vm_end[vb] - vm_limit[vb])
+        # The latest of the latest ends on both cores, without the tasks that leave them: of b without any one task.
+        last_a, last_b, next_b, of_last = -1, -1, -1, -1
+        if by_task:
+            old += task_penalty * (late[a] + late[b])
+            for position in range(core_count[a]):
+                if position != at_a:
+                    last_a = max(last_a, latest[ka, core_tasks[a, position]])
+            for position in range(core_count[b]):
+                last = latest[kb, core_tasks[b, position]]
+                if last > last_b:
+                    next_b, last_b, of_last = last_b, last, position
+                elif last > next_b:
+                    next_b = last
         # The best partner among the tasks of b, or none (-1); at most so many of them, from a random one on.
         scanned = min(core_count[b], _SCANNED)
         offset = 0
@@ -233,6 +305,7 @@ def anneal(
         lost_a, gained_b = load[a] - durations[ka, i], load[b] + durations[kb, i]
         best_change = 1e300
         best_rank = 1e300
+        best_late = 0
         best_at = -2
         for step in range(-1, scanned):
             new_a, new_b = lost_a, gained_b
@@ -257,33 +330,61 @@ def anneal(
             change += penalty * max(0, end_a - vm_limit[va]) - old
             if va != vb:
                 change += vm_price[vb] * max(end_b, vm_free[vb]) + penalty * max(0, end_b - vm_limit[vb])
+            least_late = 0
+            if by_task:  # of the last tasks of both cores; others may be later still
+                end_of_last = last_a if at_b < 0 else max(last_a, latest[ka, core_tasks[b, at_b]])
+                if end_of_last >= 0:
+                    least_late = max(0, new_a - end_of_last)
+                end_of_last = next_b if at_b == of_last else last_b
+                least_late += max(0, new_b - max(end_of_last, latest[kb, i]))
+                change += task_penalty * least_late
             rank = change + balance * (float(new_a) * new_a + float(new_b) * new_b)
             if rank < best_rank:
                 best_rank = rank
                 best_change = change
+                best_late = least_late
                 best_at = at_b
         if best_at == -2:
             continue
         # Accept it, or not, by the temperature.
         gain = best_rank - balance * (float(load[a]) * load[a] + float(load[b]) * load[b])
-        if gain > 0.0:
+        most_gain = 0.0
+        if gain > 0.0 or by_task:
             state = (state * 48271) % 2147483647
-            if gain > 40.0 * temperature or state / 2147483647.0 >= np.exp(-gain / temperature):
+            if gain > 40.0 * temperature:
+                continue
+            most_gain = -temperature * np.log(state / 2147483647.0)
+            if gain > most_gain:
                 continue
         # Carry it out.
-        load[a] -= durations[ka, i]
-        load[b] += durations[kb, i]
+        j = -1
         if best_at >= 0:
             j = core_tasks[b, best_at]
             core_tasks[b, best_at] = i
             core_tasks[a, at_a] = j
-            load[a] += durations[ka, j]
-            load[b] -= durations[kb, j]
+            lost_a += durations[ka, j]
+            gained_b -= durations[kb, j]
         else:
             core_tasks[b, core_count[b]] = i
             core_count[b] += 1
             core_count[a] -= 1
             core_tasks[a, at_a] = core_tasks[a, core_count[a]]
+        if by_task:
+            late_a = lateness(latest[ka], durations[ka], core_tasks[a], core_count[a], lost_a)
+            late_b = lateness(latest[kb], durations[kb], core_tasks[b], core_count[b], gained_b)
+            more = task_penalty * (late_a + late_b - best_late)
+            if gain + more > most_gain:  # it was not all: take it back
+                if j >= 0:
+                    core_tasks[b, best_at] = j
+                else:
+                    core_count[b] -= 1
+                    core_tasks[a, core_count[a]] = core_tasks[a, at_a]
+                    core_count[a] += 1
+                core_tasks[a, at_a] = i
+                continue
+            best_change += more
+            late[a], late[b] = late_a, late_b
+        load[a], load[b] = lost_a, gained_b
         # The ends of both VMs, and the VM that ends last.
         end_a = max(rest_a, load[a])
         if va == vb:
@@ -348,9 +449,9 @@ def _deal(
     change : float
         Of the objective.
     """
-    durations, core_offer, _, vm_first = cores
-    vm_price, vm_free, vm_limit, time_weight, penalty = objective
-    core_tasks, core_count, load, vm_end, _ = plan
+    durations, core_offer, _, vm_first, _ = cores
+    vm_price, vm_free, vm_limit, time_weight, penalty, _ = objective
+    core_tasks, core_count, load, _, vm_end, _ = plan
     capacity = core_tasks.shape[1]
     first_a, last_a, first_b, last_b = vm_first[va], vm_first[va + 1], vm_first[vb], vm_first[vb + 1]
     cores_a, n_cores = last_a - first_a, last_a - first_a + last_b - first_b

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.compiled import compiled, compiled_part
 from ...core.quantities import MAX_SECONDS
 from .annealing_kernel import Cooling, Objective
-from .start_order_kernel import Fleet, core_work, start_order_ends
+from .start_order_kernel import Fleet, VmEnds, core_work, start_order_ends
 
 if TYPE_CHECKING:
     from ...core.quantities import BoolArray, FloatArray, IntArray
@@ -33,10 +33,8 @@ class AssignmentState(NamedTuple):
         VM of each task, and whether it runs at the baseline if that is a burstable one.
     open : array of int, shape (n_open,)
         The tasks that are planned.
-    end, total : array of int, shape (n_vms,)
-        End of each VM, and the sum of the ends of its cores.
-    lacking : array of float, shape (n_vms,)
-        Credits that a VM lacks.
+    end, total, lacking, late : arrays, shape (n_vms,)
+        See `VmEnds`.
     random : array of int, shape (1,)
         State of the random numbers.
     """
@@ -49,6 +47,7 @@ class AssignmentState(NamedTuple):
     end: IntArray
     total: IntArray
     lacking: FloatArray
+    late: IntArray
     random: IntArray
 
 
@@ -62,13 +61,30 @@ class BestAssignment(NamedTuple):
 
 
 @compiled_part
-def _cost(objective: Objective, credit_price: float, vm: int, end: int, lacking: float) -> float:
+def _cost(objective: Objective, credit_price: float, vm: int, ends: VmEnds) -> float:
     """What a VM costs until it ends, with what it breaks."""
-    late = max(0, end - objective.vm_limit[vm])
-    cost: float = objective.vm_price[vm] * max(end, objective.vm_free[vm]) + objective.penalty * late
-    if lacking > _NO_CREDITS:
-        cost += credit_price * lacking
-    return cost
+    late = max(0, ends.end - objective.vm_limit[vm])
+    cost: float = objective.vm_price[vm] * max(ends.end, objective.vm_free[vm]) + objective.penalty * late
+    if ends.lacking > _NO_CREDITS:
+        cost += credit_price * ends.lacking
+    return cost + objective.task_penalty * ends.late
+
+
+@compiled_part
+def _breaks(objective: Objective, vm: int, ends: VmEnds) -> bool:
+    """Whether a VM breaks a rule."""
+    return ends.end > objective.vm_limit[vm] or ends.lacking > _NO_CREDITS or ends.late > 0
+
+
+@compiled_part
+def _ends_of(plan: AssignmentState, vm: int) -> VmEnds:
+    """How a VM comes to its end now."""
+    return VmEnds(plan.end[vm], plan.total[vm], plan.lacking[vm], plan.late[vm])
+
+
+@compiled_part
+def _set_ends(plan: AssignmentState, vm: int, ends: VmEnds) -> None:
+    plan.end[vm], plan.total[vm], plan.lacking[vm], plan.late[vm] = ends.end, ends.total, ends.lacking, ends.late
 
 
 @compiled
@@ -104,7 +120,7 @@ def anneal_assignments(
     best : BestAssignment
         Receives what is better than it, and breaks nothing.
     """
-    vm_price, vm_limit, time_weight = objective.vm_price, objective.vm_limit, objective.time_weight
+    vm_price, time_weight = objective.vm_price, objective.time_weight
     n_vms, capacity = plan.tasks.shape
     vm_tasks, vm_count, vm_end, task_vm, slow = plan.tasks, plan.number, plan.end, plan.vm, plan.slow
     memory_none, cores_none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -117,11 +133,10 @@ def anneal_assignments(
     any_bursts = False
     for vm in range(n_vms):
         any_bursts = any_bursts or fleet.bursts[vm]
-        vm_end[vm], plan.total[vm], plan.lacking[vm] = start_order_ends(
-            fleet, vm, vm_tasks[vm], vm_count[vm], slow, memory_none, cores_none, work
-        )
-        value += _cost(objective, credit_price, vm, vm_end[vm], plan.lacking[vm])
-        broken += vm_end[vm] > vm_limit[vm] or plan.lacking[vm] > _NO_CREDITS
+        ends = start_order_ends(fleet, vm, vm_tasks[vm], vm_count[vm], slow, memory_none, cores_none, work)
+        _set_ends(plan, vm, ends)
+        value += _cost(objective, credit_price, vm, ends)
+        broken += _breaks(objective, vm, ends)
         if vm_end[vm] > vm_end[longest]:
             longest = vm
     value += time_weight * vm_end[longest]
@@ -238,21 +253,20 @@ def anneal_assignments(
         # What changes by it. How much worse it may be is drawn first: most moves are refused before all is worked out.
         state = (state * 48271) % 2147483647
         most = -temperature * np.log(state / 2147483647.0)
-        end_a, total_a, lacking_a = start_order_ends(fleet, a, new_a, count_a, slow, memory_none, cores_none, work)
-        change = _cost(objective, credit_price, a, end_a, lacking_a)
-        change -= _cost(objective, credit_price, a, vm_end[a], plan.lacking[a])
-        end_b, total_b, lacking_b = end_a, total_a, lacking_a
+        ends_a = start_order_ends(fleet, a, new_a, count_a, slow, memory_none, cores_none, work)
+        before_a, before_b = _ends_of(plan, a), _ends_of(plan, b)
+        change = _cost(objective, credit_price, a, ends_a) - _cost(objective, credit_price, a, before_a)
+        ends_b = ends_a
         shift = 0.0
         if mean_share > 0.0:
-            shift = vm_price[a] * ((total_a - plan.total[a]) / fleet.vcpus[a] - (end_a - vm_end[a]))
+            shift = vm_price[a] * ((ends_a.total - before_a.total) / fleet.vcpus[a] - (ends_a.end - before_a.end))
         if a != b:
-            end_b, total_b, lacking_b = start_order_ends(fleet, b, new_b, count_b, slow, memory_none, cores_none, work)
-            change += _cost(objective, credit_price, b, end_b, lacking_b)
-            change -= _cost(objective, credit_price, b, vm_end[b], plan.lacking[b])
+            ends_b = start_order_ends(fleet, b, new_b, count_b, slow, memory_none, cores_none, work)
+            change += _cost(objective, credit_price, b, ends_b) - _cost(objective, credit_price, b, before_b)
             if mean_share > 0.0:
-                shift += vm_price[b] * ((total_b - plan.total[b]) / fleet.vcpus[b] - (end_b - vm_end[b]))
+                shift += vm_price[b] * ((ends_b.total - before_b.total) / fleet.vcpus[b] - (ends_b.end - before_b.end))
         change_of_end = 0
-        last = max(end_a, end_b)
+        last = max(ends_a.end, ends_b.end)
         if last >= vm_end[longest]:
             change_of_end = last - vm_end[longest]
         elif longest in (a, b) and change + mean_share * shift - time_weight * (vm_end[longest] - last) <= most:
@@ -269,18 +283,20 @@ def anneal_assignments(
         # Carry it out.
         value += change
         longest_end = vm_end[longest]
-        broken += end_a > vm_limit[a] or lacking_a > _NO_CREDITS
-        broken -= vm_end[a] > vm_limit[a] or plan.lacking[a] > _NO_CREDITS
+        broken += _breaks(objective, a, ends_a)
+        broken -= _breaks(objective, a, before_a)
         for position in range(count_a):
             vm_tasks[a, position] = new_a[position]
-        vm_count[a], vm_end[a], plan.total[a], plan.lacking[a] = count_a, end_a, total_a, lacking_a
+        vm_count[a] = count_a
+        _set_ends(plan, a, ends_a)
         stale[a] = True
         if a != b:
-            broken += end_b > vm_limit[b] or lacking_b > _NO_CREDITS
-            broken -= vm_end[b] > vm_limit[b] or plan.lacking[b] > _NO_CREDITS
+            broken += _breaks(objective, b, ends_b)
+            broken -= _breaks(objective, b, before_b)
             for position in range(count_b):
                 vm_tasks[b, position] = new_b[position]
-            vm_count[b], vm_end[b], plan.total[b], plan.lacking[b] = count_b, end_b, total_b, lacking_b
+            vm_count[b] = count_b
+            _set_ends(plan, b, ends_b)
             stale[b] = True
             task_vm[i] = b
             if j >= 0:
@@ -291,7 +307,7 @@ def anneal_assignments(
                 for position in range(at_b, count_b):
                     task_vm[vm_tasks[b, position]] = b
         if last >= longest_end:
-            longest = a if end_a >= end_b else b
+            longest = a if ends_a.end >= ends_b.end else b
         elif longest in (a, b):
             for vm in range(n_vms):
                 if vm_end[vm] > vm_end[longest]:

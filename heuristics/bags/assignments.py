@@ -16,6 +16,7 @@ from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from ...schedules.queues import Queue, queues_of_schedule, schedule_of_queues, timeline_of
 from ...schedules.schedule import Schedule
+from .core_loads import latest_ends_s
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective
@@ -91,7 +92,10 @@ class Assignments:
         open_tasks, running = instance.open_tasks, instance.running
         baseline = slow & instance.offer_is_burstable[fleet.offer][task_vm]
         ends_s = start_s + fleet.durations[baseline.astype(np.int64), fleet.offer[task_vm], np.arange(len(slow))]
-        if (ends_s > self.objective.vm_limit[task_vm])[open_tasks].any():
+        latest_s = self.objective.vm_limit[task_vm]
+        if len(fleet.latest):
+            latest_s = np.minimum(latest_s, fleet.latest[fleet.offer[task_vm], np.arange(len(slow))])
+        if (ends_s > latest_s)[open_tasks].any():
             return None
         start_s += self.zero_s
         vm_offer, vm_machine = fleet.offer, self.vm_machine
@@ -174,8 +178,10 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         runs = np.full_like(free_s, 3)
         runs[running.machine, running.core] = np.where(running.baseline, 0, 2)
         core_runs[exists, :width] = runs[vm_machine[exists], :width]
+    latest = latest_ends_s(instance, np.arange(len(instance.offers)))
     fleet = Fleet(
         durations=np.ascontiguousarray(instance.duration_s[instance.task_group].transpose(2, 1, 0)),
+        latest=latest,
         memory_kb=instance.memory_kb[instance.task_group],
         offer=vm_offer,
         vcpus=vm_vcpus,
@@ -199,6 +205,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
             vm_limit=np.array([instance.time_limit_s(queue.offer.market) - zero_s for queue in queues], dtype=np.int64),
             time_weight=time_weight,
             penalty=penalty,
+            task_penalty=penalty if len(latest) else 0.0,
         ),
         credit_price=_CREDIT_SECONDS * (time_weight + float(prices.max())),
         offset=(0.0 if instance.machines else time_weight * boot_s) - float(prices @ vm_free),
@@ -212,6 +219,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
             end=np.zeros(n_vms, dtype=np.int64),
             total=np.zeros(n_vms, dtype=np.int64),
             lacking=np.zeros(n_vms),
+            late=np.zeros(n_vms, dtype=np.int64),
             random=np.ones(1, dtype=np.int64),
         ),
         alike=_alike(instance),
@@ -314,7 +322,6 @@ class _Listed:
         self.instance = instance
         self.queue = Queue(offer, [], machine)
         self.timeline = timeline_of(instance, offer, machine)
-        self.last_s = instance.time_limit_s(offer.market)
         paid_s = instance.boot_overhead_s if machine < 0 else int(instance.machine_paid_until_s[machine])
         self.paid_s = max(paid_s, self.timeline.end_s)
 
@@ -326,7 +333,8 @@ class _Listed:
         """When a task would end here; None if that is too late."""
         need_kb, seconds = self._takes(task)
         start_s = self.timeline.earliest_start_s(need_kb, seconds) if seconds < NEVER else None
-        return None if start_s is None or start_s + seconds > self.last_s else start_s + seconds
+        last_s = self.instance.latest_end_s[self.instance.task_group[task], self.queue.offer.index]
+        return None if start_s is None or start_s + seconds > last_s else start_s + seconds
 
     def more_usd(self, end_s: int) -> float:
         """What it costs more if it ends then."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +16,14 @@ from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
+from ...instances.rescuable import RescuableInstance
 from ...models.bags.divisible_bound import DivisibleBound
 from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
+
+if TYPE_CHECKING:
+    from .annealing_kernel import Cores, CoreState, Objective
 
 _COMPILED_FROM_TASKS = 20_000
 _MOST_PLACES = 30_000_000
@@ -44,8 +49,11 @@ class CoreLoads:
         When each core is free.
     vm_price, vm_free, vm_limit : arrays
         Price of a second in units of the objective, until when nothing more is paid, and latest end.
-    core_tasks, core_count, load, vm_end : arrays
-        Tasks of each core (padded) and their number, seconds on each core, end of each VM.
+    latest : array of int, shape (n_columns, n_tasks), or (0, 0)
+        Latest end of each task on each column; nothing where that of its VM is all that counts.
+    core_tasks, core_count, load, late, vm_end : arrays
+        Tasks of each core (padded) and their number, seconds on each core, by how much a task of it is late at most,
+        end of each VM.
     """
 
     instance: Instance
@@ -60,12 +68,23 @@ class CoreLoads:
     vm_price: FloatArray
     vm_free: IntArray
     vm_limit: IntArray
+    latest: IntArray
     core_tasks: IntArray
     core_count: IntArray
     load: IntArray
+    late: IntArray
     vm_end: IntArray
     time_weight: float
     penalty: float
+    task_penalty: float
+
+    @property
+    def objective(self) -> Objective:
+        """What the annealing makes least."""
+        from .annealing_kernel import Objective
+
+        penalties = self.penalty, self.task_penalty
+        return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties)
 
     @property
     def zero_s(self) -> int:
@@ -75,14 +94,15 @@ class CoreLoads:
     def value(self) -> float:
         """Objective, and the penalty for whatever ends too late."""
         end = self.vm_end
-        late = np.maximum(0, end - self.vm_limit).sum()
+        late = self.penalty * float(np.maximum(0, end - self.vm_limit).sum())
+        late += self.task_penalty * float(self.late.sum())
         ready = self.time_weight * self.zero_s
         cost = float((self.vm_price * np.maximum(end, self.vm_free)).sum() - self.vm_price @ self.vm_free)
-        return cost + self.time_weight * float(end.max()) + self.penalty * float(late) + ready
+        return cost + self.time_weight * float(end.max()) + late + ready
 
     def feasible(self) -> bool:
-        """Whether all VMs end in time."""
-        return bool((self.vm_end <= self.vm_limit).all())
+        """Whether all VMs, and all tasks, end in time."""
+        return bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
 
     def regroup(self) -> None:
         """Deal the contents of the cores of each column out to its VMs anew, by load: no grouping is better.
@@ -111,7 +131,15 @@ class CoreLoads:
         self.core_tasks = np.ascontiguousarray(self.core_tasks[order])
         self.core_count = self.core_count[order]
         self.load = load
+        self.set_ends()
+
+    def set_ends(self) -> None:
+        """Set the end of each VM, and by how much tasks are late, from the tasks and loads of the cores."""
         self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
+        if len(self.latest):
+            from .annealing_kernel import set_lateness
+
+            set_lateness(self.cores, self.core_tasks, self.core_count, self.load, self.late)
 
     def restore(self, core_tasks: IntArray, core_count: IntArray) -> None:
         """Take another state of the same VMs."""
@@ -120,10 +148,26 @@ class CoreLoads:
         core, tasks = self._placed()
         self.load[:] = self.core_start
         np.add.at(self.load, core, self.durations[self.core_column[core], tasks])
-        self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
+        self.set_ends()
+
+    @property
+    def cores(self) -> Cores:
+        """The cores as the annealing has them."""
+        from .annealing_kernel import Cores
+
+        return Cores(self.durations, self.core_column, self.core_vm, self.vm_first, self.latest)
+
+    def plan(self, random_state: IntArray) -> CoreState:
+        """Return the tasks on the cores, which the annealing changes in place."""
+        from .annealing_kernel import CoreState
+
+        return CoreState(self.core_tasks, self.core_count, self.load, self.late, self.vm_end, random_state)
 
     def schedule(self) -> Schedule:
-        """Return the plan: on each core longest task first, VMs without tasks left out."""
+        """Return the plan: on each core longest task first, VMs without tasks left out.
+
+        Where tasks have latest ends of their own, what has to end first is first.
+        """
         instance, running = self.instance, self.instance.running
         core, tasks = self._placed()
         n_vms, n_machines = len(self.vm_end), len(instance.machines)
@@ -138,7 +182,8 @@ class CoreLoads:
         number = number_of_machine[self.vm_machine]
         number[rented] = np.arange(len(rented))
         seconds = self.durations[self.core_column[core], tasks]
-        order = np.lexsort((tasks, -seconds, core))
+        first = self.latest[self.core_column[core], tasks] if len(self.latest) else -seconds
+        order = np.lexsort((tasks, first, core))
         core, tasks, seconds = core[order], tasks[order], seconds[order]
         before = np.cumsum(seconds) - seconds  # on this core and on those in front of it
         first = np.cumsum(self.core_count) - self.core_count
@@ -206,6 +251,57 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     if not len(state.vm_end):
         return None
     return state if _longest_first(state, column, opened) else None
+
+
+def early_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
+    """Make a first state without machines in which no task is late; None if this finds none.
+
+    Tasks whose latest end comes first go first, each to the offer where it is cheapest by the prices of the bound of
+    those on which it still ends early enough: to the fullest of their cores on which it does, or on a new VM.
+
+    Parameters
+    ----------
+    instance, bound, spare_vms
+        See `priced_start`.
+    """
+    offers = [instance.offers[index] for index in bound.offers.tolist()]
+    vcpus = [offer.vcpus for offer in offers]
+    rentable = rentable_vms(instance, bound.offers).tolist()
+    in_market = {market: [k for k, offer in enumerate(offers) if offer.market == market] for market in instance.markets}
+    seconds = instance.sustained_s[:, bound.offers]
+    latest = instance.latest_end_s[:, bound.offers] - instance.boot_overhead_s
+    by_price = np.argsort(bound.task_price(instance), axis=1, kind="stable")
+    loads = [np.full(vms * cores, -1, dtype=np.int64) for vms, cores in zip(rentable, vcpus, strict=True)]
+    opened = np.zeros(len(offers), dtype=np.int64)
+    groups = instance.task_group[instance.open_tasks]
+    order = np.argsort(latest.max(axis=1, where=seconds < NEVER, initial=0)[groups], kind="stable")
+    column, core = np.full(len(groups), -1), np.full(len(groups), -1)
+    checkpoint()
+    for place in order.tolist():
+        group = groups[place]
+        for k in by_price[group].tolist():
+            most = latest[group, k] - seconds[group, k]
+            load = loads[k][: opened[k] * vcpus[k]]
+            fits = np.where(load <= most, load, -1)
+            chosen = int(fits.argmax()) if len(fits) else -1
+            if chosen < 0 or fits[chosen] < 0:
+                market = offers[k].market
+                cap = instance.market_limit(market)
+                if most < 0 or opened[k] == rentable[k]:
+                    continue
+                if cap is not None and opened[in_market[market]].sum() >= cap:
+                    continue
+                chosen = int(opened[k]) * vcpus[k]
+                opened[k] += 1
+                loads[k][chosen : chosen + vcpus[k]] = 0
+            loads[k][chosen] += seconds[group, k]
+            column[place], core[place] = k, chosen
+            break
+        else:
+            return None
+    state = empty_state(instance, bound.offers, opened, spare_vms)
+    first_core = state.vm_first[np.searchsorted(state.vm_column, np.arange(len(offers)))]
+    return state if fill(state, instance.open_tasks, first_core[column] + core) else None
 
 
 def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray, spare_vms: int) -> CoreLoads | None:
@@ -289,6 +385,14 @@ def _limits_s(instance: Instance, offers: IntArray) -> IntArray:
     return np.array(ends, dtype=np.int64) - (0 if instance.machines else instance.boot_overhead_s)
 
 
+def latest_ends_s(instance: Instance, offers: IntArray) -> IntArray:
+    """Latest end of each task on each offer, from where times count; nothing if that of the VMs says it all."""
+    if not isinstance(instance, RescuableInstance):
+        return np.zeros((0, 0), dtype=np.int64)
+    from_s = 0 if instance.machines else instance.boot_overhead_s
+    return np.ascontiguousarray(instance.latest_end_s[:, offers][instance.task_group].T) - from_s
+
+
 def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:
     """VMs without tasks: those opened and some to spare, within the limits."""
     offers = [instance.offers[index] for index in indices.tolist()]
@@ -334,12 +438,15 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         vm_price=prices[vm_column],
         vm_free=vm_free,
         vm_limit=_limits_s(instance, indices)[vm_column],
+        latest=latest_ends_s(instance, indices),
         core_tasks=np.zeros((0, 0), dtype=np.int64),
         core_count=np.zeros(len(core_vm), dtype=np.int64),
         load=core_start.copy(),
+        late=np.zeros(len(core_vm), dtype=np.int64),
         vm_end=vm_free.copy(),
         time_weight=time_weight,
         penalty=20 * (time_weight + float(prices.max()) * len(vm_column)),
+        task_penalty=float((prices / vcpus).max()) + time_weight,
     )
 
 
@@ -365,7 +472,7 @@ def fill(state: CoreLoads, tasks: IntArray, cores: IntArray, *, regroup: bool = 
     if regroup:
         state.regroup()
     else:
-        state.vm_end = np.maximum.reduceat(state.load, state.vm_first[:-1])
+        state.set_ends()
     return True
 
 

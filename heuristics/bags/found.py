@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...schedules.method import Run, TracePoint
+from ...schedules.rescue_order import rescuable
 from ...schedules.schedule import Schedule
 
 
@@ -28,10 +29,11 @@ class Found:
         return None if self.bound == -np.inf else self.bound
 
     def take(self, schedule: Schedule | None) -> None:
-        """Keep a plan if it is the best."""
+        """Keep a plan if it is the best, and what must be can be done again."""
         if schedule is not None and schedule.objective < self.objective - 1e-12:
-            self.best = schedule
-            self.run.incumbent.take(schedule)
+            kept = rescuable(schedule)
+            self.best = kept or self.best
+            self.run.incumbent.take(kept)
 
     def raise_bound(self, bound: float) -> None:
         """Keep a proven bound."""

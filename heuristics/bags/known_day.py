@@ -105,11 +105,11 @@ def _longest_first(state: CoreLoads) -> IntArray | None:
 
 def _annealed(state: CoreLoads, hottest_s: float, seed: int) -> tuple[float, IntArray, IntArray] | None:
     """Lower the bill; return what the best state in time costs, the tasks of its cores, and their number."""
-    from .annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
+    from .annealing_kernel import Cooling, Objective, Snapshot, anneal
 
     unit = state.time_weight + float(state.vm_price.mean())
-    cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
-    objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
+    cores = state.cores
+    objective = state.objective
     random_state = np.array([seed], dtype=np.int64)
     tasks, number = state.core_tasks.copy(), state.core_count.copy()
     best = np.inf
@@ -120,7 +120,7 @@ def _annealed(state: CoreLoads, hottest_s: float, seed: int) -> tuple[float, Int
         if state.feasible() and value < best:
             best, tasks, number = value, state.core_tasks.copy(), state.core_count.copy()
         balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
-        loads = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state)
+        loads = state.plan(random_state)
         cooling, snapshot = Cooling(_MOVES_A_ROUND, hot, cold), Snapshot(True, tasks, number)
         _, best = anneal(cores, objective, balance, loads, cooling, snapshot, value, best)
     return None if best == np.inf else (best, tasks, number)

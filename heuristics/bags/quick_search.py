@@ -191,7 +191,7 @@ def _place_lost(state: CoreLoads, tasks: IntArray, cores: IntArray, load: IntArr
         return
     lost = lost[np.argsort(-state.durations[:, tasks[lost]].min(axis=0), kind="stable")]
     vm_end = np.maximum.reduceat(load, state.vm_first[:-1])
-    objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
+    objective = state.objective
     chosen = np.empty(len(lost), dtype=np.int64)
     place_where_cheapest(
         tasks[lost], state.durations, state.core_column, state.core_vm, load, vm_end, objective, chosen
@@ -206,12 +206,12 @@ def _offers_of(instance: Instance, start: Schedule) -> IntArray:
 
 def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
     """Anneal core loads until a moment."""
-    from .annealing_kernel import Cores, CoreState, Objective, Snapshot, anneal
+    from .annealing_kernel import Objective, Snapshot, anneal
 
     vm_price, time_weight = _with_ties(state.instance, state.vm_price, state.offers[state.vm_column], state.time_weight)
     unit = time_weight + float(vm_price.mean())
-    cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
-    objective = Objective(vm_price, state.vm_free, state.vm_limit, time_weight, state.penalty)
+    cores = state.cores
+    objective = state.objective._replace(vm_price=vm_price, time_weight=time_weight)
     random_state = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
     best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
     few = state.instance.n_tasks <= _SNAPSHOT_TASKS
@@ -235,7 +235,7 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
         coolings = _Coolings(unit * hottest, unit * coldest, end, _Speed(state.instance, _LOADS_A_S), deals)
         for cooling in coolings:
             balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
-            plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state)
+            plan = state.plan(random_state)
             snapshot = Snapshot(few and best < np.inf, best_tasks, best_count)
             _, best = anneal(cores, objective, balance, plan, cooling, snapshot, value, best)
             coolings.moved()

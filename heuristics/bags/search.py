@@ -14,6 +14,7 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
 from ...instances.instance import Instance
+from ...instances.rescuable import RescuableInstance
 from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import memory_is_free, usable_offers
@@ -21,7 +22,7 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from .assignment_search import search_assignments
 from .assignments import listed_plan
-from .core_loads import CoreLoads, priced_start, start_from_schedule
+from .core_loads import CoreLoads, early_start, priced_start, start_from_schedule
 from .found import Found
 from .full_speed import full_speed_plan
 from .greedy import greedy
@@ -61,6 +62,9 @@ _IDLE_RUNS_A_TASK = 2
 """Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
 _HOTTEST_WITH_ROOM = 1.0
 """First temperature of the run from a start that leaves room, where cores are wanted to the last second."""
+
+_TASK_PENALTY = (0.7, 10.0)
+"""First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
 
 _FILLED_PERCENT = (75, 100)
 _MOST_LATE, _MOST_LATE_A_MOVE = 4e-3, 1e-6
@@ -122,7 +126,8 @@ def search(
     with suppress(LimitReached):  # then the best plan so far
         soon = begins_with_a_plan(instance)
         limited = seconds_left() is not None
-        if of_greedy is None and found.best is None and from_start and (few or (limited and not soon)):
+        first = few if not isinstance(instance, RescuableInstance) else not soon
+        if of_greedy is None and found.best is None and from_start and (first or (limited and not soon)):
             of_greedy = greedy(instance)  # under a limit, a plan comes first
             found.take(of_greedy.schedule)
         least_rent: CoreLoads | None = None
@@ -130,7 +135,7 @@ def search(
             bound = divisible_bound(instance)
             found.raise_bound(bound.objective)
             if soon and bound.objective < np.inf:
-                least_rent = least_rent_start(instance, bound, _spare(instance))
+                least_rent = _plan_to_begin_with(instance, bound, _spare(instance))
         taken = least_rent is not None and instance.n_tasks > _FEW_TASKS and not (bursts and bursting_pays(instance))
         if least_rent is not None and taken:
             found.take(least_rent.schedule())
@@ -197,7 +202,14 @@ def begins_with_a_plan(instance: Instance) -> bool:
     survive, the choice of D_spot has better ones among plans that leave room.
     """
     free_to_fill = instance.survive == "none" or instance.n_tasks > _FEW_THOUSAND_TASKS
+    free_to_fill = free_to_fill or isinstance(instance, RescuableInstance)
     return free_to_fill and not instance.machines and objective_weights(instance)[1] == 0 and memory_is_free(instance)
+
+
+def _plan_to_begin_with(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
+    """Return the state of that plan, with as few VMs as do, and tasks that end as early as they must; None without."""
+    start = early_start if isinstance(instance, RescuableInstance) else least_rent_start
+    return start(instance, bound, spare)
 
 
 def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
@@ -250,7 +262,7 @@ def _search_core_loads(
     if few and least_rent is not None:
         starts[len(plan)], plan = least_rent, (*plan, plan[0])
     elif least_rent is not None:
-        starts[0], fresh = least_rent, partial(least_rent_start, instance, bound, spare)
+        starts[0], fresh = least_rent, partial(_plan_to_begin_with, instance, bound, spare)
     elif not few:
         more = options.moves is None and instance.n_tasks <= _MANY_TASKS
         moves = _MOVES_WITH_ROOM if more else options.moves or _default_moves(instance.n_tasks)
@@ -305,13 +317,14 @@ def _roomy_start(instance: Instance, bound: DivisibleBound, spare: int, moves: i
 
 
 def _late_share(state: CoreLoads) -> float:
-    """Seconds by which VMs end too late, of the seconds of all."""
-    return float(np.maximum(0, state.vm_end - state.vm_limit).sum()) / max(int(state.vm_end.sum()), 1)
+    """Seconds by which VMs and tasks end too late, of the seconds of all VMs."""
+    late_s = np.maximum(0, state.vm_end - state.vm_limit).sum() + state.late.sum()
+    return float(late_s) / max(int(state.vm_end.sum()), 1)
 
 
 def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int, of: int, hottest: float) -> None:
     """Anneal a state in rounds; between them, cores are grouped anew into VMs."""
-    from .annealing_kernel import Cores, CoreState, Objective, Snapshot, anneal
+    from .annealing_kernel import Objective, Snapshot, anneal
 
     run, n_tasks = found.run, state.instance.n_tasks
     plain = n_tasks <= _PLAIN_TASKS and options.moves is None
@@ -321,8 +334,8 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int,
     unit = state.time_weight + float(state.vm_price.mean())
     cooling = (_COLDEST / hottest) ** (1 / rounds)
     random_state = np.array([(run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
-    cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
-    objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
+    cores = state.cores
+    penalty = state.task_penalty
     best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
     best = np.inf
 
@@ -338,6 +351,8 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int,
 
     try:
         for round_number in range(rounds + 1):
+            state.task_penalty = penalty * _TASK_PENALTY[0] * (_TASK_PENALTY[1] / _TASK_PENALTY[0]) ** (round_number / rounds)
+            objective = state.objective
             value, best = note()
             found.step((number * rounds + round_number) * each, moves, value, best)
             if round_number == rounds or best <= run.threshold:
@@ -350,7 +365,7 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int,
                     cores,
                     objective,
                     balance,
-                    CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, random_state),
+                    state.plan(random_state),
                     part,
                     Snapshot(n_tasks <= _SNAPSHOT_TASKS, best_tasks, best_count),
                     value,

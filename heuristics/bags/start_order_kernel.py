@@ -20,6 +20,8 @@ class Fleet(NamedTuple):
     durations : array of int, shape (2, n_offers, n_tasks)
         Seconds of each task on each offer at full speed, and at the baseline of burstable ones; huge where it cannot
         run.
+    latest : array of int, shape (n_offers, n_tasks), or (0, 0)
+        Latest end of each task on each offer; nothing where that of its VM is all that counts.
     memory_kb : array of int, shape (n_tasks,)
         Memory of each task.
     offer, vcpus, size_kb : array of int, shape (n_vms,)
@@ -35,6 +37,7 @@ class Fleet(NamedTuple):
     """
 
     durations: IntArray
+    latest: IntArray
     memory_kb: IntArray
     offer: IntArray
     vcpus: IntArray
@@ -44,6 +47,25 @@ class Fleet(NamedTuple):
     core_runs: IntArray
     bursts: BoolArray
     credits: FloatArray
+
+
+class VmEnds(NamedTuple):
+    """How a VM comes to its end.
+
+    Attributes
+    ----------
+    end, total : int
+        When it ends, and the sum of the ends of its cores.
+    lacking : float
+        Credits that it lacks.
+    late : int
+        Seconds by which its tasks end too late, together.
+    """
+
+    end: int
+    total: int
+    lacking: float
+    late: int
 
 
 class CoreWork(NamedTuple):
@@ -77,8 +99,8 @@ def start_order_ends(
     starts: IntArray,
     cores: IntArray,
     work: CoreWork,
-) -> tuple[int, int, float]:
-    """Return when a VM ends whose tasks start in their order, the sum of the ends of its cores, and credits it lacks.
+) -> VmEnds:
+    """Return the end of a VM whose tasks start in their order.
 
     No task starts before the one in front of it; each starts as soon as a core and its memory are free. Every plan of
     a VM is met so, or a better one: that of its tasks in the order of their starts. Time counts from ready; if there
@@ -101,7 +123,7 @@ def start_order_ends(
     at_full, at_baseline = fleet.durations[0, offer], fleet.durations[1, offer]
     bursts = fleet.bursts[vm]
     end, held, runs = work
-    busy, used, now = 0, 0, 0
+    busy, used, now, late = 0, 0, 0, 0
     for core in range(vcpus):
         end[core] = fleet.core_start[vm, core]
         held[core], runs[core] = 0, -1
@@ -172,6 +194,8 @@ def start_order_ends(
         if len(starts):
             starts[task], cores[task] = now, free
         end[free] = now + (at_full[task] if full else at_baseline[task])
+        if len(fleet.latest):
+            late += max(0, end[free] - fleet.latest[offer, task])
         held[free], runs[free] = need, 1 if full else 0
         used += need
         busy += 1
@@ -179,7 +203,7 @@ def start_order_ends(
     for core in range(vcpus):
         last = max(last, end[core])
         total += end[core]
-    return last, total, lacking
+    return VmEnds(last, total, lacking, late)
 
 
 @compiled

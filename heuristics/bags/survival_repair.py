@@ -1,4 +1,4 @@
-"""Plans changed so that more of what they may lose can be done again: other orders, tasks elsewhere."""
+"""Plans changed so that more of what they may lose can be done again: tasks elsewhere."""
 
 from __future__ import annotations
 
@@ -12,86 +12,19 @@ from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
+from ...schedules.rescue_order import (
+    core_base_s,
+    first_core,
+    least_on_demand_s,
+    left_at_end_s,
+    longest_first_order,
+)
 from ...schedules.schedule import Schedule
 
 _MOST_LOOKS = 500_000
 """Tasks that are to move times cores that they may move to."""
 _MOST_TARGETS = 64
 """VMs of the plan that tasks may move to: of more, those that end first."""
-
-
-def longest_first_order(schedule: Schedule) -> Schedule:
-    """Return the plan with the tasks of each spot core in the order in which they can be lost latest.
-
-    What would take longest on demand comes first: by the argument of the earliest due date, if any order lets every
-    task be done again after it is lost just before its end, this one does. Cores end when they did, so that the plan
-    costs and takes the same. Where memory may bind, on burstable VMs, and on cores with gaps, nothing is changed; nor
-    are tasks that run already.
-    """
-    base_s = _core_base_s(schedule)
-    rows, core = _movable(schedule, base_s)
-    if not len(rows):
-        return schedule
-    left = left_at_end_s(schedule)[rows]
-    order = np.lexsort((schedule.task_start_s[rows], -left, core))
-    rows, core = rows[order], core[order]
-    before = np.cumsum(schedule.task_duration_s[rows]) - schedule.task_duration_s[rows]
-    first = np.searchsorted(core, core)
-    start = schedule.task_start_s.copy()
-    start[rows] = base_s[core] + before - before[first]
-    return replace(schedule, task_start_s=start)
-
-
-def _first_core(schedule: Schedule) -> IntArray:
-    """Number of the first core of each VM, among all cores."""
-    first: IntArray = np.cumsum(schedule.vm_vcpus) - schedule.vm_vcpus
-    return first
-
-
-def _core_base_s(schedule: Schedule) -> IntArray:
-    """From when on each core can run what does not run there already."""
-    base_s = np.repeat(schedule.vm_ready_s, schedule.vm_vcpus)
-    runs = schedule.instance.running.task
-    core = _first_core(schedule)[schedule.task_vm[runs]] + schedule.task_core[runs]
-    np.maximum.at(base_s, core, schedule.task_end_s[runs])
-    return base_s
-
-
-def _movable(schedule: Schedule, base_s: IntArray) -> tuple[IntArray, IntArray]:
-    """Tasks of spot VMs whose order is free, and their cores."""
-    instance = schedule.instance
-    types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer]
-    free = instance.memory_never_binds[types] & instance.offer_is_spot[schedule.vm_offer]
-    free &= ~instance.offer_is_burstable[schedule.vm_offer]
-    movable = free[schedule.task_vm]
-    movable[instance.running.task] = False
-    rows = np.flatnonzero(movable)
-    core = _first_core(schedule)[schedule.task_vm[rows]] + schedule.task_core[rows]
-    busy = np.bincount(core, weights=schedule.task_duration_s[rows], minlength=len(base_s))
-    end = np.zeros(len(busy), dtype=np.int64)
-    np.maximum.at(end, core, schedule.task_end_s[rows])
-    whole: BoolArray = busy == end - base_s
-    return rows[whole[core]], core[whole[core]]
-
-
-def least_on_demand_s(instance: Instance) -> IntArray:
-    """Least time of each group on a regular VM on demand, shape (n_groups,); `NEVER` if it can run on none."""
-    regular = [offer.type_index for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
-    least: IntArray = instance.runtime_s[:, regular].min(axis=1, initial=NEVER)
-    return least
-
-
-def left_at_end_s(schedule: Schedule) -> IntArray:
-    """Seconds each task of a spot VM would take on demand if it were lost just before its end, shape (n_tasks,)."""
-    instance = schedule.instance
-    types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer[schedule.task_vm]]
-    group = instance.task_group
-    interval = schedule.checkpoint_interval_s
-    written = np.where(np.isfinite(interval), instance.checkpoint_count[group, types], 0.0)
-    saved = written * np.where(np.isfinite(interval), interval, 0.0) / instance.runtime_s[group, types]
-    least = least_on_demand_s(instance)[group]
-    left = np.ceil(np.where(least < NEVER, least, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
-    return np.where(least < NEVER, left, NEVER)
 
 
 @dataclass(slots=True)
@@ -127,7 +60,7 @@ def repaired(schedule: Schedule) -> Schedule | None:
     if (instance.offer_is_burstable[schedule.vm_offer][schedule.task_vm] & ~schedule.task_baseline).any():
         return None
     left = left_at_end_s(schedule)
-    base_s, first = _core_base_s(schedule).tolist(), _first_core(schedule).tolist()
+    base_s, first = core_base_s(schedule).tolist(), first_core(schedule).tolist()
     cores: dict[tuple[int, int], _Core] = {}
     for vm, offer in enumerate(offers):
         for number in range(offer.vcpus):

@@ -221,7 +221,8 @@ class ClassTables:
         return np.asarray(self.instance.sustained_s[self.classes.group, offer.index])
 
     def _patterns(self, offer: RentalOffer) -> OfferPatterns:
-        seconds, most = self._seconds(offer), self._most_s(offer)
+        latest_s = self.instance.latest_end_s[self.classes.group, offer.index] - self.instance.boot_overhead_s
+        seconds, most = self._seconds(offer), np.minimum(latest_s, self._most_s(offer))
         return enumerate_patterns(seconds, self.classes.size, most, offer, MOST_PATTERNS, _NAME)
 
     def _plan_credits(self, offers: list[RentalOffer]) -> None:

@@ -76,21 +76,21 @@ def offers_without_credits(instance: Instance, burstable: BurstableMode, model: 
 def enumerate_patterns(
     seconds: IntArray,
     size: IntArray,
-    most_s: int,
+    latest_s: int | IntArray,
     offer: RentalOffer,
     most_patterns: int,
     model: str,
     losses: FloatArray | None = None,
     most_lost: float = math.inf,
 ) -> OfferPatterns:
-    """List all patterns of an offer up to a load, the empty one left out.
+    """List all patterns of an offer that end in time, the empty one left out.
 
     Parameters
     ----------
     seconds, size : array of int, shape (n_classes,)
         Duration on the offer and number of tasks of each class.
-    most_s : int
-        Longest load.
+    latest_s : int or array of int, shape (n_classes,)
+        Latest end of a core, or of the tasks of each class, of which those whose latest end comes first go first.
     offer : RentalOffer
         The offer.
     most_patterns : int
@@ -110,12 +110,13 @@ def enumerate_patterns(
     counts = np.zeros((1, len(size)), dtype=np.int64)
     loads = np.zeros(1, dtype=np.int64)
     lost = np.zeros(1)
-    for index in np.argsort(-seconds, kind="stable").tolist():
-        each = int(seconds[index])
+    latest_s = np.broadcast_to(np.asarray(latest_s), seconds.shape)
+    for index in np.lexsort((-seconds, latest_s)).tolist():
+        each, most_s = int(seconds[index]), int(latest_s[index])
         if each >= NEVER or each > most_s:
             continue
         checkpoint()
-        ways = np.minimum((most_s - loads) // each, size[index]) + 1  # how often the class runs: never, once, ...
+        ways = np.maximum(np.minimum((most_s - loads) // each, size[index]), 0) + 1  # how often the class runs: never, once, ...
         loss = 0.0 if losses is None else float(losses[index])
         if loss > 0:
             ways = np.minimum(ways, np.floor(np.minimum((most_lost - lost) / loss, size[index])).astype(np.int64) + 1)
@@ -123,7 +124,7 @@ def enumerate_patterns(
         if total > most_patterns:
             raise ModelRefusal(
                 f"{model} would need more than {most_patterns:,} patterns of {len(size)} classes of identical "
-                f"tasks on a core of {offer.vm_type.name} within {most_s:,} s; 'columns' makes the useful ones only"
+                f"tasks on a core of {offer.vm_type.name} within {int(latest_s.max()):,} s; 'columns' makes the useful ones only"
             )
         times = np.arange(total) - np.repeat(np.cumsum(ways) - ways, ways)
         by_times = np.argsort(times, kind="stable")

@@ -9,6 +9,7 @@ e_ik and memory r_i, time counted from the moment the VMs are ready:
     m_k S_k >= sum_i r_i e_ik x_ik                  (memory)
     S_k <= n_k min(T, L_k)                          (VMs of the offer)
     sum_{k in market} S_k <= n_market T             (VMs of the market)
+    sum_{k spot, i in J} e_ik x_ik <= M_J           (tasks that must end early)
     T0 <= T <= D                                    (combinatorial bound, deadline)
 
 The machines of an offer that exist already are a pool of their own. Until h_v, machine v is paid for anyway: what runs
@@ -16,6 +17,10 @@ on it ends then, or it is paid in advance. Up to that moment its cores are free 
 
     c_k S_k + F_k >= sum_i e_ik x_ik                (and likewise for memory)
     S_k <= sum_v max(0, min(T, L_k) - h_v)
+
+Where tasks on spot VMs must end early (`RescuableInstance`), each core has a last task of its own among those of any
+set J: together they take no longer than the latest ends of as many tasks of J as there are cores, the latest ones
+(M_J). Sets are those of all tasks that must end by some moment.
 
 It is solved by its Lagrangian dual: for any multipliers >= 0 of the last two rows and a split of each offer's price
 into one for cores and one for memory, every task takes its cheapest offer, which is a lower bound; the best
@@ -37,6 +42,7 @@ from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
+from ...instances.rescuable import RescuableInstance
 from ...schedules.evaluation import objective_weights
 from .kelley import LinearRows, Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
@@ -48,6 +54,9 @@ _RELATIVE_TOLERANCE = 1e-9
 _MANY_GROUPS = 5_000
 _SAMPLE = 1_500
 _FEW_CUTS = 25
+_EARLY_SETS, _MOST_EARLY = 12, 3
+"""Sets of tasks that must end early, and how often offers are added on which they are looked at."""
+_NOTHING = np.zeros(0)
 _LEAST_WORK = "_least_work_s_of_offers"
 
 
@@ -70,6 +79,8 @@ class DivisibleBound:
         Makespan of the divisible optimum, from when rented VMs are ready.
     multipliers : array of float
         Where it was evaluated; a start for the bound of what is left of the instance later on.
+    early_price : array of float, shape (n_groups,), or (0,)
+        What a second of a core of a spot VM is worth beside that to a task of each group, as it must end early there.
     """
 
     objective: float
@@ -79,12 +90,15 @@ class DivisibleBound:
     memory_price: FloatArray
     end_s: float
     multipliers: FloatArray
+    early_price: FloatArray
 
     def task_price(self, instance: Instance) -> FloatArray:
         """Price of each group on each offer used, shape (n_groups, n_used); infinite where it cannot run."""
         durations = instance.duration_s[:, self.offers, FULL_SPEED]
         able = durations < NEVER
         price = self.core_price + self.memory_price * instance.memory_kb[:, None]
+        if len(self.early_price):
+            price = price + self.early_price[:, None] * instance.offer_is_spot[self.offers]
         return np.where(able, np.where(able, durations, 0) * price, np.inf)
 
 
@@ -144,8 +158,19 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
         objective = math.inf
         if least_s <= instance.deadline_s and not len(instance.open_tasks):
             objective = held_objective(instance) + objective_weights(instance)[1] * least_s
-        return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, np.zeros(0))
-    return _Dual(instance, pools, least_s).solve(start, most_cuts)
+        return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING)
+    dual = _Dual(instance, pools, least_s)
+    bound = dual.solve(start, most_cuts)
+    if not isinstance(instance, RescuableInstance) or instance.machines:
+        return bound
+    for _ in range(_MOST_EARLY):
+        scarce = dual.scarce_spot(bound.multipliers)
+        if bound.objective == math.inf or not (scarce > dual.early.spot).any():
+            break
+        dual.end_early(instance, scarce | (dual.early.spot > 0))
+        more = dual.solve(np.pad(bound.multipliers, (0, dual.size))[: dual.size], most_cuts)
+        bound = more if more.objective > bound.objective else bound
+    return bound
 
 
 def worst_objective(instance: Instance) -> float:
@@ -217,6 +242,47 @@ def _least_work_s(instance: Instance, offers: IntArray) -> tuple[FloatArray, Boo
     return known[0][taken], known[1][taken]
 
 
+class _EarlyTasks(NamedTuple):
+    """Sets of tasks that must end early on spot VMs.
+
+    Attributes
+    ----------
+    members : array of float, shape (n_groups, n_sets)
+        1 for the groups of each.
+    most_s : array of float, shape (n_sets,)
+        Core seconds of spot VMs that the tasks of each have at most.
+    spot : array of float, shape (n_offers,)
+        1 for the offers of these VMs.
+    """
+
+    members: FloatArray
+    most_s: FloatArray
+    spot: FloatArray
+
+
+def _early_tasks(instance: Instance, dual: _Dual, chosen: BoolArray) -> _EarlyTasks:
+    """Choose sets that begin with all tasks, each with as much less work as the others; on VMs of some offers."""
+    indices = [offer.index for offer, mine in zip(dual.offers, chosen.tolist(), strict=True) if mine]
+    latest_s = np.where(dual.able[:, chosen], instance.latest_end_s[:, indices], 0).max(axis=1) - dual.ready
+    vcpus = np.repeat([offer.vcpus for offer in dual.offers], np.where(chosen, dual.pools.vms, 0).astype(np.int64))
+    cap = instance.market_limit("spot")
+    cores = int(np.sort(vcpus)[::-1][:cap].sum())
+    order = np.argsort(-latest_s, kind="stable")
+    work = np.cumsum((dual.counts * np.where(dual.able, dual.durations, np.inf).min(axis=1))[order])
+    places = np.searchsorted(work, work[-1] * np.arange(_EARLY_SETS) / _EARLY_SETS, side="right")
+    moments = np.unique(latest_s[order[places]])
+    members = latest_s[:, None] <= moments
+    most_s = [_sum_of_largest(latest_s, np.where(mine, dual.counts, 0.0), cores) for mine in members.T]
+    return _EarlyTasks(members.astype(float), np.array(most_s), chosen.astype(float))
+
+
+def _sum_of_largest(values: IntArray, counts: FloatArray, number: int) -> float:
+    """Sum of so many of the largest values that are not negative, of which there are several each."""
+    order = np.argsort(-values, kind="stable")
+    before = np.cumsum(counts[order]) - counts[order]
+    return float((np.maximum(values[order], 0) * np.clip(number - before, 0.0, counts[order])).sum())
+
+
 class _Dual:
     """The Lagrangian dual.
 
@@ -258,9 +324,25 @@ class _Dual:
         self.memory_bound = [k for k, offer in enumerate(offers) if not free[offer.type_index]]
         self.machines = list(range(n_rented, len(offers)))
         self.size = len(offers) + len(self.markets) + len(self.memory_bound) + len(self.machines)
+        self.early = _EarlyTasks(np.zeros((len(self.counts), 0)), _NOTHING, np.zeros(len(offers)))
         # Between these moments, the seconds of every pool and market are convex in T, and the part with T is concave.
         moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
         self.moments = sorted(moment for moment in moments if least_s <= moment <= self.deadline)
+
+    def scarce_spot(self, theta: FloatArray) -> BoolArray:
+        """Spot offers of which more VMs would be worth something, by multipliers."""
+        spot = np.array([offer.market == "spot" and not offer.burstable for offer in self.offers])
+        worth = theta[: len(self.offers)].copy()
+        for (members, _), value in zip(self.markets, theta[len(self.offers) :], strict=False):
+            worth += members * value
+        scarce: BoolArray = spot & (worth > _RELATIVE_TOLERANCE * self.price)
+        return scarce
+
+    def end_early(self, instance: Instance, chosen: BoolArray) -> None:
+        """Let tasks end early on spot VMs of some offers."""
+        self.size -= len(self.early.most_s)
+        self.early = _early_tasks(instance, self, chosen)
+        self.size += len(self.early.most_s)
 
     def _split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Price of a VM second for its cores, and for its memory."""
@@ -269,13 +351,23 @@ class _Dual:
         for (members, _), value in zip(self.markets, theta[n_offers:], strict=False):
             total = total + members * value
         if self.machines:
-            total[self.machines] -= theta[self.size - len(self.machines) :]
+            total[self.machines] -= self._of_machines(theta)
             total = np.maximum(total, 0.0)
         memory = np.zeros(n_offers)
         first = n_offers + len(self.markets)
         memory[self.memory_bound] = theta[first : first + len(self.memory_bound)]
         memory = np.minimum(memory, total)
         return total - memory, memory
+
+    def _of_machines(self, theta: FloatArray) -> FloatArray:
+        """Return the part of multipliers that is about machines; that of tasks that must end early follows it."""
+        last = self.size - len(self.early.most_s)
+        return theta[last - len(self.machines) : last]
+
+    def _early_price(self, theta: FloatArray) -> FloatArray:
+        """Price of a second of a core of a spot VM, beside that of the VM, for a task of each group."""
+        price: FloatArray = self.early.members @ theta[self.size - len(self.early.most_s) :]
+        return price
 
     def tasks(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Cheapest price of all tasks less what costs nothing, rounded down, and its supergradient.
@@ -286,6 +378,8 @@ class _Dual:
         for_cores, for_memory = self._split(theta)
         core_price, memory_price = for_cores / self.cores, for_memory / self.sizes_kb
         unit = core_price + memory_price * self.memory_kb[:, None] if self.memory_bound else core_price
+        if len(self.early.most_s):
+            unit = unit + self._early_price(theta)[:, None] * self.early.spot
         prices = np.where(self.able, self.durations * unit, np.inf)
         choice = prices.argmin(axis=1)
         rows = np.arange(len(choice))
@@ -307,7 +401,9 @@ class _Dual:
             first = n_offers + len(self.markets)
             gradient[first : first + len(self.memory_bound)] = (memory_seconds - core_seconds)[self.memory_bound]
         if self.machines:
-            gradient[self.size - len(self.machines) :] = -core_seconds[self.machines]
+            self._of_machines(gradient)[:] = -core_seconds[self.machines]
+        if len(self.early.most_s):
+            gradient[self.size - len(self.early.most_s) :] = (work * self.early.spot[choice]) @ self.early.members
         return value, gradient
 
     def time_rows(self) -> LinearRows:
@@ -319,6 +415,7 @@ class _Dual:
         rows[:, :n_offers] = -self.pools.most_s(np.minimum(moments, self.limits_s[:, None]), self.ready).T
         for position, (_, cap) in enumerate(self.markets):
             rows[:, n_offers + position] = -cap * np.maximum(moments - self.ready, 0.0)
+        rows[:, self.size - len(self.early.most_s) :] = -self.early.most_s
         return LinearRows(constants, rows)
 
     def solve(self, start: FloatArray | None, most_cuts: int) -> DivisibleBound:
@@ -350,7 +447,7 @@ class _Dual:
 
     def _limits(self) -> LinearRows:
         """What the price for memory may be at most, and what the price of a machine may be less: total - that >= 0."""
-        n_offers, n_machines = len(self.offers), len(self.machines)
+        n_offers = len(self.offers)
         priced = [*self.memory_bound, *(k for k in self.machines if k not in self.memory_bound)]
         parts, totals = np.zeros((len(priced), self.size)), np.zeros(len(priced))
         for row, k in enumerate(priced):
@@ -360,7 +457,7 @@ class _Dual:
             if row < len(self.memory_bound):
                 parts[row, n_offers + len(self.markets) + row] = -1.0
             if k in self.machines:
-                parts[row, self.size - n_machines + self.machines.index(k)] = -1.0
+                self._of_machines(parts[row])[self.machines.index(k)] = -1.0
             totals[row] = self.price[k]
         return LinearRows(totals, parts)
 
@@ -373,6 +470,7 @@ class _Dual:
         sample.counts = np.array([self.counts[block].sum() for block in blocks])
         sample.durations, sample.able = self.durations[middle], self.able[middle]
         sample.memory_kb = self.memory_kb[middle]
+        sample.early = self.early._replace(members=self.early.members[middle])
         return sample.maximum().theta
 
     def _bound(self, best: Maximum, infeasible: bool) -> DivisibleBound:
@@ -386,6 +484,7 @@ class _Dual:
             for_memory / self.sizes_kb,
             self._end_s(best),
             best.theta,
+            self._early_price(best.theta) if len(self.early.most_s) else _NOTHING,
         )
 
     def _end_s(self, best: Maximum) -> float:

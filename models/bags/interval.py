@@ -28,6 +28,7 @@ from ...core.limits import checkpoint
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import Market
 from ...instances.instance import Instance
+from ...instances.rescuable import RescuableInstance
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from ..integer_program import integer_costs
@@ -106,7 +107,8 @@ class IntervalModel:
         self.by_task: list[list[Place]] = [[] for _ in range(instance.n_tasks)]
         for index, kind in enumerate(self.choices.kinds):
             room = vm_room(instance, kind.offer.index, kind.usable)
-            alone = kind.credits != "to be planned" and room.one_at_a_time()
+            free_order = not (isinstance(instance, RescuableInstance) and kind.offer.market == "spot")
+            alone = kind.credits != "to be planned" and free_order and room.one_at_a_time()
             alone = alone and (not kind.busy or kind.offer.vcpus == 1)
             for number in range(kind.vms):
                 end = paid = model.new_int_var(kind.busy_s, kind.most_s, f"end_{index}_{number}")
@@ -144,7 +146,10 @@ class IntervalModel:
 
     def _latest_start(self, place: Place) -> int:
         vm = self.vms[place.vm]
-        return 0 if vm.one_at_a_time else vm.kind.limit_s - place.seconds
+        if vm.one_at_a_time:
+            return 0
+        latest_s = self.instance.latest_end_s[self.instance.task_group[place.task], vm.offer.index] - vm.kind.ready_s
+        return min(vm.kind.limit_s, int(latest_s)) - place.seconds
 
     # ------------------------------------------------------------ constraints
 

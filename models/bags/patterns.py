@@ -144,7 +144,8 @@ class PatternModel:
         for offer in offers:
             limit = self.instance.time_limit_s(offer.market) - self.instance.boot_overhead_s
             seconds = self.instance.sustained_s[self.classes.group, offer.index]
-            most = min(limit, self.window.latest_s)
+            latest_s = self.instance.latest_end_s[self.classes.group, offer.index] - self.instance.boot_overhead_s
+            most = np.minimum(latest_s, min(limit, self.window.latest_s))
             mine = enumerate_patterns(seconds, self.classes.size, most, offer, MOST_PATTERNS, _NAME)
             total += len(mine.load_s)
             if total > MOST_PATTERNS_IN_ALL:

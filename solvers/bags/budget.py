@@ -20,8 +20,13 @@ class Budget:
         The cheapest plan, where the fastest is wanted that costs little more.
     first_quantity
         The first quantity of a goal; what it leaves is the second one's.
+    surviving
+        The plan that survives; what it leaves is for what a plan costs that need not.
+    little_to_gain
+        Relative gap to the bound of all plans at which that is not asked.
     without_survival
-        The plan without the guarantee, where D_spot is chosen so that plans survive.
+        The plan without the guarantee, where D_spot is chosen so that plans survive; a first plan that leaves time to
+        do again what is lost, for a method most of whose plans do not.
     polish, least_s
         The method itself for a D_spot that another one has found, without a limit: a share of the time of the plan
         without the guarantee, and the least seconds of this and of a second quantity.
@@ -64,6 +69,8 @@ class Budget:
     most_reserved: float = 0.3
     cheapest_of_near_least: float = 0.5
     first_quantity: float = 0.8
+    surviving: float = 0.9
+    little_to_gain: float = 1e-3
     without_survival: float = 0.5
     polish: float = 0.25
     least_s: float = 1.0

@@ -8,6 +8,7 @@ from functools import cached_property
 from ...core.limits import checkpoint, seconds_left
 from ...heuristics.bags.search import begins_with_a_plan, bursting_pays
 from ...instances.instance import Instance
+from ...instances.rescuable import RescuableInstance
 from ...models.bags.configuration_bound import ConfigurationBound
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import has_more_classes, memory_is_free, offers_of_vms, task_classes
@@ -111,8 +112,10 @@ class Facts:
     @cached_property
     def greedy_first(self) -> bool:
         """True if the greedy makes the first plan: it takes no time, or a limit wants a plan soon."""
-        wanted_soon = self.limited and not begins_with_a_plan(self.instance)
-        return not self.from_state and (self.n_tasks <= _QUICK or wanted_soon)
+        begins = begins_with_a_plan(self.instance)
+        if isinstance(self.instance, RescuableInstance) and begins:
+            return False
+        return not self.from_state and (self.n_tasks <= _QUICK or (self.limited and not begins))
 
     @cached_property
     def class_programme(self) -> bool:

@@ -35,13 +35,15 @@ class FirstStage(NamedTuple):
     instance : Instance
         With the D_spot of the plan.
     attempt : Attempt
-        The plan, with the bound of all plans, surviving or not.
+        The plan, with the bound of all plans of the instance.
     took_s : float
         Seconds that the method took for it.
     survives : bool
         Whether D_spot was chosen so that the plan survives.
     without_usd : float or None
         Cost of the plan that need not survive, where that is cheaper.
+    bound_without : float or None
+        Bound of all plans, surviving or not, where that of the attempt is one of plans that survive.
     """
 
     instance: Instance
@@ -49,6 +51,7 @@ class FirstStage(NamedTuple):
     took_s: float = math.inf
     survives: bool = False
     without_usd: float | None = None
+    bound_without: float | None = None
 
 
 class SecondStage(NamedTuple):

@@ -28,6 +28,7 @@ from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
+from ...instances.rescuable import of_bag
 from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.documents import Survival
 from ...schedules.evaluation import require_by_second
@@ -37,7 +38,7 @@ from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
-from .goals import FirstStage, SecondStage, first_stage, is_proven, second_stage, second_value
+from .goals import FirstStage, SecondStage, first_stage, is_proven, plan_of, second_stage, second_value
 from .methods import GivenMethod, find_method, make_options
 from .result import Quantity, Result, Stage, Status
 
@@ -147,6 +148,8 @@ def solve(
             second = _second_stage(attempts, question, first)
             bound = _bound(question, first.attempt)
         schedule = first.attempt.schedule if second is None else second.schedule
+        first = first._replace(instance=of_bag(first.instance))
+        schedule = None if schedule is None else plan_of(first.instance, schedule)
         if schedule is not None:
             _refuse_false_answer(chosen.name, first.instance, schedule, bound)
             log.note("check", first.instance, schedule)

@@ -1,9 +1,11 @@
-"""The choice of a plan that survives: D_spot as late as the loss of spot VMs allows.
+"""The choice of a plan that survives.
 
-The later spot VMs may run, the cheaper the plan, and the less time there is to do again what they lose. No formula of
-the instance says how late is too late: that depends on what runs on spot, on how much of it at once, and on what can be
-rented then. So plans are made for several D_spot, by the method that was asked for or by the search, and the best that
-is shown to survive is taken (`spotbag.heuristics.bags.rescue`).
+The search and the exact methods are asked for plans that leave each task on a spot VM time to be done again
+(`RescuableInstance`), and their bounds are of all such plans. What is lost at once may still be too much for what can
+be rented then: so the certificate is asked, and fewer spot VMs are tried where it says no.
+
+Other methods know nothing but D_spot, and nobody but they know what twins need: for these, plans are made for several
+D_spot, and the best that is shown to survive is taken (`spotbag.heuristics.bags.rescue`).
 """
 
 from __future__ import annotations
@@ -20,10 +22,13 @@ from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, share_of_time, stopped, within
 from ...heuristics.bags.d_spot import spot_offers
 from ...heuristics.bags.rescue import certify
-from ...heuristics.bags.survival_repair import longest_first_order, repaired
+from ...heuristics.bags.survival_repair import repaired
 from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import Limits, SurvivalLevel
+from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
+from ...instances.rescuable import RescuableInstance
+from ...models.bags.divisible_bound import divisible_bound
+from ...schedules.rescue_order import longest_first_order, rescuable
 from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
@@ -31,6 +36,7 @@ from .budget import BUDGET
 from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage, within_budget
 from .methods import find_method, make_options
 
+_NOTHING = Attempt(None, -math.inf)
 _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
 """Times that D_spot is halved, for bags of up to so many tasks."""
 _MOVES = 1_000_000
@@ -74,28 +80,79 @@ def surviving_first_stage(
     must : bool
         Whether a plan that does not survive is of no use.
     """
+    knows = level != "each" and (attempts.method.exact or attempts.method.name == "search")
+    first = _first_to_leave_time(attempts, instance, level, initial) if knows else None
+    if first is None:
+        first = _first_by_d_spot(attempts, instance, level, initial)
+    # An interrupt must not cost the best plan so far: that it was not looked at is said then.
+    if first.survives or not must or stopped() or first.attempt.schedule is None:
+        return first
+    message = _beyond_rescue(plan_of(instance, first.attempt.schedule), level)
+    return first._replace(attempt=replace(first.attempt, schedule=None, message=message))
+
+
+def _first_to_leave_time(
+    attempts: Attempts, instance: Instance, level: SurvivalLevel, initial: Schedule | None
+) -> FirstStage | None:
+    """Choose among plans that leave time to do again what is lost; None if none of them survives."""
+    begin = time.perf_counter()
+    question = RescuableInstance.of(instance)
+    search = _Search(attempts, instance, level)
+    start = None if initial is None else rescuable(plan_of(question, initial))
+    with within(share_of_time(BUDGET.surviving)):
+        if attempts.method.name not in ("auto", "search"):  # most of their plans leave no time: first one that does
+            with within(share_of_time(BUDGET.without_survival)):
+                start = first_stage(search.quick, question, start).schedule
+        search.first = attempt = first_stage(attempts, question, start)
+        took_s = time.perf_counter() - begin
+        with suppress(LimitReached):
+            if not search.take(instance, attempt.schedule):
+                search.keep(initial)
+                search.look_at_fewer(question)
+    best = search.best
+    if best is None and attempt.bound == math.inf:  # nothing but plans that do not survive
+        plain = first_stage(attempts, instance, initial)
+        return FirstStage(instance, replace(plain, message=plain.message or attempt.message))
+    if best is None and stopped() and attempt.schedule is not None:
+        return FirstStage(question, attempt, took_s)
+    if best is None:
+        return None
+    attempt = replace(attempt, schedule=plan_of(question, best))
+    without = _without(search, instance, best)
+    without_usd = None if without.schedule is None else without.schedule.cost_usd
+    return FirstStage(question, attempt, took_s, True, without_usd, without.bound)
+
+
+def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
+    """Return what a plan comes to that need not survive, and the bound of all plans."""
+    bound = divisible_bound(instance).objective
+    if closes_gap(best.objective, bound, BUDGET.little_to_gain):
+        return Attempt(None, bound)
+    with suppress(LimitReached):
+        found = first_stage(search.quick, instance, best)
+        return replace(found, bound=max(found.bound, bound))
+    return Attempt(None, bound)
+
+
+def _first_by_d_spot(
+    attempts: Attempts, instance: Instance, level: SurvivalLevel, initial: Schedule | None
+) -> FirstStage:
+    """Choose among plans for several D_spot; the plan without the guarantee if none survives."""
     begin = time.perf_counter()
     with within(share_of_time(BUDGET.without_survival)):
-        first = FirstStage(instance, first_stage(attempts, instance, initial))
-    first = first._replace(took_s=time.perf_counter() - begin)
-    if first.attempt.schedule is None:
-        return first
-    search = _Search(attempts, instance, level, first.attempt)
-    try:
-        if search.take(instance, first.attempt.schedule):
+        attempt = first_stage(attempts, instance, initial)
+    took_s = time.perf_counter() - begin
+    if attempt.schedule is None:
+        return FirstStage(instance, attempt, took_s)
+    search = _Search(attempts, instance, level, attempt)
+    with suppress(LimitReached):
+        if search.take(instance, attempt.schedule):
             search.go_on()
         else:
             search.keep(initial)
             search.look()
-            search.polish(first.took_s)
-    except LimitReached:
-        pass
-    first = search.chosen(first.took_s)
-    # An interrupt must not cost the best plan so far: that it was not looked at is said then.
-    if first.survives or not must or stopped() or first.attempt.schedule is None:
-        return first
-    message = _beyond_rescue(first.attempt.schedule, level)
-    return first._replace(attempt=replace(first.attempt, schedule=None, message=message))
+            search.polish(took_s)
+    return search.chosen(took_s)
 
 
 def surviving_second_stage(
@@ -116,7 +173,8 @@ def surviving_second_stage(
     second = second_stage(attempts, first.instance, first.attempt, survives, first.took_s)
     ordered = in_surviving_order(second.schedule, level)
     second = second._replace(schedule=ordered or plan)
-    if first.instance.d_spot_s != instance.d_spot_s:  # others may survive with a later D_spot
+    other_d_spot = first.instance.d_spot_s != instance.d_spot_s
+    if other_d_spot and not isinstance(first.instance, RescuableInstance):  # others may survive with a later D_spot
         second = second._replace(bound=None)
     return second
 
@@ -132,24 +190,26 @@ def _beyond_rescue(schedule: Schedule, level: SurvivalLevel) -> str:
 class _Search:
     """The best surviving plan so far."""
 
-    def __init__(self, attempts: Attempts, instance: Instance, level: SurvivalLevel, first: Attempt) -> None:
+    def __init__(
+        self, attempts: Attempts, instance: Instance, level: SurvivalLevel, first: Attempt = _NOTHING
+    ) -> None:
         self._attempts = attempts
-        self._silent = self._quick = replace(attempts, on_progress=lambda point, planned: None)
+        self._silent = self.quick = replace(attempts, on_progress=lambda point, planned: None)
         # Exact methods, and long searches, take too long for plans that are but candidates.
         if attempts.method.exact or attempts.method.name == "search":
             method = find_method("search")
             moves = min(_MOVES, getattr(attempts.options, "moves", None) or _MOVES)
-            self._quick = replace(self._silent, method=method, options=make_options(method, {"moves": moves}))
+            self.quick = replace(self._silent, method=method, options=make_options(method, {"moves": moves}))
         self._instance = instance
         self._level = level
-        self._first = first
-        self._best: Schedule | None = None
+        self.first = first
+        self.best: Schedule | None = None
         self._best_at_s = 0
         self._kept: list[int] = []
 
     def chosen(self, took_s: float) -> FirstStage:
         """Return what was chosen; the plan without the guarantee if none survives."""
-        first, best = self._first, self._best
+        first, best = self.first, self.best
         assert first.schedule is not None, "there is a plan to begin with"
         if best is None:
             return FirstStage(self._instance, first, took_s)
@@ -164,8 +224,8 @@ class _Search:
         plan = plan_of(instance, schedule)
         ordered = in_surviving_order(plan, self._level)
         self._attempts.log.note("survival", instance, plan)
-        if ordered is not None and (self._best is None or ordered.objective < self._best.objective):
-            self._best = ordered
+        if ordered is not None and (self.best is None or ordered.objective < self.best.objective):
+            self.best = ordered
             self._best_at_s = instance.time_limit_s("spot")
         return ordered is not None
 
@@ -179,37 +239,37 @@ class _Search:
 
     def keep(self, initial: Schedule | None) -> None:
         """Keep the plan to start from, as it is or repaired: it may survive where a better one does not."""
-        if initial is not None and initial is not self._first.schedule and not self.take(self._instance, initial):
+        if initial is not None and initial is not self.first.schedule and not self.take(self._instance, initial):
             self.take(self._instance, self._repaired(initial))
 
     def _settled(self) -> bool:
         """Whether nothing better can be found."""
         if out_of_time():
             return True
-        return self._best is not None and closes_gap(self._best.objective, self._first.bound, self._attempts.target_gap)
+        return self.best is not None and closes_gap(self.best.objective, self.first.bound, self._attempts.target_gap)
 
     def go_on(self) -> None:
         """Use what is left of a time limit for a better plan, where there is one."""
         if seconds_left() is None or self._settled():
             return
-        better = first_stage(self._attempts, self._instance, self._best)
-        self._first = replace(self._first, bound=max(self._first.bound, better.bound))
-        if better.schedule is not None and better.schedule.objective < self._first.schedule.objective:  # type: ignore[union-attr]
-            self._first = replace(self._first, schedule=better.schedule)
+        better = first_stage(self._attempts, self._instance, self.best)
+        self.first = replace(self.first, bound=max(self.first.bound, better.bound))
+        if better.schedule is not None and better.schedule.objective < self.first.schedule.objective:  # type: ignore[union-attr]
+            self.first = replace(self.first, schedule=better.schedule)
             self.take(self._instance, better.schedule)
 
     def look(self) -> None:
         """Make plans for several D_spot."""
         instance = self._instance
-        assert self._first.schedule is not None, "there is a plan to begin with"
-        self.take(instance, self._repaired(self._first.schedule))
+        assert self.first.schedule is not None, "there is a plan to begin with"
+        self.take(instance, self._repaired(self.first.schedule))
         steps = self._steps()
         single_s = self._d_spot_of_single_tasks()
         low, high = 0, instance.deadline_s
         if 0 < single_s < high:
             # Where not even that survives, what is lost at once is too much: then fewer spot VMs.
             if self._try(single_s, 2 * steps + 2) is False:
-                self._look_at_fewer(single_s, steps)
+                self.look_at_fewer(instance.replace(d_spot_s=single_s))
             else:
                 low = single_s
         for step in range(steps):
@@ -221,22 +281,27 @@ class _Search:
                 high = middle
             else:
                 low = middle
-        if self._best is None:
+        if self.best is None:
             self._try(0, 1)
 
-    def _look_at_fewer(self, d_spot_s: int, steps: int) -> None:
-        """Make plans for a D_spot and several limits of the number of spot VMs."""
+    def look_at_fewer(self, question: Instance) -> None:
+        """Make plans with fewer spot VMs than the first one has: what is lost at once is too much with these."""
+        if self.first.schedule is None:
+            return
         instance = self._instance
-        most = sum(offer.limit for offer in instance.offers if offer.market == "spot")
-        cap = instance.market_limit("spot")
         exist = sum(machine.market == "spot" for machine in instance.machines)
-        low, high = 0, min(most, instance.n_tasks) if cap is None else min(most, instance.n_tasks, cap)
+        low, high = 0, int(instance.offer_is_spot[self.first.schedule.vm_offer].sum())
+        steps = self._steps()
         for step in range(steps):
             if self._settled() or high - low <= 1:
                 break
             middle = (low + high) // 2
             limits = instance.limits.model_copy(update={"max_spot": exist + middle})
-            if self._try(d_spot_s, 2 * steps - step + 1, limits) is False:
+            survives: bool | None = None
+            with suppress(LimitReached), within(share_of_time(1 / (steps - step))):
+                plan = first_stage(self.quick, question.replace(limits=limits), None).schedule
+                survives = None if plan is None else self.take(instance, plan)
+            if survives is False:
                 high = middle
             else:
                 low = middle
@@ -254,27 +319,20 @@ class _Search:
         overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
         return instance.deadline_s - overhead - math.ceil(float(lost)) + 1
 
-    def _try(self, d_spot_s: int, to_come: int, limits: Limits | None = None) -> bool | None:
+    def _try(self, d_spot_s: int, to_come: int) -> bool | None:
         """Make a plan for a D_spot; return whether one survives, None if there is no plan."""
         if self._settled():
             return None
         with within(share_of_time(1 / max(to_come, 1))):
-            survives = self._try_with(self._quick, self._instance.replace(d_spot_s=d_spot_s), limits)
-        if survives and limits is None:
+            survives = self._try_with(self.quick, self._instance.replace(d_spot_s=d_spot_s))
+        if survives:
             self._kept.append(d_spot_s)
         return survives
 
-    def _try_with(self, attempts: Attempts, instance: Instance, limits: Limits | None = None) -> bool | None:
-        """Make a plan; return whether it survives, or what is repaired of it; None if there is no plan.
-
-        With other limits, it is made without a start.
-        """
+    def _try_with(self, attempts: Attempts, instance: Instance) -> bool | None:
+        """Make a plan; return whether it survives, or what is repaired of it; None if there is no plan."""
         try:
-            if limits is None:
-                plan = first_stage(attempts, instance, self._start(instance)).schedule
-            else:
-                plan = first_stage(attempts, instance.replace(limits=limits), None).schedule
-                plan = None if plan is None else plan_of(instance, plan)
+            plan = first_stage(attempts, instance, self._start(instance)).schedule
         except LimitReached:
             return None
         if plan is None:
@@ -283,7 +341,7 @@ class _Search:
 
     def _start(self, instance: Instance) -> Schedule | None:
         """Return the best plan so far, if it is one for this D_spot."""
-        best = self._best
+        best = self.best
         if best is None:
             return None
         spot = instance.offer_is_spot[best.vm_offer[best.task_vm]].copy()
@@ -293,16 +351,16 @@ class _Search:
 
     def polish(self, first_took_s: float) -> None:
         """Ask the method itself, if the plans were made by another one, or in less time."""
-        if self._best is None or self._settled() or self._quick is self._silent:
+        if self.best is None or self._settled() or self.quick is self._silent:
             return
         limited = self._silent.method.exact and seconds_left() is None
         # With more effort, D_spot is used to the full, which a plan may not survive: then another one.
         latest_first = sorted({*self._kept} - {self._best_at_s}, reverse=True)
         most = 1 if limited else _MOST_POLISHED
         for number, d_spot_s in enumerate([self._best_at_s, *latest_first][:most]):
-            before = self._best.objective
+            before = self.best.objective
             share = share_of_time(1 / (most - number))
             with within(max(BUDGET.polish * first_took_s, BUDGET.least_s) if limited else share):
                 self._try_with(self._silent, self._instance.replace(d_spot_s=d_spot_s))
-            if self._best.objective < before:
+            if self.best.objective < before:
                 return

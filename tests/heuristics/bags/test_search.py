@@ -83,9 +83,9 @@ def test_same_seed_same_plan_and_another_seed_another() -> None:
 
 def annealed(state: CoreLoads, seed: int, cooling: Cooling, kernel: Callable[..., tuple[float, float]]) -> float:
     """Change a state by the moves of the kernel; return what the kernel says it costs."""
-    cores = Cores(state.durations, state.core_column, state.core_vm, state.vm_first)
-    objective = Objective(state.vm_price, state.vm_free, state.vm_limit, state.time_weight, state.penalty)
-    plan = CoreState(state.core_tasks, state.core_count, state.load, state.vm_end, np.array([seed]))
+    cores = state.cores
+    objective = state.objective
+    plan = state.plan(np.array([seed]))
     unwanted = Snapshot(False, state.core_tasks.copy(), state.core_count.copy())
     return kernel(cores, objective, 1e-9, plan, cooling, unwanted, state.value(), 1e9)[0]
 
@@ -126,7 +126,7 @@ def test_vms_that_have_changed_places_are_known_to_have_been_dealt_anew(seed: in
     rng = np.random.default_rng(seed)
     n_vms, n_tasks = 4, 6
     durations, vms = rng.integers(10, 100, size=(1, n_tasks)), np.arange(n_vms)
-    cores = Cores(durations, np.zeros(n_vms, np.int64), vms, np.arange(n_vms + 1))
+    cores = Cores(durations, np.zeros(n_vms, np.int64), vms, np.arange(n_vms + 1), np.zeros((0, 0), np.int64))
     unlimited = np.full(n_vms, 10**6)
     objective = Objective(np.full(n_vms, 0.01), np.zeros(n_vms, np.int64), unlimited, 1.0, 100.0)
     tasks = np.zeros((n_vms, n_tasks), np.int64)
@@ -142,7 +142,7 @@ def test_vms_that_have_changed_places_are_known_to_have_been_dealt_anew(seed: in
 
     snapshot = Snapshot(True, tasks.copy(), number.copy())
     first, ends = value_of(load), load.copy()
-    plan = CoreState(tasks, number, load, ends, np.array([seed]))
+    plan = CoreState(tasks, number, load, np.zeros(n_vms, np.int64), ends, np.array([seed]))
     value, best = anneal(cores, objective, 1e-6, plan, Cooling(3_000, 30.0, 0.3, 3), snapshot, first, first)
     assert value == pytest.approx(value_of(ends))
     kept = np.array([durations[0, snapshot.tasks[vm, : snapshot.number[vm]]].sum() for vm in vms])
@@ -412,6 +412,7 @@ def test_tasks_in_the_order_of_their_starts_end_no_later_than_by_any_list(data: 
     one = np.zeros(1, dtype=np.int64)
     fleet = Fleet(
         durations=np.array([[seconds], [seconds]]),
+        latest=np.zeros((0, 0), dtype=np.int64),
         memory_kb=memory_kb,
         offer=one,
         vcpus=one + vcpus,

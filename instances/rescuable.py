@@ -1,0 +1,96 @@
+"""Instances whose plans leave time to do again what spot VMs may lose: what a plan that survives must keep."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from ..core.quantities import IntArray, read_only
+from .durations import BASELINE, FULL_SPEED, NEVER
+from .instance import Instance
+
+
+_OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "_left_at_end_s", "machine_held_s", "running_end_s"}
+"""What follows from the latest ends of tasks."""
+
+
+class RescuableInstance(Instance):
+    """An instance in which each task on a spot VM can be done again on demand if it is lost in its last second.
+
+    All plans that survive the loss of a type keep that. So a bound of these plans is one of all that survive, and a
+    task that has no time for it on any spot VM is never there.
+
+    Attributes
+    ----------
+    rescued_by_s : int
+        By when what is lost is done again: the deadline of the bag, also where a plan is to end earlier.
+    """
+
+    rescued_by_s: int
+
+    @classmethod
+    def of(cls, instance: Instance) -> RescuableInstance:
+        """Return an instance as one of this kind; spot VMs end early enough for the shortest task to be done again."""
+        fields = {name: getattr(instance, name) for name in instance.model_fields_set | {"format"}}
+        made = cls.model_construct(**fields, rescued_by_s=instance.deadline_s)
+        known = {name: value for name, value in instance.__dict__.items() if name not in cls.model_fields}
+        made.__dict__.update({name: value for name, value in known.items() if name not in _OF_LATEST})
+        spot = instance.offer_is_spot
+        if not spot.any():
+            return made
+        latest_s = int(made.latest_end_s[:, spot].max())
+        return made.replace(d_spot_s=max(latest_s, 0)) if latest_s < made.time_limit_s("spot") else made
+
+    @cached_property
+    def latest_end_s(self) -> IntArray:
+        """Latest end of a task of each group on each offer, shape (n_groups, n_offers); negative where it never is."""
+        latest = np.empty((len(self.tasks), len(self.offers)), dtype=np.int64)
+        latest[:] = [self.time_limit_s(offer.market) for offer in self.offers]
+        if not self.offer_is_spot.any():
+            return read_only(latest)
+        types = [offer.type_index for offer in self.offers if offer.market == "spot"]
+        ready_s = max(self.boot_overhead_s, self.migration_overhead_s)
+        again = self.rescued_by_s + 1 - ready_s - self._left_at_end_s[:, types]
+        latest[:, self.offer_is_spot] = np.minimum(latest[:, self.offer_is_spot], again)
+        return read_only(latest)
+
+    @cached_property
+    def _left_at_end_s(self) -> IntArray:
+        """What a task lost in its last second on a spot VM of a type takes on demand, shape (n_groups, n_types)."""
+        on_demand = [
+            number
+            for number, vm_type in enumerate(self.vm_types)
+            if vm_type.burstable is None and "on-demand" in vm_type.offers
+        ]
+        least = self.runtime_s[:, on_demand].min(axis=1, initial=NEVER)[:, None]
+        saved = np.zeros(self.runtime_s.shape)
+        if self.checkpoint is not None:
+            saved = self.checkpoint_count * self.checkpoint_interval_s[:, None] / self.runtime_s
+        left = np.ceil(np.where(least < NEVER, least, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
+        return np.where(least < NEVER, left, NEVER)
+
+    @cached_property
+    def duration_s(self) -> IntArray:
+        """How long a task occupies a core, shape (n_groups, n_offers, 2), as of any instance.
+
+        `NEVER` where it could not be done again; tasks that run already are where they are.
+        """
+        table = np.array(super().duration_s)
+        first_s = 0 if self.machines else self.boot_overhead_s
+        for mode in (FULL_SPEED, BASELINE):
+            late = (table[:, :, mode] + first_s > self.latest_end_s) & self.offer_is_spot
+            late[self.task_group[self.running.task]] = False
+            table[:, :, mode][late] = NEVER
+        return read_only(table)
+
+
+def of_bag(instance: Instance) -> Instance:
+    """Return the instance whose plans need not leave that time, with the D_spot of one whose plans must."""
+    if not isinstance(instance, RescuableInstance):
+        return instance
+    fields = {name: getattr(instance, name) for name in instance.model_fields_set | {"format"} if name != "rescued_by_s"}
+    made = Instance.model_construct(**fields)
+    known = {name: value for name, value in instance.__dict__.items() if name not in type(instance).model_fields}
+    made.__dict__.update({name: value for name, value in known.items() if name not in _OF_LATEST})
+    return made

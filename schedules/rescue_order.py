@@ -1,0 +1,107 @@
+"""The order of tasks on cores in which what spot VMs may lose can be done again latest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.quantities import BoolArray, IntArray
+from ..instances.durations import NEVER
+from ..instances.instance import Instance
+from ..instances.rescuable import RescuableInstance
+from .schedule import Schedule
+
+
+def rescuable(schedule: Schedule) -> Schedule | None:
+    """Return a plan that ends each task early enough, in another order if need be; None if it does not.
+
+    Plans of instances of which nothing like that is asked are returned as they are.
+    """
+    if not isinstance(schedule.instance, RescuableInstance) or _in_time(schedule):
+        return schedule
+    ordered = longest_first_order(schedule)
+    return ordered if _in_time(ordered) else None
+
+
+def _in_time(schedule: Schedule) -> bool:
+    """Whether each task ends early enough, but for those that run already."""
+    instance = schedule.instance
+    latest_s = instance.latest_end_s[instance.task_group, schedule.vm_offer[schedule.task_vm]]
+    late = schedule.task_end_s > latest_s
+    late[instance.running.task] = False
+    return not late.any()
+
+
+def longest_first_order(schedule: Schedule) -> Schedule:
+    """Return the plan with the tasks of each spot core in the order in which they can be lost latest.
+
+    What would take longest on demand comes first: by the argument of the earliest due date, if any order lets every
+    task be done again after it is lost just before its end, this one does. Cores end when they did, so that the plan
+    costs and takes the same. Where memory may bind, on burstable VMs, and on cores with gaps, nothing is changed; nor
+    are tasks that run already.
+    """
+    base_s = core_base_s(schedule)
+    rows, core = _movable(schedule, base_s)
+    if not len(rows):
+        return schedule
+    left = left_at_end_s(schedule)[rows]
+    order = np.lexsort((schedule.task_start_s[rows], -left, core))
+    rows, core = rows[order], core[order]
+    before = np.cumsum(schedule.task_duration_s[rows]) - schedule.task_duration_s[rows]
+    first = np.searchsorted(core, core)
+    start = schedule.task_start_s.copy()
+    start[rows] = base_s[core] + before - before[first]
+    return replace(schedule, task_start_s=start)
+
+
+def first_core(schedule: Schedule) -> IntArray:
+    """Number of the first core of each VM, among all cores."""
+    first: IntArray = np.cumsum(schedule.vm_vcpus) - schedule.vm_vcpus
+    return first
+
+
+def core_base_s(schedule: Schedule) -> IntArray:
+    """From when on each core can run what does not run there already."""
+    base_s = np.repeat(schedule.vm_ready_s, schedule.vm_vcpus)
+    runs = schedule.instance.running.task
+    core = first_core(schedule)[schedule.task_vm[runs]] + schedule.task_core[runs]
+    np.maximum.at(base_s, core, schedule.task_end_s[runs])
+    return base_s
+
+
+def _movable(schedule: Schedule, base_s: IntArray) -> tuple[IntArray, IntArray]:
+    """Tasks of spot VMs whose order is free, and their cores."""
+    instance = schedule.instance
+    types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer]
+    free = instance.memory_never_binds[types] & instance.offer_is_spot[schedule.vm_offer]
+    free &= ~instance.offer_is_burstable[schedule.vm_offer]
+    movable = free[schedule.task_vm]
+    movable[instance.running.task] = False
+    rows = np.flatnonzero(movable)
+    core = first_core(schedule)[schedule.task_vm[rows]] + schedule.task_core[rows]
+    busy = np.bincount(core, weights=schedule.task_duration_s[rows], minlength=len(base_s))
+    end = np.zeros(len(busy), dtype=np.int64)
+    np.maximum.at(end, core, schedule.task_end_s[rows])
+    whole: BoolArray = busy == end - base_s
+    return rows[whole[core]], core[whole[core]]
+
+
+def least_on_demand_s(instance: Instance) -> IntArray:
+    """Least time of each group on a regular VM on demand, shape (n_groups,); `NEVER` if it can run on none."""
+    regular = [offer.type_index for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
+    least: IntArray = instance.runtime_s[:, regular].min(axis=1, initial=NEVER)
+    return least
+
+
+def left_at_end_s(schedule: Schedule) -> IntArray:
+    """Seconds each task of a spot VM would take on demand if it were lost just before its end, shape (n_tasks,)."""
+    instance = schedule.instance
+    types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer[schedule.task_vm]]
+    group = instance.task_group
+    interval = schedule.checkpoint_interval_s
+    written = np.where(np.isfinite(interval), instance.checkpoint_count[group, types], 0.0)
+    saved = written * np.where(np.isfinite(interval), interval, 0.0) / instance.runtime_s[group, types]
+    least = least_on_demand_s(instance)[group]
+    left = np.ceil(np.where(least < NEVER, least, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
+    return np.where(least < NEVER, left, NEVER)
