@@ -453,7 +453,8 @@ class Instance(WholeDocument):
     @cached_property
     def latest_end_s(self) -> IntArray:
         """Latest end of a task of each group on each offer, shape (n_groups, n_offers)."""
-        limits = np.array([self.time_limit_s(offer.market) for offer in self.offers], dtype=np.int64)
+        on_spot_s = self.deadline_s if self.d_spot_s is None else self.d_spot_s
+        limits = np.where(self.offer_is_spot, on_spot_s, self.deadline_s)
         return np.broadcast_to(limits, (len(self.tasks), len(limits)))
 
     def time_limit_s(self, market: Market) -> int:

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..core.quantities import IntArray, read_only
+from ..core.quantities import MAX_SECONDS, IntArray, read_only
 from .durations import BASELINE, FULL_SPEED, NEVER
 from .instance import Instance
 
-
-_OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "_left_at_end_s", "machine_held_s", "running_end_s"}
+_OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "rescue_time"}
 """What follows from the latest ends of tasks."""
+
+
+class RescueTime(NamedTuple):
+    """The time that there is on demand to do again what is lost, and what takes of it.
+
+    Attributes
+    ----------
+    again_s : array of int, shape (n_groups, n_offers)
+        Core seconds that a task takes, if it is on an offer: its own on demand, or the least that it takes again.
+    members : array of int, shape (n_sets, n_offers)
+        1 for the offers that count together: those that go down at one moment, and those on demand.
+    most_s : int
+        Core seconds that there are.
+    """
+
+    again_s: IntArray
+    members: IntArray
+    most_s: int
 
 
 class RescuableInstance(Instance):
@@ -25,15 +43,22 @@ class RescuableInstance(Instance):
     ----------
     rescued_by_s : int
         By when what is lost is done again: the deadline of the bag, also where a plan is to end earlier.
+    lost_at_once : {"type", "market"}
+        What goes down at one moment: all spot VMs of a type, or of all types.
+    rescue_share : float
+        Share of the time on demand that heuristics may count on: not all of it can be filled with whole tasks. Bounds
+        count on all of it.
     """
 
     rescued_by_s: int
+    lost_at_once: Literal["type", "market"]
+    rescue_share: float = 1.0
 
     @classmethod
-    def of(cls, instance: Instance) -> RescuableInstance:
+    def of(cls, instance: Instance, lost_at_once: Literal["type", "market"]) -> RescuableInstance:
         """Return an instance as one of this kind; spot VMs end early enough for the shortest task to be done again."""
         fields = {name: getattr(instance, name) for name in instance.model_fields_set | {"format"}}
-        made = cls.model_construct(**fields, rescued_by_s=instance.deadline_s)
+        made = cls.model_construct(**fields, rescued_by_s=instance.deadline_s, lost_at_once=lost_at_once)
         known = {name: value for name, value in instance.__dict__.items() if name not in cls.model_fields}
         made.__dict__.update({name: value for name, value in known.items() if name not in _OF_LATEST})
         spot = instance.offer_is_spot
@@ -42,11 +67,16 @@ class RescuableInstance(Instance):
         latest_s = int(made.latest_end_s[:, spot].max())
         return made.replace(d_spot_s=max(latest_s, 0)) if latest_s < made.time_limit_s("spot") else made
 
+    def counting_on(self, rescue_share: float) -> RescuableInstance:
+        """Return the instance with another share of the time on demand."""
+        made = self.model_copy()
+        made.__dict__.update(self.__dict__ | {"rescue_share": rescue_share})
+        return made
+
     @cached_property
     def latest_end_s(self) -> IntArray:
         """Latest end of a task of each group on each offer, shape (n_groups, n_offers); negative where it never is."""
-        latest = np.empty((len(self.tasks), len(self.offers)), dtype=np.int64)
-        latest[:] = [self.time_limit_s(offer.market) for offer in self.offers]
+        latest = np.array(super().latest_end_s)
         if not self.offer_is_spot.any():
             return read_only(latest)
         types = [offer.type_index for offer in self.offers if offer.market == "spot"]
@@ -56,14 +86,49 @@ class RescuableInstance(Instance):
         return read_only(latest)
 
     @cached_property
-    def _left_at_end_s(self) -> IntArray:
-        """What a task lost in its last second on a spot VM of a type takes on demand, shape (n_groups, n_types)."""
-        on_demand = [
+    def rescue_time(self) -> RescueTime | None:
+        """The time that there is on demand; None where it is enough for whatever is lost, and from a state."""
+        most_s = self._most_on_demand_s()
+        least_s = np.where(self._least_on_demand_s < NEVER, self._least_on_demand_s, 0)
+        if self.machines or most_s * min(self.rescue_share, 1.0) >= int(least_s @ self.group_size):
+            return None
+        spot, own = self.offer_is_spot, ~self.offer_is_spot & ~self.offer_is_burstable
+        again_s = np.zeros((len(self.tasks), len(self.offers)), dtype=np.int64)
+        again_s[:, spot] = least_s[:, None]
+        again_s[:, own] = np.minimum(self.duration_s[:, own, FULL_SPEED], MAX_SECONDS)
+        sets = [spot]
+        if self.lost_at_once == "type":
+            types = np.array([offer.type_index for offer in self.offers])
+            sets = [spot & (types == number) for number in np.unique(types[spot]).tolist()]
+        members = np.array([lost | own for lost in sets], dtype=np.int64).reshape(-1, len(self.offers))
+        return RescueTime(again_s, members, most_s)
+
+    def _most_on_demand_s(self) -> int:
+        """Core seconds that regular VMs on demand have until then, as many as may be rented."""
+        cores = [
+            vm_type.vcpus
+            for vm_type in self.vm_types
+            if vm_type.burstable is None and "on-demand" in vm_type.offers
+            for _ in range(min(vm_type.offers["on-demand"].limit, self.n_tasks))
+        ]
+        cap = self.limits.max_on_demand
+        return sum(sorted(cores, reverse=True)[:cap]) * max(self.rescued_by_s - self.boot_overhead_s, 0)
+
+    @cached_property
+    def _least_on_demand_s(self) -> IntArray:
+        """Least time of a task of each group on a regular VM on demand, shape (n_groups,)."""
+        regular = [
             number
             for number, vm_type in enumerate(self.vm_types)
             if vm_type.burstable is None and "on-demand" in vm_type.offers
         ]
-        least = self.runtime_s[:, on_demand].min(axis=1, initial=NEVER)[:, None]
+        least: IntArray = self.runtime_s[:, regular].min(axis=1, initial=NEVER)
+        return least
+
+    @cached_property
+    def _left_at_end_s(self) -> IntArray:
+        """What a task lost in its last second on a spot VM of a type takes on demand, shape (n_groups, n_types)."""
+        least = self._least_on_demand_s[:, None]
         saved = np.zeros(self.runtime_s.shape)
         if self.checkpoint is not None:
             saved = self.checkpoint_count * self.checkpoint_interval_s[:, None] / self.runtime_s
@@ -89,7 +154,11 @@ def of_bag(instance: Instance) -> Instance:
     """Return the instance whose plans need not leave that time, with the D_spot of one whose plans must."""
     if not isinstance(instance, RescuableInstance):
         return instance
-    fields = {name: getattr(instance, name) for name in instance.model_fields_set | {"format"} if name != "rescued_by_s"}
+    fields = {
+        name: getattr(instance, name)
+        for name in instance.model_fields_set | {"format"}
+        if name in Instance.model_fields
+    }
     made = Instance.model_construct(**fields)
     known = {name: value for name, value in instance.__dict__.items() if name not in type(instance).model_fields}
     made.__dict__.update({name: value for name, value in known.items() if name not in _OF_LATEST})

@@ -67,6 +67,24 @@ class Snapshot(NamedTuple):
     number: IntArray
 
 
+class Rescue(NamedTuple):
+    """What tasks take of the time that there is on demand: their own, or what it takes to do them again.
+
+    Attributes
+    ----------
+    again_s : array of int, shape (n_offers, n_tasks), or (0, 0)
+        Core seconds on demand of each task, if it is on each offer; nothing where there is time enough for all.
+    members : array of int, shape (n_sets, n_offers)
+        1 for the offers that count in each set: those of what may go down at once, and those on demand.
+    most_s : array of int, shape (n_sets,)
+        Most that a set may take.
+    """
+
+    again_s: IntArray
+    members: IntArray
+    most_s: IntArray
+
+
 class Cores(NamedTuple):
     """The cores of all VMs.
 
@@ -80,6 +98,8 @@ class Cores(NamedTuple):
         First core of each VM; its cores follow one another.
     latest : array of int, shape (n_offers, n_tasks), or (0, 0)
         Latest end of each task on each offer; nothing where that of its VM is all that counts.
+    rescue : Rescue
+        What tasks take of the time that there is on demand.
     """
 
     durations: IntArray
@@ -87,6 +107,7 @@ class Cores(NamedTuple):
     vm: IntArray
     first_of_vm: IntArray
     latest: IntArray
+    rescue: Rescue
 
 
 class CoreState(NamedTuple):
@@ -98,6 +119,8 @@ class CoreState(NamedTuple):
         Tasks of each core (padded), their number, and when the last of them ends.
     late : array of int, shape (n_cores,)
         Seconds by which a task of each core ends too late at most; see `lateness`.
+    taken : array of int, shape (n_sets,)
+        Core seconds that each set of `Rescue` takes.
     vm_end : array of int, shape (n_vms,)
         End of each VM.
     random : array of int, shape (1,)
@@ -108,6 +131,7 @@ class CoreState(NamedTuple):
     number: IntArray
     load: IntArray
     late: IntArray
+    taken: IntArray
     vm_end: IntArray
     random: IntArray
 
@@ -153,6 +177,25 @@ def lateness(latest: IntArray, durations: IntArray, tasks: IntArray, number: int
 
 
 @compiled
+def _taken_by(rescue: Rescue, one: int, ka: int, kb: int, i: int, j: int) -> int:
+    """Return what a set takes more if a task of one offer goes to another one, and one of that, if any, comes back."""
+    more = rescue.members[one, kb] * rescue.again_s[kb, i] - rescue.members[one, ka] * rescue.again_s[ka, i]
+    if j >= 0:
+        more += rescue.members[one, ka] * rescue.again_s[ka, j] - rescue.members[one, kb] * rescue.again_s[kb, j]
+    return more
+
+
+@compiled
+def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: int) -> int:
+    """Return by how much more sets take too much then."""
+    more = 0
+    for one in range(len(taken)):
+        over = taken[one] - rescue.most_s[one]
+        more += max(0, over + _taken_by(rescue, one, ka, kb, i, j)) - max(0, over)
+    return more
+
+
+@compiled
 def set_lateness(cores: Cores, tasks: IntArray, number: IntArray, load: IntArray, late: IntArray) -> None:
     """Set by how much a task of each core is late at most; see `CoreState`."""
     for core in range(len(load)):
@@ -193,12 +236,18 @@ def anneal(
     tuple of float
         Objective of the state at the end, and of the best one.
     """
-    durations, core_offer, core_vm, vm_first, latest = cores
+    durations, core_offer, core_vm, vm_first, latest, rescue = cores
     vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty = objective
-    core_tasks, core_count, load, late, vm_end, random_state = plan
-    by_task = len(latest) > 0
+    core_tasks, core_count, load, late, taken, vm_end, random_state = plan
+    by_task, by_set = len(latest) > 0, len(rescue.again_s) > 0
     n_cores = len(core_offer)
     n_vms = len(vm_end)
+    n_sets = len(taken) if by_set else 0
+    broken = 0  # seconds by which tasks are late, and by which sets take too much
+    for core in range(n_cores):
+        broken += late[core]
+    for one in range(n_sets):
+        broken += max(0, taken[one] - rescue.most_s[one])
     capacity = core_tasks.shape[1]
     state = random_state[0]
     temperature = cooling.hot
@@ -226,7 +275,7 @@ def anneal(
                 if changed:
                     value += change
                     longest = int(np.argmax(vm_end))
-                    if snapshot.wanted and value < best - 1e-12:
+                    if snapshot.wanted and broken == 0 and value < best - 1e-12:
                         best = value
                         for core in range(n_cores):
                             snapshot.number[core] = core_count[core]
@@ -305,7 +354,7 @@ def anneal(
         lost_a, gained_b = load[a] - durations[ka, i], load[b] + durations[kb, i]
         best_change = 1e300
         best_rank = 1e300
-        best_late = 0
+        best_late, best_taken = 0, 0
         best_at = -2
         for step in range(-1, scanned):
             new_a, new_b = lost_a, gained_b
@@ -338,11 +387,15 @@ def anneal(
                 end_of_last = next_b if at_b == of_last else last_b
                 least_late += max(0, new_b - max(end_of_last, latest[kb, i]))
                 change += task_penalty * least_late
+            more_taken = 0
+            if by_set and ka != kb:
+                more_taken = _more_taken(rescue, taken, ka, kb, i, -1 if at_b < 0 else core_tasks[b, at_b])
+                change += task_penalty * more_taken
             rank = change + balance * (float(new_a) * new_a + float(new_b) * new_b)
             if rank < best_rank:
                 best_rank = rank
                 best_change = change
-                best_late = least_late
+                best_late, best_taken = least_late, more_taken
                 best_at = at_b
         if best_at == -2:
             continue
@@ -383,7 +436,12 @@ def anneal(
                 core_tasks[a, at_a] = i
                 continue
             best_change += more
+            broken += late_a + late_b - late[a] - late[b]
             late[a], late[b] = late_a, late_b
+        if by_set and ka != kb:
+            broken += best_taken
+            for one in range(n_sets):
+                taken[one] += _taken_by(rescue, one, ka, kb, i, j)
         load[a], load[b] = lost_a, gained_b
         # The ends of both VMs, and the VM that ends last.
         end_a = max(rest_a, load[a])
@@ -400,7 +458,7 @@ def anneal(
         else:
             longest = va if vm_end[va] >= vm_end[vb] else vb
         value += best_change
-        if snapshot.wanted and value < best - 1e-12:
+        if snapshot.wanted and broken == 0 and value < best - 1e-12:
             best = value
             for core in range(n_cores):
                 snapshot.number[core] = core_count[core]
@@ -449,9 +507,9 @@ def _deal(
     change : float
         Of the objective.
     """
-    durations, core_offer, _, vm_first, _ = cores
+    durations, core_offer, _, vm_first, _, _ = cores
     vm_price, vm_free, vm_limit, time_weight, penalty, _ = objective
-    core_tasks, core_count, load, _, vm_end, _ = plan
+    core_tasks, core_count, load, _, _, vm_end, _ = plan
     capacity = core_tasks.shape[1]
     first_a, last_a, first_b, last_b = vm_first[va], vm_first[va + 1], vm_first[vb], vm_first[vb + 1]
     cores_a, n_cores = last_a - first_a, last_a - first_a + last_b - first_b

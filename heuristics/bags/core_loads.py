@@ -23,7 +23,7 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 
 if TYPE_CHECKING:
-    from .annealing_kernel import Cores, CoreState, Objective
+    from .annealing_kernel import Cores, CoreState, Objective, Rescue
 
 _COMPILED_FROM_TASKS = 20_000
 _MOST_PLACES = 30_000_000
@@ -51,9 +51,11 @@ class CoreLoads:
         Price of a second in units of the objective, until when nothing more is paid, and latest end.
     latest : array of int, shape (n_columns, n_tasks), or (0, 0)
         Latest end of each task on each column; nothing where that of its VM is all that counts.
-    core_tasks, core_count, load, late, vm_end : arrays
+    rescue : Rescue
+        What tasks take of the time that there is on demand.
+    core_tasks, core_count, load, late, taken, vm_end : arrays
         Tasks of each core (padded) and their number, seconds on each core, by how much a task of it is late at most,
-        end of each VM.
+        what each set of `rescue` takes, end of each VM.
     """
 
     instance: Instance
@@ -69,10 +71,12 @@ class CoreLoads:
     vm_free: IntArray
     vm_limit: IntArray
     latest: IntArray
+    rescue: Rescue
     core_tasks: IntArray
     core_count: IntArray
     load: IntArray
     late: IntArray
+    taken: IntArray
     vm_end: IntArray
     time_weight: float
     penalty: float
@@ -95,14 +99,20 @@ class CoreLoads:
         """Objective, and the penalty for whatever ends too late."""
         end = self.vm_end
         late = self.penalty * float(np.maximum(0, end - self.vm_limit).sum())
-        late += self.task_penalty * float(self.late.sum())
+        late += self.task_penalty * float(self.late.sum() + self._taken_too_much_s)
         ready = self.time_weight * self.zero_s
         cost = float((self.vm_price * np.maximum(end, self.vm_free)).sum() - self.vm_price @ self.vm_free)
         return cost + self.time_weight * float(end.max()) + late + ready
 
     def feasible(self) -> bool:
         """Whether all VMs, and all tasks, end in time."""
-        return bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
+        in_time = bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
+        return in_time and not self._taken_too_much_s
+
+    @property
+    def _taken_too_much_s(self) -> int:
+        """Core seconds on demand that are taken beyond those that there are."""
+        return int(np.maximum(self.taken - self.rescue.most_s, 0).sum())
 
     def regroup(self) -> None:
         """Deal the contents of the cores of each column out to its VMs anew, by load: no grouping is better.
@@ -140,6 +150,11 @@ class CoreLoads:
             from .annealing_kernel import set_lateness
 
             set_lateness(self.cores, self.core_tasks, self.core_count, self.load, self.late)
+        if len(self.rescue.again_s):
+            core, tasks = self._placed()
+            column = self.core_column[core]
+            of_column = np.bincount(column, self.rescue.again_s[column, tasks], len(self.offers))
+            self.taken[:] = self.rescue.members @ of_column.astype(np.int64)
 
     def restore(self, core_tasks: IntArray, core_count: IntArray) -> None:
         """Take another state of the same VMs."""
@@ -155,13 +170,14 @@ class CoreLoads:
         """The cores as the annealing has them."""
         from .annealing_kernel import Cores
 
-        return Cores(self.durations, self.core_column, self.core_vm, self.vm_first, self.latest)
+        return Cores(self.durations, self.core_column, self.core_vm, self.vm_first, self.latest, self.rescue)
 
     def plan(self, random_state: IntArray) -> CoreState:
         """Return the tasks on the cores, which the annealing changes in place."""
         from .annealing_kernel import CoreState
 
-        return CoreState(self.core_tasks, self.core_count, self.load, self.late, self.vm_end, random_state)
+        loads = self.load, self.late, self.taken, self.vm_end
+        return CoreState(self.core_tasks, self.core_count, *loads, random_state)
 
     def schedule(self) -> Schedule:
         """Return the plan: on each core longest task first, VMs without tasks left out.
@@ -253,57 +269,6 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     return state if _longest_first(state, column, opened) else None
 
 
-def early_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
-    """Make a first state without machines in which no task is late; None if this finds none.
-
-    Tasks whose latest end comes first go first, each to the offer where it is cheapest by the prices of the bound of
-    those on which it still ends early enough: to the fullest of their cores on which it does, or on a new VM.
-
-    Parameters
-    ----------
-    instance, bound, spare_vms
-        See `priced_start`.
-    """
-    offers = [instance.offers[index] for index in bound.offers.tolist()]
-    vcpus = [offer.vcpus for offer in offers]
-    rentable = rentable_vms(instance, bound.offers).tolist()
-    in_market = {market: [k for k, offer in enumerate(offers) if offer.market == market] for market in instance.markets}
-    seconds = instance.sustained_s[:, bound.offers]
-    latest = instance.latest_end_s[:, bound.offers] - instance.boot_overhead_s
-    by_price = np.argsort(bound.task_price(instance), axis=1, kind="stable")
-    loads = [np.full(vms * cores, -1, dtype=np.int64) for vms, cores in zip(rentable, vcpus, strict=True)]
-    opened = np.zeros(len(offers), dtype=np.int64)
-    groups = instance.task_group[instance.open_tasks]
-    order = np.argsort(latest.max(axis=1, where=seconds < NEVER, initial=0)[groups], kind="stable")
-    column, core = np.full(len(groups), -1), np.full(len(groups), -1)
-    checkpoint()
-    for place in order.tolist():
-        group = groups[place]
-        for k in by_price[group].tolist():
-            most = latest[group, k] - seconds[group, k]
-            load = loads[k][: opened[k] * vcpus[k]]
-            fits = np.where(load <= most, load, -1)
-            chosen = int(fits.argmax()) if len(fits) else -1
-            if chosen < 0 or fits[chosen] < 0:
-                market = offers[k].market
-                cap = instance.market_limit(market)
-                if most < 0 or opened[k] == rentable[k]:
-                    continue
-                if cap is not None and opened[in_market[market]].sum() >= cap:
-                    continue
-                chosen = int(opened[k]) * vcpus[k]
-                opened[k] += 1
-                loads[k][chosen : chosen + vcpus[k]] = 0
-            loads[k][chosen] += seconds[group, k]
-            column[place], core[place] = k, chosen
-            break
-        else:
-            return None
-    state = empty_state(instance, bound.offers, opened, spare_vms)
-    first_core = state.vm_first[np.searchsorted(state.vm_column, np.arange(len(offers)))]
-    return state if fill(state, instance.open_tasks, first_core[column] + core) else None
-
-
 def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray, spare_vms: int) -> CoreLoads | None:
     """Make the state of a plan, with ``spare_vms`` empty VMs of each offer beside it.
 
@@ -393,6 +358,20 @@ def latest_ends_s(instance: Instance, offers: IntArray) -> IntArray:
     return np.ascontiguousarray(instance.latest_end_s[:, offers][instance.task_group].T) - from_s
 
 
+def _rescue(instance: Instance, offers: IntArray) -> Rescue:
+    """Return what tasks take of the time that there is on demand; nothing where that is enough."""
+    from .annealing_kernel import Rescue
+
+    time = instance.rescue_time if isinstance(instance, RescuableInstance) else None
+    if time is None:
+        nothing = np.zeros((0, 0), dtype=np.int64)
+        return Rescue(nothing, nothing, np.zeros(0, dtype=np.int64))
+    again_s = np.ascontiguousarray(time.again_s[:, offers][instance.task_group].T)
+    members = np.ascontiguousarray(time.members[:, offers])
+    most_s = np.full(len(members), int(instance.rescue_share * time.most_s))
+    return Rescue(again_s, members, most_s)
+
+
 def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:
     """VMs without tasks: those opened and some to spare, within the limits."""
     offers = [instance.offers[index] for index in indices.tolist()]
@@ -425,6 +404,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         free_s = instance.machine_core_free_s[machines]
         core_start = np.concatenate([core_start, free_s[free_s < NEVER]])
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
+    rescue = _rescue(instance, indices)
     return CoreLoads(
         instance=instance,
         durations=durations,
@@ -439,10 +419,12 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         vm_free=vm_free,
         vm_limit=_limits_s(instance, indices)[vm_column],
         latest=latest_ends_s(instance, indices),
+        rescue=rescue,
         core_tasks=np.zeros((0, 0), dtype=np.int64),
         core_count=np.zeros(len(core_vm), dtype=np.int64),
         load=core_start.copy(),
         late=np.zeros(len(core_vm), dtype=np.int64),
+        taken=np.zeros(len(rescue.most_s), dtype=np.int64),
         vm_end=vm_free.copy(),
         time_weight=time_weight,
         penalty=20 * (time_weight + float(prices.max()) * len(vm_column)),

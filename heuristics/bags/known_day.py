@@ -105,7 +105,7 @@ def _longest_first(state: CoreLoads) -> IntArray | None:
 
 def _annealed(state: CoreLoads, hottest_s: float, seed: int) -> tuple[float, IntArray, IntArray] | None:
     """Lower the bill; return what the best state in time costs, the tasks of its cores, and their number."""
-    from .annealing_kernel import Cooling, Objective, Snapshot, anneal
+    from .annealing_kernel import Cooling, Snapshot, anneal
 
     unit = state.time_weight + float(state.vm_price.mean())
     cores = state.cores

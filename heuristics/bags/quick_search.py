@@ -183,7 +183,6 @@ def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:
 
 def _place_lost(state: CoreLoads, tasks: IntArray, cores: IntArray, load: IntArray) -> None:
     """Put tasks that have lost their place, the longest first, where they add least to the objective."""
-    from .annealing_kernel import Objective
     from .start_kernel import place_where_cheapest
 
     lost = np.flatnonzero(cores < 0)
@@ -206,7 +205,7 @@ def _offers_of(instance: Instance, start: Schedule) -> IntArray:
 
 def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
     """Anneal core loads until a moment."""
-    from .annealing_kernel import Objective, Snapshot, anneal
+    from .annealing_kernel import Snapshot, anneal
 
     vm_price, time_weight = _with_ties(state.instance, state.vm_price, state.offers[state.vm_column], state.time_weight)
     unit = time_weight + float(vm_price.mean())

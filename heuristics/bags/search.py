@@ -22,11 +22,11 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from .assignment_search import search_assignments
 from .assignments import listed_plan
-from .core_loads import CoreLoads, early_start, priced_start, start_from_schedule
+from .core_loads import CoreLoads, priced_start, start_from_schedule
 from .found import Found
 from .full_speed import full_speed_plan
-from .greedy import greedy
 from .identical_tasks import identical_tasks_plan
+from .lanes import first_plan, lanes_plan
 from .least_rent import least_rent_start
 from .lpt import LptOptions, lpt
 
@@ -43,7 +43,8 @@ _FEW_LISTED = 300
 """Tasks of which a first plan from a state is made one by one: the annealing may meet none where D_spot is early."""
 
 _FEW_THOUSAND_TASKS, _MANY_TASKS = 3_000, 20_000
-_SHARE_OF_LPT = 0.05
+_SHARE_OF_LPT, _MOST_LPT_TASKS = 0.05, 10_000
+"""Share of the time for longest task first where memory may bind, and of so many tasks at most."""
 _SNAPSHOT_TASKS = 2_000
 _COLDEST = 0.003
 
@@ -89,7 +90,7 @@ def search(
     instance: Instance,
     options: SearchOptions,
     run: Run,
-    of_greedy: Outcome | None = None,
+    of_first: Outcome | None = None,
     *,
     bursts: bool = True,
     goes_on: bool = True,
@@ -104,8 +105,8 @@ def search(
         Effort.
     run : Run
         Seed, time limit, progress.
-    of_greedy : Outcome, optional
-        What the greedy has come to, if it was asked before.
+    of_first : Outcome, optional
+        What `first_plan` has come to, if it was asked before.
     bursts : bool
         Whether full speed of burstable VMs is planned where memory never binds; else they run at the baseline, which
         takes no longer than the moves do.
@@ -122,14 +123,13 @@ def search(
     memory_free = memory_is_free(instance)
     from_start = not instance.machines  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free)
-    longest_first = False  # simple heuristics that found nothing find nothing the second time
+    longest_first = slow = False  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
         soon = begins_with_a_plan(instance)
         limited = seconds_left() is not None
-        first = few if not isinstance(instance, RescuableInstance) else not soon
-        if of_greedy is None and found.best is None and from_start and (first or (limited and not soon)):
-            of_greedy = greedy(instance)  # under a limit, a plan comes first
-            found.take(of_greedy.schedule)
+        if of_first is None and found.best is None and from_start and (few or (limited and not soon)):
+            of_first = first_plan(instance)  # under a limit, a plan comes first
+            found.take(of_first.schedule)
         least_rent: CoreLoads | None = None
         with _until_there_is_a_plan(found, soon):
             bound = divisible_bound(instance)
@@ -139,7 +139,8 @@ def search(
         taken = least_rent is not None and instance.n_tasks > _FEW_TASKS and not (bursts and bursting_pays(instance))
         if least_rent is not None and taken:
             found.take(least_rent.schedule())
-        if few and not taken:
+        slow = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
+        if few and not taken and not slow:
             # Where memory may bind it takes seconds for 1,000 tasks; the annealing makes more of them.
             with suppress(LimitReached), within(None if memory_free else share_of_time(_SHARE_OF_LPT)):
                 found.take(lpt(instance, LptOptions(), run).schedule)
@@ -155,19 +156,19 @@ def search(
             search_assignments(instance, options.moves, found)
     with suppress(LimitReached):
         if found.best is None and from_start:  # a large bag, and a deadline that the annealing did not meet
-            if not longest_first:
+            if not longest_first and not slow:
                 found.take(lpt(instance, LptOptions(), run).schedule)
-            if of_greedy is None:
-                of_greedy = greedy(instance)
-                found.take(of_greedy.schedule)
+            if of_first is None:
+                of_first = first_plan(instance)
+                found.take(of_first.schedule)
         burstable = from_start and any(offer.burstable for offer in instance.offers)
         if found.best is None and found.bound < np.inf and burstable:
             found.take(full_speed_plan(instance))
         if found.best is None:
             proved = "no plan exists: even divisible tasks do not fit the limits" if found.bound == np.inf else ""
             if from_start:
-                of_greedy = of_greedy or greedy(instance)
-                proved = proved or of_greedy.explanation
+                of_first = of_first or first_plan(instance)
+                proved = proved or of_first.explanation
             return Outcome(None, proved or _NO_PLAN_FROM_STATE, bound=found.proven)
     return Outcome(found.best, bound=found.proven)
 
@@ -208,8 +209,10 @@ def begins_with_a_plan(instance: Instance) -> bool:
 
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
     """Return the state of that plan, with as few VMs as do, and tasks that end as early as they must; None without."""
-    start = early_start if isinstance(instance, RescuableInstance) else least_rent_start
-    return start(instance, bound, spare)
+    if not isinstance(instance, RescuableInstance):
+        return least_rent_start(instance, bound, spare)
+    plan = lanes_plan(instance, bound)
+    return None if plan is None else start_from_schedule(instance, plan, bound.offers, spare)
 
 
 def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
@@ -324,7 +327,7 @@ def _late_share(state: CoreLoads) -> float:
 
 def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int, of: int, hottest: float) -> None:
     """Anneal a state in rounds; between them, cores are grouped anew into VMs."""
-    from .annealing_kernel import Objective, Snapshot, anneal
+    from .annealing_kernel import Snapshot, anneal
 
     run, n_tasks = found.run, state.instance.n_tasks
     plain = n_tasks <= _PLAIN_TASKS and options.moves is None
@@ -335,7 +338,7 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int,
     cooling = (_COLDEST / hottest) ** (1 / rounds)
     random_state = np.array([(run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
     cores = state.cores
-    penalty = state.task_penalty
+    first_penalty, last_penalty = (state.task_penalty * times for times in _TASK_PENALTY)
     best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
     best = np.inf
 
@@ -351,7 +354,7 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int,
 
     try:
         for round_number in range(rounds + 1):
-            state.task_penalty = penalty * _TASK_PENALTY[0] * (_TASK_PENALTY[1] / _TASK_PENALTY[0]) ** (round_number / rounds)
+            state.task_penalty = first_penalty * (last_penalty / first_penalty) ** (round_number / rounds)
             objective = state.objective
             value, best = note()
             found.step((number * rounds + round_number) * each, moves, value, best)

@@ -4,19 +4,44 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, shared_part
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
     from .annealing_kernel import Objective
 
-
 _TRIED = 256
 """Tasks that are tried as the longest of the last ones of a core."""
+
+
+class Room(NamedTuple):
+    """What may be rented, and the load of each lane by the way in which VMs are used, in a tree.
+
+    Attributes
+    ----------
+    lanes, offer, market : array of int, shape (n_ways,)
+        Lanes of a VM, and offer and market of each way.
+    vms : array of int, shape (n_offers,)
+        Most VMs of each offer.
+    cap : array of int, shape (n_markets,)
+        Most VMs of each market.
+    tree, tree_first, tree_size : array of int
+        Loads of the lanes of each way, `MAX_SECONDS` of those that are not there: from where its tree begins, and how
+        many leaves it has, a power of two. Node 1 is the root; the children of node k are 2 k and 2 k + 1.
+    """
+
+    lanes: IntArray
+    offer: IntArray
+    market: IntArray
+    vms: IntArray
+    cap: IntArray
+    tree: IntArray
+    tree_first: IntArray
+    tree_size: IntArray
 
 
 @compiled
@@ -204,3 +229,88 @@ def place_where_cheapest(
         vm_end[vms[best]] = max(vm_end[vms[best]], load[best])
         makespan = max(makespan, load[best])
         chosen[position] = best
+
+
+@shared_part
+def _set_least(tree: IntArray, first: int, size: int, leaf: int, load: int) -> None:
+    """Set the load of a lane, and the least load of the nodes above it."""
+    node = size + leaf
+    tree[first + node] = load
+    node //= 2
+    while node > 0:
+        tree[first + node] = min(tree[first + 2 * node], tree[first + 2 * node + 1])
+        node //= 2
+
+
+@compiled
+def place_early(
+    order: IntArray,
+    by_price: IntArray,
+    seconds: IntArray,
+    latest: IntArray,
+    room: Room,
+    again_s: IntArray,
+    members: IntArray,
+    most_s: IntArray,
+    opened: IntArray,
+    way: IntArray,
+    lane: IntArray,
+) -> bool:
+    """Put each task where it is cheapest and ends early enough; return whether all have found a place.
+
+    It goes to the first lane of a way in which it does, or to one of a new VM.
+
+    Parameters
+    ----------
+    order : array of int, shape (n_tasks,)
+        Group of each task, in the order in which they choose.
+    by_price, seconds, latest : array of int, shape (n_groups, n_ways)
+        The ways to use VMs, cheapest first; duration of a task, `NEVER` where it cannot run, and its latest end.
+    room : Room
+        What may be rented.
+    again_s, members, most_s
+        See `annealing_kernel.Rescue`; of groups, shape (n_groups, n_ways), or (0, 0).
+    opened : array of int, shape (n_ways,)
+        Receives the number of VMs that are used in each way.
+    way, lane : array of int, shape (n_tasks,)
+        Receive the way of each task, and its lane among those of the way.
+    """
+    n_ways = len(room.lanes)
+    taken = np.zeros(len(most_s), dtype=np.int64)
+    in_market = np.zeros(len(room.cap), dtype=np.int64)
+    of_offer = np.zeros(len(room.vms), dtype=np.int64)
+    for task in range(len(order)):
+        group = order[task]
+        way[task] = -1
+        for rank in range(n_ways):
+            k = by_price[group, rank]
+            most = latest[group, k] - seconds[group, k]
+            if most < 0:
+                continue
+            enough = True
+            for one in range(len(most_s)):
+                enough = enough and taken[one] + members[one, k] * again_s[group, k] <= most_s[one]
+            if not enough:
+                continue
+            # The first lane with a load of so much at most: each inner node of the tree has the least load below it.
+            first, size = room.tree_first[k], room.tree_size[k]
+            offer, market = room.offer[k], room.market[k]
+            if room.tree[first + 1] > most:
+                if of_offer[offer] == room.vms[offer] or in_market[market] >= room.cap[market]:
+                    continue
+                for leaf in range(opened[k] * room.lanes[k], (opened[k] + 1) * room.lanes[k]):
+                    _set_least(room.tree, first, size, leaf, 0)
+                opened[k] += 1
+                of_offer[offer] += 1
+                in_market[market] += 1
+            node = 1
+            while node < size:
+                node = 2 * node if room.tree[first + 2 * node] <= most else 2 * node + 1
+            way[task], lane[task] = k, node - size
+            _set_least(room.tree, first, size, node - size, room.tree[first + node] + seconds[group, k])
+            for one in range(len(most_s)):
+                taken[one] += members[one, k] * again_s[group, k]
+            break
+        if way[task] < 0:
+            return False
+    return True

@@ -116,7 +116,9 @@ def enumerate_patterns(
         if each >= NEVER or each > most_s:
             continue
         checkpoint()
-        ways = np.maximum(np.minimum((most_s - loads) // each, size[index]), 0) + 1  # how often the class runs: never, once, ...
+        ways = (
+            np.maximum(np.minimum((most_s - loads) // each, size[index]), 0) + 1
+        )  # how often the class runs: never, once, ...
         loss = 0.0 if losses is None else float(losses[index])
         if loss > 0:
             ways = np.minimum(ways, np.floor(np.minimum((most_lost - lost) / loss, size[index])).astype(np.int64) + 1)
@@ -124,7 +126,8 @@ def enumerate_patterns(
         if total > most_patterns:
             raise ModelRefusal(
                 f"{model} would need more than {most_patterns:,} patterns of {len(size)} classes of identical "
-                f"tasks on a core of {offer.vm_type.name} within {int(latest_s.max()):,} s; 'columns' makes the useful ones only"
+                f"tasks on a core of {offer.vm_type.name} within {int(latest_s.max()):,} s; "
+                "'columns' makes the useful ones only"
             )
         times = np.arange(total) - np.repeat(np.cumsum(ways) - ways, ways)
         by_times = np.argsort(times, kind="stable")

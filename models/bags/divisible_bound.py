@@ -10,6 +10,7 @@ e_ik and memory r_i, time counted from the moment the VMs are ready:
     S_k <= n_k min(T, L_k)                          (VMs of the offer)
     sum_{k in market} S_k <= n_market T             (VMs of the market)
     sum_{k spot, i in J} e_ik x_ik <= M_J           (tasks that must end early)
+    sum_{k in R, i} a_ik x_ik <= A                  (time on demand to do again what is lost at once)
     T0 <= T <= D                                    (combinatorial bound, deadline)
 
 The machines of an offer that exist already are a pool of their own. Until h_v, machine v is paid for anyway: what runs
@@ -20,7 +21,8 @@ on it ends then, or it is paid in advance. Up to that moment its cores are free 
 
 Where tasks on spot VMs must end early (`RescuableInstance`), each core has a last task of its own among those of any
 set J: together they take no longer than the latest ends of as many tasks of J as there are cores, the latest ones
-(M_J). Sets are those of all tasks that must end by some moment.
+(M_J). Sets are those of all tasks that must end by some moment. What goes down in the first second must be done again
+beside what is on demand anyway, for each set R of offers that go down at once and of those on demand (`RescueTime`).
 
 It is solved by its Lagrangian dual: for any multipliers >= 0 of the last two rows and a split of each offer's price
 into one for cores and one for memory, every task takes its cheapest offer, which is a lower bound; the best
@@ -42,7 +44,7 @@ from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance
+from ...instances.rescuable import RescuableInstance, RescueTime
 from ...schedules.evaluation import objective_weights
 from .kelley import LinearRows, Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
@@ -56,7 +58,7 @@ _SAMPLE = 1_500
 _FEW_CUTS = 25
 _EARLY_SETS, _MOST_EARLY = 12, 3
 """Sets of tasks that must end early, and how often offers are added on which they are looked at."""
-_NOTHING = np.zeros(0)
+_NOTHING, _NO_PRICES = np.zeros(0), np.zeros((0, 0))
 _LEAST_WORK = "_least_work_s_of_offers"
 
 
@@ -81,6 +83,8 @@ class DivisibleBound:
         Where it was evaluated; a start for the bound of what is left of the instance later on.
     early_price : array of float, shape (n_groups,), or (0,)
         What a second of a core of a spot VM is worth beside that to a task of each group, as it must end early there.
+    again_price : array of float, shape (n_groups, n_used), or (0, 0)
+        What the time on demand is worth that it takes to do a task again, or to do it there.
     """
 
     objective: float
@@ -91,15 +95,23 @@ class DivisibleBound:
     end_s: float
     multipliers: FloatArray
     early_price: FloatArray
+    again_price: FloatArray
 
     def task_price(self, instance: Instance) -> FloatArray:
         """Price of each group on each offer used, shape (n_groups, n_used); infinite where it cannot run."""
         durations = instance.duration_s[:, self.offers, FULL_SPEED]
         able = durations < NEVER
+        of_task = np.where(able, durations, 0) * self.second_price(instance)
+        if len(self.again_price):
+            of_task = of_task + self.again_price
+        return np.where(able, of_task, np.inf)
+
+    def second_price(self, instance: Instance) -> FloatArray:
+        """Price of a second of a core for each group on each offer used, with its memory, shape (n_groups, n_used)."""
         price = self.core_price + self.memory_price * instance.memory_kb[:, None]
         if len(self.early_price):
             price = price + self.early_price[:, None] * instance.offer_is_spot[self.offers]
-        return np.where(able, np.where(able, durations, 0) * price, np.inf)
+        return price
 
 
 class _Pools(NamedTuple):
@@ -158,7 +170,7 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
         objective = math.inf
         if least_s <= instance.deadline_s and not len(instance.open_tasks):
             objective = held_objective(instance) + objective_weights(instance)[1] * least_s
-        return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING)
+        return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING, _NO_PRICES)
     dual = _Dual(instance, pools, least_s)
     bound = dual.solve(start, most_cuts)
     if not isinstance(instance, RescuableInstance) or instance.machines:
@@ -168,7 +180,8 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
         if bound.objective == math.inf or not (scarce > dual.early.spot).any():
             break
         dual.end_early(instance, scarce | (dual.early.spot > 0))
-        more = dual.solve(np.pad(bound.multipliers, (0, dual.size))[: dual.size], most_cuts)
+        near = None if len(dual.counts) > _MANY_GROUPS else np.pad(bound.multipliers, (0, dual.size))[: dual.size]
+        more = dual.solve(near, most_cuts)
         bound = more if more.objective > bound.objective else bound
     return bound
 
@@ -325,6 +338,11 @@ class _Dual:
         self.machines = list(range(n_rented, len(offers)))
         self.size = len(offers) + len(self.markets) + len(self.memory_bound) + len(self.machines)
         self.early = _EarlyTasks(np.zeros((len(self.counts), 0)), _NOTHING, np.zeros(len(offers)))
+        self.rescue: RescueTime | None = None
+        if isinstance(instance, RescuableInstance) and instance.rescue_time is not None:
+            time = instance.rescue_time
+            self.rescue = RescueTime(time.again_s[:, indices].astype(float), time.members[:, indices], time.most_s)
+            self.size += len(time.members)
         # Between these moments, the seconds of every pool and market are convex in T, and the part with T is concave.
         moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
         self.moments = sorted(moment for moment in moments if least_s <= moment <= self.deadline)
@@ -360,9 +378,22 @@ class _Dual:
         return total - memory, memory
 
     def _of_machines(self, theta: FloatArray) -> FloatArray:
-        """Return the part of multipliers that is about machines; that of tasks that must end early follows it."""
-        last = self.size - len(self.early.most_s)
+        """Return the part of multipliers that is about machines; those of the time on demand follow it."""
+        last = self.size - len(self.early.most_s) - (0 if self.rescue is None else len(self.rescue.members))
         return theta[last - len(self.machines) : last]
+
+    def _of_rescue(self, theta: FloatArray) -> FloatArray:
+        """Return the part that is about the time on demand; that of tasks that must end early follows it."""
+        assert self.rescue is not None, "there is such a part"
+        last = self.size - len(self.early.most_s)
+        return theta[last - len(self.rescue.members) : last]
+
+    def _again_price(self, theta: FloatArray) -> FloatArray:
+        """Price of the time on demand that a task of each group takes on each offer."""
+        if self.rescue is None:
+            return _NO_PRICES
+        price: FloatArray = self.rescue.again_s * (self._of_rescue(theta) @ self.rescue.members)
+        return price
 
     def _early_price(self, theta: FloatArray) -> FloatArray:
         """Price of a second of a core of a spot VM, beside that of the VM, for a task of each group."""
@@ -380,7 +411,10 @@ class _Dual:
         unit = core_price + memory_price * self.memory_kb[:, None] if self.memory_bound else core_price
         if len(self.early.most_s):
             unit = unit + self._early_price(theta)[:, None] * self.early.spot
-        prices = np.where(self.able, self.durations * unit, np.inf)
+        prices = self.durations * unit
+        if self.rescue is not None:
+            prices = prices + self._again_price(theta)
+        prices = np.where(self.able, prices, np.inf)
         choice = prices.argmin(axis=1)
         rows = np.arange(len(choice))
         value = float((self.counts * prices[rows, choice]).sum())
@@ -404,6 +438,9 @@ class _Dual:
             self._of_machines(gradient)[:] = -core_seconds[self.machines]
         if len(self.early.most_s):
             gradient[self.size - len(self.early.most_s) :] = (work * self.early.spot[choice]) @ self.early.members
+        if self.rescue is not None:
+            again_s = np.bincount(choice, self.counts * self.rescue.again_s[rows, choice], n_offers)
+            self._of_rescue(gradient)[:] = self.rescue.members @ again_s
         return value, gradient
 
     def time_rows(self) -> LinearRows:
@@ -416,6 +453,9 @@ class _Dual:
         for position, (_, cap) in enumerate(self.markets):
             rows[:, n_offers + position] = -cap * np.maximum(moments - self.ready, 0.0)
         rows[:, self.size - len(self.early.most_s) :] = -self.early.most_s
+        if self.rescue is not None:
+            for row in rows:
+                self._of_rescue(row)[:] = -self.rescue.most_s
         return LinearRows(constants, rows)
 
     def solve(self, start: FloatArray | None, most_cuts: int) -> DivisibleBound:
@@ -471,6 +511,8 @@ class _Dual:
         sample.durations, sample.able = self.durations[middle], self.able[middle]
         sample.memory_kb = self.memory_kb[middle]
         sample.early = self.early._replace(members=self.early.members[middle])
+        if self.rescue is not None:
+            sample.rescue = self.rescue._replace(again_s=self.rescue.again_s[middle])
         return sample.maximum().theta
 
     def _bound(self, best: Maximum, infeasible: bool) -> DivisibleBound:
@@ -485,6 +527,7 @@ class _Dual:
             self._end_s(best),
             best.theta,
             self._early_price(best.theta) if len(self.early.most_s) else _NOTHING,
+            self._again_price(best.theta),
         )
 
     def _end_s(self, best: Maximum) -> float:

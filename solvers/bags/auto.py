@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...core.gaps import closes_gap
 from ...core.limits import seconds_left
 from ...heuristics.bags.core_pattern_starts import MOST_CLASSES as MOST_CLASSES_OF_STARTS
-from ...heuristics.bags.greedy import greedy
+from ...heuristics.bags.lanes import first_plan
 from ...heuristics.bags.search import SearchOptions, search
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
@@ -50,9 +50,9 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
     return Route(instance, run).go(STEPS)
 
 
-def _greedy(facts: Facts, part: Run) -> Outcome:
-    facts.greedy = greedy(facts.instance)
-    return facts.greedy
+def _first_plan(facts: Facts, part: Run) -> Outcome:
+    facts.first = first_plan(facts.instance)
+    return facts.first
 
 
 def _configurations(facts: Facts, part: Run) -> Outcome:
@@ -93,11 +93,11 @@ def _first_search(facts: Facts, part: Run) -> Outcome:
     if facts.is_proved_soon:
         moves = _MOVES_OF_TINY if facts.class_programme or facts.tiny else _MOVES_BEFORE_PATTERNS
     options = SearchOptions(moves)
-    return search(facts.instance, options, part, facts.greedy, bursts=not facts.few_classes, goes_on=False)
+    return search(facts.instance, options, part, facts.first, bursts=not facts.few_classes, goes_on=False)
 
 
 def _last_search(facts: Facts, part: Run) -> Outcome:
-    return search(facts.instance, SearchOptions(), part, facts.greedy)
+    return search(facts.instance, SearchOptions(), part, facts.first)
 
 
 def _share_of_first_search(facts: Facts) -> float | None:
@@ -136,7 +136,7 @@ def _share_of_columns(facts: Facts) -> float:
 
 
 STEPS = (
-    Step("greedy", "search", lambda b: b.greedy_first, lambda b: None, _greedy),
+    Step("first plan", "search", lambda b: b.plan_first, lambda b: None, _first_plan),
     Step("configurations", "proof", lambda b: b.binds, lambda b: BUDGET.configurations, _configurations),
     Step("slack-fleets", "proof", lambda b: b.by_slack, _share_of_slack, _class_programme),
     Step("first search", "search", lambda b: True, _share_of_first_search, _first_search),

@@ -8,7 +8,6 @@ from functools import cached_property
 from ...core.limits import checkpoint, seconds_left
 from ...heuristics.bags.search import begins_with_a_plan, bursting_pays
 from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance
 from ...models.bags.configuration_bound import ConfigurationBound
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import has_more_classes, memory_is_free, offers_of_vms, task_classes
@@ -33,8 +32,8 @@ class Facts:
         Seed, threads and what is asked; its incumbent is the best plan and bound so far.
     limited : bool
         Whether there is a time limit.
-    greedy : Outcome or None
-        What the greedy came to, once it was asked.
+    first : Outcome or None
+        What `first_plan` came to, once it was asked.
     configurations : ConfigurationBound or None
         The bound of configurations, once it is known.
     """
@@ -42,7 +41,7 @@ class Facts:
     def __init__(self, instance: Instance, run: Run) -> None:
         self.instance, self.run = instance, run
         self.limited = seconds_left() is not None
-        self.greedy: Outcome | None = None
+        self.first: Outcome | None = None
         self.configurations: ConfigurationBound | None = None
 
     @cached_property
@@ -110,12 +109,10 @@ class Facts:
         return self.n_tasks <= _MIDDLING
 
     @cached_property
-    def greedy_first(self) -> bool:
-        """True if the greedy makes the first plan: it takes no time, or a limit wants a plan soon."""
-        begins = begins_with_a_plan(self.instance)
-        if isinstance(self.instance, RescuableInstance) and begins:
-            return False
-        return not self.from_state and (self.n_tasks <= _QUICK or (self.limited and not begins))
+    def plan_first(self) -> bool:
+        """True if a simple heuristic makes the first plan: it takes no time, or a limit wants a plan soon."""
+        wanted_soon = self.limited and not begins_with_a_plan(self.instance)
+        return not self.from_state and (self.n_tasks <= _QUICK or wanted_soon)
 
     @cached_property
     def class_programme(self) -> bool:
@@ -180,6 +177,6 @@ class Facts:
     @property
     def _first_plan(self) -> Schedule | None:
         """The best plan before any search: the route does not depend on how far a search has come."""
-        of_greedy = None if self.greedy is None else self.greedy.schedule
-        plans = [plan for plan in (self.run.initial, of_greedy) if plan is not None]
+        of_first = None if self.first is None else self.first.schedule
+        plans = [plan for plan in (self.run.initial, of_first) if plan is not None]
         return min(plans, key=lambda plan: plan.objective, default=None)

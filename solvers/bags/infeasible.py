@@ -66,14 +66,14 @@ def _deadline_with_plan_s(instance: Instance, least_s: int) -> int | None:
 
 
 def simple_plan(instance: Instance, run: Run) -> Schedule | None:
-    """Return the plan of the greedy, or else of longest task first; None if both find none.
+    """Return the first plan, or else that of longest task first; None if both find none.
 
     They know no machines: from a state, the tasks are placed one after the other.
     """
     from ...heuristics.bags.assignments import listed_plan
-    from ...heuristics.bags.greedy import greedy  # here, so that no method loads another one for nothing
+    from ...heuristics.bags.lanes import first_plan  # here, so that no method loads another one for nothing
     from ...heuristics.bags.lpt import LptOptions, lpt
 
     if instance.machines:
         return listed_plan(instance)
-    return greedy(instance).schedule or lpt(instance, LptOptions(), run).schedule
+    return first_plan(instance).schedule or lpt(instance, LptOptions(), run).schedule

@@ -21,12 +21,13 @@ import numpy as np
 from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, share_of_time, stopped, within
 from ...heuristics.bags.d_spot import spot_offers
+from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify
 from ...heuristics.bags.survival_repair import repaired
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance
+from ...instances.rescuable import RescuableInstance, of_bag
 from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.rescue_order import longest_first_order, rescuable
 from ...schedules.schedule import Schedule
@@ -40,6 +41,8 @@ _NOTHING = Attempt(None, -math.inf)
 _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
 """Times that D_spot is halved, for bags of up to so many tasks."""
 _MOVES = 1_000_000
+_RESCUE_SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.3)
+"""Of the time on demand, whole tasks fill so much where that is short."""
 _MOST_POLISHED = 3
 
 
@@ -96,14 +99,17 @@ def _first_to_leave_time(
 ) -> FirstStage | None:
     """Choose among plans that leave time to do again what is lost; None if none of them survives."""
     begin = time.perf_counter()
-    question = RescuableInstance.of(instance)
+    question = RescuableInstance.of(instance, "type" if level == "one-type" else "market")
     search = _Search(attempts, instance, level)
     start = None if initial is None else rescuable(plan_of(question, initial))
     with within(share_of_time(BUDGET.surviving)):
-        if attempts.method.name not in ("auto", "search"):  # most of their plans leave no time: first one that does
-            with within(share_of_time(BUDGET.without_survival)):
-                start = first_stage(search.quick, question, start).schedule
-        search.first = attempt = first_stage(attempts, question, start)
+        question, start, look_s = _with_enough_time(search, question, start)
+        left_s = seconds_left()
+        with within(None if left_s is None else max(left_s - look_s, BUDGET.surviving * left_s / 2)):
+            if attempts.method.name not in ("auto", "search"):  # most of their plans leave no time
+                with within(share_of_time(BUDGET.without_survival)):
+                    start = first_stage(search.quick, question, start).schedule
+            search.first = attempt = first_stage(attempts, question, start)
         took_s = time.perf_counter() - begin
         with suppress(LimitReached):
             if not search.take(instance, attempt.schedule):
@@ -121,6 +127,35 @@ def _first_to_leave_time(
     without = _without(search, instance, best)
     without_usd = None if without.schedule is None else without.schedule.cost_usd
     return FirstStage(question, attempt, took_s, True, without_usd, without.bound)
+
+
+def _with_enough_time(
+    search: _Search, question: RescuableInstance, start: Schedule | None
+) -> tuple[RescuableInstance, Schedule | None, float]:
+    """Look at a simple plan, which may be all that there is time for.
+
+    Returns
+    -------
+    question : RescuableInstance
+        With as much of the time on demand as such a plan can fill.
+    start : Schedule or None
+        The better of it and the plan to start from.
+    look_s : float
+        Seconds to find out what a plan survives.
+    """
+    with suppress(LimitReached), overtime(math.inf if search.best is None and not stopped() else 0.0):
+        for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
+            asked = question.counting_on(share)
+            plan = lanes_plan(asked)
+            if plan is None:
+                break
+            begin = time.perf_counter()
+            if search.take(of_bag(question), plan):
+                look_s = time.perf_counter() - begin
+                if start is not None and start.objective < plan.objective:
+                    return asked, plan_of(asked, start), look_s
+                return asked, plan, look_s
+    return question, start, 0.0
 
 
 def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
@@ -190,9 +225,7 @@ def _beyond_rescue(schedule: Schedule, level: SurvivalLevel) -> str:
 class _Search:
     """The best surviving plan so far."""
 
-    def __init__(
-        self, attempts: Attempts, instance: Instance, level: SurvivalLevel, first: Attempt = _NOTHING
-    ) -> None:
+    def __init__(self, attempts: Attempts, instance: Instance, level: SurvivalLevel, first: Attempt = _NOTHING) -> None:
         self._attempts = attempts
         self._silent = self.quick = replace(attempts, on_progress=lambda point, planned: None)
         # Exact methods, and long searches, take too long for plans that are but candidates.

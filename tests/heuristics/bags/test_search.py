@@ -17,7 +17,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.limits import within
 from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import annealing_kernel
-from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Snapshot, anneal
+from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Rescue, Snapshot, anneal
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
@@ -126,7 +126,9 @@ def test_vms_that_have_changed_places_are_known_to_have_been_dealt_anew(seed: in
     rng = np.random.default_rng(seed)
     n_vms, n_tasks = 4, 6
     durations, vms = rng.integers(10, 100, size=(1, n_tasks)), np.arange(n_vms)
-    cores = Cores(durations, np.zeros(n_vms, np.int64), vms, np.arange(n_vms + 1), np.zeros((0, 0), np.int64))
+    nothing, none = np.zeros((0, 0), np.int64), np.zeros(0, np.int64)
+    rescue = Rescue(nothing, nothing, none)
+    cores = Cores(durations, np.zeros(n_vms, np.int64), vms, np.arange(n_vms + 1), nothing, rescue)
     unlimited = np.full(n_vms, 10**6)
     objective = Objective(np.full(n_vms, 0.01), np.zeros(n_vms, np.int64), unlimited, 1.0, 100.0)
     tasks = np.zeros((n_vms, n_tasks), np.int64)
@@ -142,7 +144,7 @@ def test_vms_that_have_changed_places_are_known_to_have_been_dealt_anew(seed: in
 
     snapshot = Snapshot(True, tasks.copy(), number.copy())
     first, ends = value_of(load), load.copy()
-    plan = CoreState(tasks, number, load, np.zeros(n_vms, np.int64), ends, np.array([seed]))
+    plan = CoreState(tasks, number, load, np.zeros(n_vms, np.int64), none, ends, np.array([seed]))
     value, best = anneal(cores, objective, 1e-6, plan, Cooling(3_000, 30.0, 0.3, 3), snapshot, first, first)
     assert value == pytest.approx(value_of(ends))
     kept = np.array([durations[0, snapshot.tasks[vm, : snapshot.number[vm]]].sum() for vm in vms])

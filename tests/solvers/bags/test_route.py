@@ -40,7 +40,7 @@ def taken(instance: Instance, limit_s: float | None, monkeypatch: pytest.MonkeyP
 
 def test_a_bag_of_many_distinct_tasks_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert taken(library_instance("distinct/1000"), 10.0, monkeypatch) == {
-        "greedy": 10.0,
+        "first plan": 10.0,
         "first search": 10.0,
         "search": 10.0,
     }
@@ -49,7 +49,7 @@ def test_a_bag_of_many_distinct_tasks_is_searched(monkeypatch: pytest.MonkeyPatc
 def test_memory_that_binds_is_bounded_before_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     # 30 tasks, one of a kind: 0.5 of the time for the first bound, 0.4 and at most 5 s for the first search.
     assert taken(library_instance("memory/m30"), 10.0, monkeypatch) == {
-        "greedy": 10.0,
+        "first plan": 10.0,
         "configurations": 5.0,
         "first search": 4.0,
         "core-patterns": 4.0,
@@ -61,7 +61,7 @@ def test_memory_that_binds_is_bounded_before_the_search(monkeypatch: pytest.Monk
 
 def test_exact_steps_have_thirty_seconds_where_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert taken(library_instance("memory/m30"), None, monkeypatch) == {
-        "greedy": None,
+        "first plan": None,
         "configurations": 15.0,
         "first search": None,
         "core-patterns": 12.0,
@@ -99,7 +99,7 @@ def test_what_ended_a_step_is_noted() -> None:
 @pytest.mark.parametrize("method", ["auto", "greedy"])
 def test_steps_follow_one_another_and_end_with_the_check(method: str) -> None:
     result = solve(hand_instance([5, 4, 1]), method, survive="none")
-    assert result.steps[0].name == "greedy"
+    assert result.steps[0].name == {"auto": "first plan"}.get(method, method)
     assert result.steps[-1].name == "check"
     ends = [step.began_s + step.took_s for step in result.steps]
     begins = [step.began_s for step in result.steps]

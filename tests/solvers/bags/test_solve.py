@@ -39,7 +39,7 @@ def test_every_library_instance_gets_a_checked_plan(name: str) -> None:
     assert check(result.instance, result.schedule).feasible
 
 
-def test_auto_asks_the_greedy_once_also_where_it_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_asks_for_a_first_plan_once_also_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def counted(instance: Instance) -> Outcome:
@@ -47,7 +47,7 @@ def test_auto_asks_the_greedy_once_also_where_it_finds_nothing(monkeypatch: pyte
         return greedy(instance)
 
     for user in (auto, search):
-        monkeypatch.setattr(user, "greedy", counted)
+        monkeypatch.setattr(user, "first_plan", counted)
     for time_limit_s in (None, 60):
         asked.clear()
         result = solve(library_instance("tiny/credits"), time_limit_s=time_limit_s)

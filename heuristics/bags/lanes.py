@@ -1,0 +1,179 @@
+"""A first plan in a fraction of a second, of any bag that has time enough: VMs in lanes.
+
+A lane is a core with an equal share of the memory of its VM. A VM with fewer lanes than cores has larger shares, so
+that tasks with much memory find room, and nothing else must be looked at: whatever runs side by side in lanes fits.
+What each task costs in a lane says where it goes first. Where memory never binds, all cores are lanes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.limits import checkpoint
+from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
+from ...instances.durations import NEVER
+from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...instances.rescuable import RescuableInstance
+from ...models.bags.divisible_bound import DivisibleBound
+from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...schedules.evaluation import objective_weights
+from ...schedules.method import Outcome
+from ...schedules.schedule import Schedule
+
+_MOST_WIDTHS = 6
+"""Numbers of lanes of a type, at most."""
+_MOST_GREEDY_TASKS = 3_000
+"""Tasks of which the greedy makes a plan soon, where memory may bind."""
+_COMPILED_FROM_TASKS = 3_000
+_MOMENTS = 8
+"""Moments by which a plan may end that are tried, where an early end is worth something."""
+
+
+def first_plan(instance: Instance) -> Outcome:
+    """Plan soon: by lanes where tasks must be done again in time, or where the greedy would look at too much memory.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set, and without machines.
+    """
+    from .greedy import greedy
+
+    slow = instance.n_tasks > _MOST_GREEDY_TASKS and not memory_is_free(instance)
+    if slow or isinstance(instance, RescuableInstance):
+        return Outcome(lanes_plan(instance))
+    return greedy(instance)
+
+
+class _Lanes(NamedTuple):
+    """Ways to use the VMs of each offer: how many lanes, and what a task of each group takes there."""
+
+    offers: list[RentalOffer]
+    n_lanes: IntArray
+    seconds: IntArray
+    latest: IntArray
+    price: FloatArray
+
+
+def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Schedule | None:
+    """Plan a bag without machines; None if some task finds no place in this way.
+
+    Tasks that must end first, and of these the longest, go first, each to the cheapest lanes in which it ends early
+    enough: to the first such lane, or that of a new VM. Burstable VMs run at the baseline.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    bound : DivisibleBound, optional
+        Its prices are what lanes cost, which tells where VMs are scarce; else those of the offers.
+    """
+    lanes = _lanes(instance, bound)
+    if not lanes.offers or instance.machines:
+        return None
+    deadline_s = instance.deadline_s - instance.boot_overhead_s
+    moments = [deadline_s]
+    if objective_weights(instance)[1] > 0:
+        able = np.where(lanes.seconds <= lanes.latest, lanes.seconds, NEVER)
+        least_s = int(able.min(axis=1)[instance.open_size > 0].max(initial=1))
+        if least_s < deadline_s:
+            moments = np.unique(np.geomspace(least_s, deadline_s, _MOMENTS).astype(np.int64)).tolist()
+    best: Schedule | None = None
+    for moment in reversed(moments):
+        checkpoint()
+        plan = _plan(instance, lanes, moment)
+        if plan is None:
+            break
+        if best is None or plan.objective < best.objective:
+            best = plan
+    return best
+
+
+def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
+    """Return ways to use the VMs of each offer, with the numbers of lanes that tasks ask for."""
+    offers, n_lanes, allowed = [], [], []
+    for offer in usable_offers(instance):
+        most = np.minimum(offer.memory_kb // np.maximum(instance.memory_kb, 1), offer.vcpus)
+        able = instance.sustained_s[:, offer.index] < NEVER
+        asked = np.unique(most[able & (most > 0)])
+        if len(asked) > _MOST_WIDTHS:
+            asked = asked[np.linspace(0, len(asked) - 1, _MOST_WIDTHS).astype(int)]
+        for width in asked.tolist():
+            offers.append(offer)
+            n_lanes.append(width)
+            allowed.append(most >= width)
+    if not offers:
+        nothing = np.zeros((0, 0), dtype=np.int64)
+        return _Lanes([], nothing, nothing, nothing, nothing.astype(float))
+    indices = [offer.index for offer in offers]
+    seconds = np.where(np.array(allowed).T, instance.sustained_s[:, indices], NEVER)
+    of_vm = np.array([[offer.price_usd_per_s for offer in offers]])
+    if bound is not None:
+        column = np.searchsorted(bound.offers, indices)
+        of_vm = bound.second_price(instance)[:, column] * np.array([offer.vcpus for offer in offers])
+    price = of_vm / np.array(n_lanes)
+    latest = instance.latest_end_s[:, indices] - instance.boot_overhead_s
+    of_task = np.where(seconds < NEVER, seconds, 0) * price
+    if bound is not None and len(bound.again_price):
+        of_task = of_task + bound.again_price[:, column]
+    of_task = np.where(seconds < NEVER, of_task, np.inf)
+    return _Lanes(offers, np.array(n_lanes, dtype=np.int64), np.ascontiguousarray(seconds), latest, of_task)
+
+
+def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
+    """Plan so that all ends by a moment, from when VMs are ready."""
+    from .start_kernel import Room, place_early
+
+    latest = np.minimum(lanes.latest, moment_s)
+    groups = instance.task_group
+    able = lanes.seconds < NEVER
+    first = latest.max(axis=1, where=able, initial=0)
+    longest = np.where(able, lanes.seconds, 0).max(axis=1)
+    order = np.lexsort((-longest, first))
+    order = np.argsort(np.argsort(order, kind="stable")[groups], kind="stable")
+    vms = np.array([min(offer.limit, instance.n_tasks) for offer in lanes.offers], dtype=np.int64)
+    # Ways to use an offer share its VMs, as offers share those of a market.
+    pools = sorted({offer.index for offer in lanes.offers})
+    markets = [*instance.markets]
+    caps = [instance.market_limit(market) for market in markets]
+    size = 2 ** np.ceil(np.log2(np.maximum(lanes.n_lanes * vms, 1))).astype(np.int64)
+    room = Room(
+        lanes.n_lanes,
+        np.array([pools.index(offer.index) for offer in lanes.offers], dtype=np.int64),
+        np.array([markets.index(offer.market) for offer in lanes.offers], dtype=np.int64),
+        np.array([min(instance.offers[index].limit, instance.n_tasks) for index in pools], dtype=np.int64),
+        np.array([instance.n_tasks if cap is None else cap for cap in caps], dtype=np.int64),
+        np.full(int(2 * size.sum()), MAX_SECONDS),
+        np.cumsum(2 * size) - 2 * size,
+        size,
+    )
+    time = instance.rescue_time if isinstance(instance, RescuableInstance) else None
+    indices = [offer.index for offer in lanes.offers]
+    again_s = members = np.zeros((0, 0), dtype=np.int64)
+    most_s = np.zeros(0, dtype=np.int64)
+    if time is not None and isinstance(instance, RescuableInstance):
+        again_s, members = (np.ascontiguousarray(part[:, indices]) for part in (time.again_s, time.members))
+        most_s = np.full(len(members), int(instance.rescue_share * time.most_s))
+    by_price = np.argsort(lanes.price, axis=1, kind="stable")
+    opened = np.zeros(len(lanes.offers), dtype=np.int64)
+    way, lane = np.full((2, len(groups)), -1)
+    place = place_early if len(groups) >= _COMPILED_FROM_TASKS else getattr(place_early, "py_func", place_early)
+    of_rescue = again_s, members, most_s
+    if not place(groups[order], by_price, lanes.seconds, latest, room, *of_rescue, opened, way, lane):
+        return None
+    seconds = lanes.seconds[groups[order], way]
+    first_vm = np.cumsum(opened) - opened
+    vm, core = first_vm[way] + lane // lanes.n_lanes[way], lane % lanes.n_lanes[way]
+    by_lane = np.lexsort((np.arange(len(order)), core, vm))
+    before = np.cumsum(seconds[by_lane]) - seconds[by_lane]
+    begins = np.flatnonzero(np.diff(vm[by_lane], prepend=-1) | np.diff(core[by_lane], prepend=-1))
+    start = before - np.repeat(before[begins], np.diff(np.append(begins, len(order))))
+    task_vm, task_core, task_start = (np.empty(len(order), dtype=np.int64) for _ in range(3))
+    tasks = order[by_lane]
+    task_vm[tasks], task_core[tasks], task_start[tasks] = vm[by_lane], core[by_lane], start + instance.boot_overhead_s
+    vm_offer = np.repeat(indices, opened)
+    baseline = instance.offer_is_burstable[vm_offer][task_vm]
+    return Schedule(instance, vm_offer, task_vm, task_core, task_start, baseline)
