@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...core.limits import LimitReached, checkpoint, stop_point
-from ...core.quantities import IntArray
+from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
@@ -52,7 +53,7 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> Outcome:
     run : Run
         Time limit.
     """
-    longest_first = _Lpt(instance)
+    longest_first = LongestFirst(instance)
     counts = longest_first.most()
     trials = options.trials or max(2, min(_MOST_TRIALS, _WORK // (instance.n_tasks * (sum(counts) + 50))))
     best: Schedule | None = None
@@ -87,7 +88,7 @@ _Places = tuple[IntArray, IntArray, IntArray]
 """VM, core and start of each task, filled in place."""
 
 
-class _Lpt:
+class LongestFirst:
     """Longest task first for given VM counts."""
 
     def __init__(self, instance: Instance) -> None:
@@ -102,14 +103,19 @@ class _Lpt:
 
     def most(self) -> tuple[int, ...]:
         """All VMs that can be rented, the larger offers of a limited market first."""
-        counts = [min(offer.limit, -(-self.instance.n_tasks // offer.vcpus)) for offer in self.offers]
-        for market in self.instance.markets:
-            cap = self.instance.market_limit(market)
-            members = [k for k, offer in enumerate(self.offers) if offer.market == market]
-            if cap is not None:
-                for k in sorted(members, key=lambda k: -self.offers[k].vcpus):
-                    counts[k] = min(counts[k], cap)
-                    cap -= counts[k]
+        return self.first_vms(sorted(range(len(self.offers)), key=lambda k: -self.offers[k].vcpus))
+
+    def first_vms(self, order: Sequence[int], vms: float = math.inf) -> tuple[int, ...]:
+        """So many VMs, or all that can be rented and be of use, of the offers in an order."""
+        counts = [0] * len(self.offers)
+        caps = {market: self.instance.market_limit(market) for market in self.instance.markets}
+        left_in = {market: math.inf if cap is None else cap for market, cap in caps.items()}
+        for k in order:
+            offer = self.offers[k]
+            of_use = min(offer.limit, -(-self.instance.n_tasks // offer.vcpus))
+            counts[k] = int(min(of_use, left_in[offer.market], vms))
+            left_in[offer.market] -= counts[k]
+            vms -= counts[k]
         return tuple(counts)
 
     def neighbours(self, counts: tuple[int, ...], first: bool) -> Iterator[tuple[int, ...]]:
@@ -138,13 +144,16 @@ class _Lpt:
         rented = sum(count for count, offer in zip(counts, self.offers, strict=True) if offer.market == market)
         return cap is None or rented <= cap
 
-    def plan(self, counts: tuple[int, ...], check_limit: Callable[[], None] = checkpoint) -> Schedule | None:
-        """Plan on these VMs; None if a task finds no place in time."""
+    def plan(
+        self, counts: tuple[int, ...], check_limit: Callable[[], None] = checkpoint, latest_s: float = math.inf
+    ) -> Schedule | None:
+        """Plan on these VMs, to end by a moment and in time; None if a task finds no place."""
+        limits_s = np.minimum(self.limits_s, latest_s)
         column = np.repeat(np.arange(len(self.offers)), counts)
         task_vm, task_core, start_s = (np.zeros(self.instance.n_tasks, dtype=np.int64) for _ in range(3))
         memory_may_bind = any(map(self._binds, set(column.tolist())))
         place = self._place_one_by_one if memory_may_bind else self._place_by_free_core
-        if not place(column, (task_vm, task_core, start_s), check_limit):
+        if not place(column, limits_s, (task_vm, task_core, start_s), check_limit):
             return None
         used, renumbered = np.unique(task_vm, return_inverse=True)
         offers = np.array([self.offers[k].index for k in column[used].tolist()], dtype=np.int64)
@@ -157,7 +166,9 @@ class _Lpt:
     def _timeline(self, k: int) -> VmTimeline:
         return VmTimeline(self.offers[k].vcpus, self.offers[k].memory_kb if self._binds(k) else None, self.ready)
 
-    def _place_by_free_core(self, column: IntArray, places: _Places, check_limit: Callable[[], None]) -> bool:
+    def _place_by_free_core(
+        self, column: IntArray, limits_s: FloatArray, places: _Places, check_limit: Callable[[], None]
+    ) -> bool:
         """Place all tasks where memory never binds; whether they found a place in time.
 
         Of the cores of an offer the one that is free first, and the first of these, comes first: one heap an offer.
@@ -165,7 +176,7 @@ class _Lpt:
         heaps: list[list[tuple[int, int, int]]] = [[] for _ in self.offers]
         for vm, k in enumerate(column.tolist()):
             heaps[k] += [(self.ready, vm, core) for core in range(self.offers[k].vcpus)]
-        limits = self.limits_s.tolist()
+        limits = limits_s.tolist()
         durations = self.durations.tolist()
         open_columns = [k for k, heap in enumerate(heaps) if heap]
         taken: list[tuple[int, int, int]] = []
@@ -187,12 +198,14 @@ class _Lpt:
             places_of_all[self.order] = in_order
         return True
 
-    def _place_one_by_one(self, column: IntArray, places: _Places, check_limit: Callable[[], None]) -> bool:
+    def _place_one_by_one(
+        self, column: IntArray, limits_s: FloatArray, places: _Places, check_limit: Callable[[], None]
+    ) -> bool:
         """Place all tasks where memory may bind; whether they found a place in time."""
         instance = self.instance
         timelines = [self._timeline(k) for k in column.tolist()]
         free = np.full(len(column), self.ready, dtype=np.int64)
-        limits = self.limits_s[column].tolist()
+        limits = limits_s[column].tolist()
         memory_free = [not self._binds(k) for k in column.tolist()]
         task_vm, task_core, start_s = places
         for number, task in enumerate(self.order.tolist()):
@@ -216,7 +229,7 @@ class _Lpt:
 
 def _first_to_end(
     ends: IntArray,
-    limits: list[int],
+    limits: list[float],
     durations: list[int],
     timelines: list[VmTimeline],
     memory_free: list[bool],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..entries import Burstable, Market, Offer, VmType
+from .vm_catalogue import VmChoice, choose_vm_types
 
 MB_PER_GB = 1024
 LIMIT_PER_TYPE_AND_MARKET = 5
@@ -84,10 +85,30 @@ def _two_sizes_of_memory(limit: int) -> tuple[VmType, ...]:
     )
 
 
+def ten_types_catalogue(limit: int = LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType, ...]:
+    """VM types of 1 to 32 cores and 2 or 4 GB for each core, with the prices of the catalogue that is shipped."""
+    return tuple(VmType.model_validate(row) for row in choose_vm_types(VmChoice(types=_TEN_TYPES, limit=limit)))
+
+
+_TEN_TYPES = (
+    "c7g.medium",
+    "c6i.large",
+    "c7g.large",
+    "m5.large",
+    "c5.xlarge",
+    "c6i.xlarge",
+    "m5.xlarge",
+    "m6i.xlarge",
+    "c6i.4xlarge",
+    "c7g.8xlarge",
+)
+
+
 CATALOGUES: dict[str, Callable[[int], tuple[VmType, ...]]] = {
     "hads": hads_catalogue,
     "burst-hads": burst_hads_catalogue,
     "memory": memory_catalogue,
     "burstable": burstable_catalogue,
+    "ten-types": ten_types_catalogue,
 }
 """Name to a function of the limit per type and market."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray, number_of
-from ..entries import MAX_TASKS, Checkpoints, Goal, Limits, Objective, Provenance, Task, VmType
+from ..entries import MARKETS, MAX_TASKS, Checkpoints, Goal, Limits, Market, Objective, Provenance, Task, VmType
 from ..instance import Instance
 from .catalogue import CATALOGUES
 
@@ -119,8 +119,9 @@ def generate_instance(
     runtime_s: Distribution | str = "beta:102:198:323",
     memory_mb: Distribution | str = "beta:2.85:4.69:12.2",
     catalogue: str | Sequence[VmType] = "burst-hads",
-    limit: int = 5,
+    limit: int | None = 5,
     max_on_demand: int | None = 20,
+    markets: Market | None = None,
     tightness: float = 0.5,
     deadline_s: int | None = None,
     d_spot_fraction: float | None = None,
@@ -144,15 +145,17 @@ def generate_instance(
         Of the run time on the first VM type (scaled to the others by `RUNTIME_FACTORS` with some noise), and of the
         memory need; a string as `Distribution.parse` reads it. ``beta`` gives longer tasks more memory.
     catalogue : str or sequence of VmType
-        ``hads``, ``burst-hads``, ``memory``, ``burstable`` (`CATALOGUES`), or VM types.
-    limit : int
-        VMs of each type and market, for a named catalogue.
+        ``hads``, ``burst-hads``, ``memory``, ``burstable``, ``ten-types`` (`CATALOGUES`), or VM types.
+    limit : int, optional
+        VMs of each type and market, for a named catalogue. None for as few as ``tightness`` and ``deadline_s`` say.
     max_on_demand : int, optional
         On-demand VMs over all types.
+    markets : {"spot", "on-demand"}, optional
+        The only market that may be used; both if absent.
     tightness : float
         In (0, 1]: the least time in which the work could be done on all cores, divided by the deadline.
     deadline_s : int, optional
-        Instead of ``tightness``.
+        Instead of ``tightness``, unless that is to say the limit.
     d_spot_fraction : float, optional
         D_spot as a fraction of the deadline. None leaves it to what a plan must survive, or to ``d_spot_rule``.
     d_spot_rule : {"paper"}, optional
@@ -172,7 +175,7 @@ def generate_instance(
         If an argument is out of its range.
     """
     _check_arguments(n_tasks, classes, seed, max_on_demand, tightness, d_spot_fraction)
-    vm_types = _vm_types(catalogue, limit)
+    vm_types = _vm_types(catalogue, 1 if limit is None else limit)
     runtimes = Distribution.parse(runtime_s) if isinstance(runtime_s, str) else runtime_s
     memories = Distribution.parse(memory_mb) if isinstance(memory_mb, str) else memory_mb
     rng = np.random.default_rng(seed)
@@ -187,9 +190,14 @@ def generate_instance(
     table = _runtime_table(sampled, vm_types, rng)
     order = rng.permutation(len(counts)).tolist() if classes is None else range(len(counts))
     tasks = _tasks(order, table, memory, counts, vm_types)
+    used = MARKETS if markets is None else (markets,)
     if deadline_s is None:
-        deadline_s = _deadline_s(table, counts, core_count(vm_types, max_on_demand), tightness)
-    asked: dict[str, Any] = {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
+        deadline_s = _deadline_s(table, counts, core_count(vm_types, max_on_demand, used), tightness)
+    if limit is None:
+        least = _least_work_s(table, counts) / (tightness * deadline_s * core_count(vm_types, None, used))
+        vm_types = _vm_types(catalogue, math.ceil(least))
+    asked: dict[str, Any] = {} if markets is None else {"markets": used}
+    asked |= {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
     if d_spot_rule is not None:
         asked["d_spot_rule"] = d_spot_rule
     if goal is not None:
@@ -270,12 +278,16 @@ def _tasks(
 
 def _deadline_s(table: IntArray, counts: IntArray, cores: int, tightness: float) -> int:
     """Deadline that the least time for the work on all cores fills by the tightness."""
-    shortest = table.min(axis=1)
-    busy = (shortest * counts).sum() / cores
-    least = max(float(busy), float(shortest.max())) / tightness  # in floats of Python, which overflow silently
+    busy = _least_work_s(table, counts) / cores
+    least = max(busy, float(table.min(axis=1).max())) / tightness  # in floats of Python, which overflow silently
     if least > MAX_SECONDS:
         raise SpotbagError(f"the deadline would be beyond {MAX_SECONDS} s; the tightness {tightness} is too small")
     return math.ceil(least)
+
+
+def _least_work_s(table: IntArray, counts: IntArray) -> float:
+    """Seconds of cores that all tasks take, each on the type that is fastest for it."""
+    return float((table.min(axis=1) * counts).sum())
 
 
 def _class_counts(n_tasks: int, classes: int | None, rng: np.random.Generator) -> IntArray:
@@ -295,12 +307,14 @@ def _distinct(values: FloatArray) -> FloatArray:
     return result
 
 
-def core_count(vm_types: Sequence[VmType], max_on_demand: int | None) -> int:
-    """Cores of all VMs that can be rented at once, the largest on-demand VMs first."""
+def core_count(vm_types: Sequence[VmType], max_on_demand: int | None, markets: Collection[Market] = MARKETS) -> int:
+    """Cores of all VMs that can be rented at once in some markets, the largest on-demand VMs first."""
     cores = 0
     left = math.inf if max_on_demand is None else max_on_demand
     for vm_type in sorted(vm_types, key=lambda entry: -entry.vcpus):
         for market, offer in vm_type.offers.items():
+            if market not in markets:
+                continue
             vms = offer.limit if market == "spot" else min(offer.limit, left)
             left -= vms if market == "on-demand" else 0
             cores += int(vms) * vm_type.vcpus

@@ -152,6 +152,18 @@ def _lpt() -> Loaded:
     return LptOptions, lpt
 
 
+def _fewest_vms() -> Loaded:
+    from ...heuristics.bags.baselines import fewest_vms
+
+    return _NoOptions, lambda instance, _, run: fewest_vms(instance, run)
+
+
+def _first_fit() -> Loaded:
+    from ...heuristics.bags.baselines import first_fit
+
+    return _NoOptions, lambda instance, _, run: first_fit(instance, run)
+
+
 def _ils() -> Loaded:
     from ...heuristics.bags.iterated_local_search import IlsOptions, iterated_local_search
 
@@ -229,6 +241,20 @@ METHODS: dict[str, MethodEntry] = {
             "any instance",
             False,
             False,
+        ),
+        MethodEntry(
+            "fewest-vms",
+            "longest task first on as few VMs of the cheapest offers as the deadline needs: a baseline",
+            _fewest_vms,
+            False,
+            "any instance; burstable VMs at the baseline",
+        ),
+        MethodEntry(
+            "first-fit",
+            "first fit decreasing, the deadline as the capacity of each core, the cheapest offers first: a baseline",
+            _first_fit,
+            False,
+            "any instance; burstable VMs at the baseline",
         ),
         MethodEntry(
             "ils",

@@ -25,6 +25,7 @@ _PRINTED = {
     "no-plan": "replay tiny/credits -m greedy",
     "experiment-run": "experiment run mine.toml --out mine",
     "experiment-results": "experiment results mine",
+    "experiment-judge": "experiment judge mine",
     "experiment-compare": "experiment compare mine mine",
     "experiment-list": "experiment list",
     "size": "size tiny/two-jobs",

@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 import platform
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....core.errors import SpotbagError
 from ....core.limits import LimitReached
 from ....core.processes import usable_cores
+from ....heuristics.bags.d_spot import with_d_spot
 from ....instances.bags.generator import generate_instance
 from ....instances.instance import Instance
 from ....instances.library import library_instance
+from ....models.bags.divisible_bound import divisible_bound
 from ....schedules.schedule_files import format_schedule
 from ....solvers.bags.result import Result
 from .. import comparison
@@ -48,11 +51,17 @@ class Source:
         The file's.
     parameters : mapping, optional
         Of the generator.
+    drawn : mapping
+        Axis to value, if it is a cell that was drawn.
+    settings : mapping
+        Of its runs, in place of those of the experiment.
     """
 
     label: str
     text: str | None = None
     parameters: Mapping[str, Any] | None = None
+    drawn: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -84,13 +93,24 @@ def instance_made_of(label: str, text: str | None, parameters: str | None) -> In
     if parameters is None:
         return library_instance(label)
     given = json.loads(parameters)
-    per_vm, weight = given.pop("tasks_per_vm", None), given.pop("cost_weight", None)
+    names = "tasks_per_vm", "cost_weight", "budget_factor", "survive"
+    per_vm, weight, factor, survive = (given.pop(name, None) for name in names)
     if per_vm is not None:
         given["limit"] = max(round(given["n_tasks"] / per_vm), _LEAST_VMS)
+    elif "deadline_s" in given and "tightness" in given:
+        given.setdefault("limit", None)
     made = generate_instance(**given, name=label.replace("/", "-"))
     if weight is not None:
         made = made.replace(objective=made.objective.model_copy(update={"cost_weight": weight}))
-    return made
+    if survive is not None:
+        made = made.replace(survive=survive)
+    return made if factor is None else _with_budget(made, factor)
+
+
+def _with_budget(instance: Instance, factor: float) -> Instance:
+    """Return an instance with a multiple of the divisible bound of the cost as its budget; none without any plan."""
+    least_usd = divisible_bound(with_d_spot(instance.with_goal("cheapest", None))).objective
+    return instance if math.isinf(least_usd) else instance.with_goal("fastest", factor * least_usd)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +132,7 @@ class PlanCell:
     source: Source
     method: str
     seed: int
-    time_limit_s: float
+    time_limit_s: float | None
     target_gap: float
     threads: int
     options: tuple[tuple[str, Any], ...]
@@ -157,11 +177,11 @@ class PlanCell:
         """Make the run. One that was cut short says so in its row; there is none if it had not begun."""
         start = time.perf_counter()
         results: list[Result] = []
-        n_tasks, text = None, None
+        text, about_bag = None, {"n_tasks": None}
         _forget_peak()
         try:
             instance = self.source.instance()
-            n_tasks = instance.n_tasks
+            about_bag = _about(instance)
             case = Case(self.source.label, instance, self.method, self.seed, dict(self.options))
             row = comparison.run_case(
                 case,
@@ -181,8 +201,9 @@ class PlanCell:
         if not values.get("interrupted"):
             values.pop("interrupted", None)
         parameters = {} if self.source.parameters is None else {"parameters": dict(self.source.parameters)}
-        taken = {"n_tasks": n_tasks, "cell_s": round(time.perf_counter() - start, 6), "peak_memory_mb": _peak_mb()}
-        about = {**values, **self.settings, **parameters, **taken, **where()}
+        drawn = {"drawn": dict(self.source.drawn)} if self.source.drawn else {}
+        taken = {"cell_s": round(time.perf_counter() - start, 6), "peak_memory_mb": _peak_mb()}
+        about = {**values, **self.settings, **parameters, **drawn, **about_bag, **taken, **where()}
         return [Finished(self.key, self.name, {"cell": self.key, **about}, text)]
 
 
@@ -201,6 +222,12 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, SpotbagError):
         return str(error)
     return f"{type(error).__name__}: {error}"
+
+
+def _about(instance: Instance) -> dict[str, Any]:
+    """Return what plans of an instance are judged by."""
+    binds = not all(instance.memory_never_binds)
+    return {"n_tasks": instance.n_tasks, "goal": instance.goal, "memory_binds": binds, "survive": instance.survive}
 
 
 def _forget_peak() -> None:

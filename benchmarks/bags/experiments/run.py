@@ -17,8 +17,9 @@ from ....core.processes import interruptible
 from ....core.workers import Workers, by_workers, in_this_process
 from ....solvers.bags.warm_up import warm_up
 from .cells import Finished, PlanCell, Source
+from .families import Counted
 from .rows import CLAIRVOYANT, VERSION, Folder, Memory
-from .specification import Counted, Specification
+from .specification import Specification
 
 if TYPE_CHECKING:
     from .days import DaysBlock, DaysCell

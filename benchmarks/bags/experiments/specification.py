@@ -8,13 +8,12 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -26,6 +25,7 @@ from ....instances.clouds import find_cloud
 from ....instances.library import library_names
 from ....solvers.bags.methods import find_method, make_options
 from .cells import PlanCell, Source
+from .families import Counted, Draw, Family
 from .rows import CLAIRVOYANT
 
 if TYPE_CHECKING:
@@ -35,75 +35,6 @@ ENDING = ".toml"
 PaperName: TypeAlias = Literal["hads", "burst-hads", "thai", "a2ha", "caron"]
 PAPERS: tuple[str, ...] = get_args(PaperName)
 _MOST_CELLS = 10_000_000
-
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Counted(Generic[T]):
-    """Sequence whose members are made anew by each iteration, and counted without being made."""
-
-    count: int
-    made: Callable[[], Iterable[T]]
-
-    def __len__(self) -> int:
-        """Number of the things."""
-        return self.count
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self.made())
-
-
-class Family(Record):
-    """Generated instances: every combination of the values of all parameters, each of which may be a list.
-
-    Attributes
-    ----------
-    name : str
-        What they are called; the parameters that have a list are added.
-    tasks_per_vm : number, optional
-        In place of ``limit``: of each type and market there is a VM for so many tasks.
-    cost_weight : number, optional
-        Weight of cost in the objective.
-
-    The others are those of `spotbag.generate_instance`.
-    """
-
-    name: str = Field(min_length=1, max_length=100)
-    n_tasks: int | list[int]
-    seed: int | list[int] = 0
-    classes: int | list[int] | None = None
-    distinct: bool | list[bool] | None = None
-    runtime_s: str | list[str] | None = None
-    memory_mb: str | list[str] | None = None
-    catalogue: str | list[str] | None = None
-    limit: int | list[int] | None = None
-    tasks_per_vm: float | list[float] | None = None
-    max_on_demand: int | list[int] | None = None
-    tightness: float | list[float] | None = None
-    deadline_s: int | list[int] | None = None
-    d_spot_fraction: float | list[float] | None = None
-    goal: str | list[str] | None = None
-    cost_weight: float | list[float] | None = None
-
-    def sources(self) -> Counted[Source]:
-        """Return its instances, which are not made yet."""
-        given = {key: value for key, value in self.model_dump(exclude={"name"}).items() if value is not None}
-        lists = {
-            key: list({str(value): value for value in values}.values())
-            for key, values in given.items()
-            if isinstance(values, list)
-        }
-        fixed = {key: value for key, value in given.items() if key not in lists}
-
-        def made() -> Iterator[Source]:
-            for values in product(*lists.values()):
-                chosen = dict(zip(lists, values, strict=True))
-                label = ",".join([self.name, *(f"{key}={value}" for key, value in chosen.items())])
-                yield Source(label, parameters=fixed | chosen)
-
-        return Counted(math.prod(map(len, lists.values())), made)
 
 
 class Days(Record):
@@ -178,6 +109,8 @@ class Specification(Record):
         Library names, which may have wild cards (``hads/*``), and files, from the folder of the specification.
     families : list of Family
         Instances that are generated.
+    draws : list of Draw
+        Instances that are generated as cells drawn from a seed.
     methods : list of str
         As for ``spotbag solve``.
     seeds, first_seed : int
@@ -201,6 +134,7 @@ class Specification(Record):
     description: str = Field(default="", max_length=2000)
     instances: list[str] = Field(default_factory=list)
     families: list[Family] = Field(default_factory=list)
+    draws: list[Draw] = Field(default_factory=list)
     methods: list[str] = Field(default_factory=lambda: ["auto"])
     seeds: int = Field(default=1, ge=1, le=100_000)
     first_seed: int = Field(default=0, ge=0, lt=2**53)
@@ -238,7 +172,8 @@ class Specification(Record):
         def made() -> Iterator[PlanCell]:
             for source in sources:
                 for method in self.methods:
-                    limit_s = self.time_limits_s.get(method, self.time_limit_s)
+                    of_cell_s = source.settings.get("time_limit_s", self.time_limit_s)
+                    limit_s = self.time_limits_s.get(method, of_cell_s)
                     settings = limit_s, self.target_gap, self.threads, options[method], self.days is not None
                     for seed in range(numbers[method]):
                         yield PlanCell(source, method, self.first_seed + seed, *settings)
@@ -274,21 +209,35 @@ class Specification(Record):
         """
         plans = self.plan_cells(folder, given)
         if not plans and not self.papers:
-            raise input_error("experiment", "has no instances, no families and no papers: there is nothing to run")
+            raise input_error("experiment", "has no instances, families, draws or papers: there is nothing to run")
         return plans, self.days_cells(plans)
+
+    def drawn(self, seed: int | None, cells: int | None) -> Specification:
+        """Return the experiment with another seed, or number of cells, of its draws.
+
+        Raises
+        ------
+        InputError
+            If it draws none.
+        """
+        changes = {key: value for key, value in {"seed": seed, "cells": cells}.items() if value is not None}
+        if changes and not self.draws:
+            raise input_error("experiment", f"draws no cells, so it has no {' and no '.join(changes)} of them")
+        return self.model_copy(update={"draws": [draw.model_copy(update=changes) for draw in self.draws]})
 
     def _sources(self, folder: Path, given: Mapping[str, Source], cells_of_each: int) -> Counted[Source]:
         """Return all instances, of which none is made yet; they are counted before anything else is done with them."""
         named: dict[str, Source] = {}
         for text in dict.fromkeys(self.instances):
             _add(named, [given[text]] if text in given else _named(text, folder))
-        families = [family.sources() for family in self.families]
+        generated = [*self.families, *self.draws]
+        families = [family.sources() for family in generated]
         count = len(named) + sum(map(len, families))
         if count * max(cells_of_each, 1) > _MOST_CELLS:
             raise input_error(
                 "experiment", f"has {count * max(cells_of_each, 1):,} cells; at most {_MOST_CELLS:,} can be run"
             )
-        if not _may_clash(list(named), [family.name for family in self.families]):
+        if not _may_clash(list(named), [family.name for family in generated]):
             return Counted(count, lambda: chain(named.values(), *families))
         for sources in families:
             _add(named, sources)
@@ -392,6 +341,8 @@ def _check(asked: Specification, source: str) -> None:
     for family in asked.families:
         if family.limit is not None and family.tasks_per_vm is not None:
             raise InputError(source, [Issue(f"families {family.name}", "has limit and tasks_per_vm: give one of them")])
+    for draw in asked.draws:
+        draw.check(source)
     if asked.days is not None:
         from ....replay.bags.policies import KIND  # here, since runs of methods need no replays
 
@@ -438,7 +389,7 @@ def _toml(table: Mapping[str, Any], path: str) -> Iterator[str]:
         if key not in tables and key not in lists:
             yield f"{_toml_key(key)} = {_toml_value(value)}"
     for key, value in tables.items():
-        if not all(isinstance(inner, Mapping) for inner in value.values()):
+        if not value or not all(isinstance(inner, Mapping) for inner in value.values()):
             yield f"\n[{path}{_toml_key(key)}]"
         yield from _toml(value, f"{path}{_toml_key(key)}.")
     for key, values in lists.items():

@@ -16,6 +16,7 @@ from .progress import counting
 from .run_options import DaskOption, WorkersOption, workers_of
 
 if TYPE_CHECKING:
+    from ..benchmarks.bags.experiments.judgement import Judgement
     from ..benchmarks.bags.experiments.run import Progress
     from ..benchmarks.bags.experiments.specification import Specification
     from ..core.tables import Column
@@ -39,6 +40,12 @@ def run_command(
         ),
     ],
     out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the rows go.", show_default=False)],
+    cells: Annotated[
+        int | None, typer.Option("--cells", metavar="N", min=1, help="Cells of each draw, instead of those it says.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="SEED", min=0, help="Of each draw: other cells by the same rule.")
+    ] = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
     as_json: JsonOption = False,
@@ -55,6 +62,7 @@ def run_command(
     from .papers import paper_of
 
     asked, files_from = read_specification(spec)
+    asked = asked.drawn(seed, cells)
     executor = workers_of(context, workers, dask)
     warn(_oversubscribed(executor, asked.threads))
     for name in asked.papers:
@@ -227,6 +235,75 @@ def results_command(
 
 def _or_dash(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
+
+
+@app.command("judge", epilog="Example:  spotbag experiment judge user-map --method auto")
+def judge_command(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Of an experiment.", show_default=False)],
+    method: Annotated[
+        str | None, typer.Option("--method", "-m", metavar="NAME", help="Which; the experiment's first if absent.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="List all cells, not only those where something is wanting.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge a method by cells: how far it is from the best bound, and where another method has a better plan.
+
+    Where plans must survive, those of other methods count if they do as well. Listed are the cells where another plan
+    is better, where there is no plan, and where the gap is greater than it is to be: the worst first.
+    """
+    from dataclasses import asdict
+
+    from ..benchmarks.bags.experiments.judgement import judge_experiment
+
+    found = judge_experiment(folder, method)
+    if as_json:
+        print_json("experiment-judge", asdict(found))
+    else:
+        _print_judgement(found, every)
+
+
+def _print_judgement(found: Judgement, every: bool) -> None:
+    from ..benchmarks.bags.experiments.judgement import LEVELS
+    from ..core.tables import Column, Table
+    from .tables import print_table
+
+    listed = sorted((cell for cell in found.cells if every or cell.wanting), key=lambda cell: cell.worst_first)
+    if listed:
+        axes = list(listed[0].drawn)
+        columns = [Column(f"cell: {' '.join(axes)}" if axes else "instance"), Column("verdict")]
+        columns += _numbers("cost ($)", "end (s)", "gap (%)")
+        columns += [Column("best other"), *_numbers("better by (%)"), Column("time (s)", True, measured=True)]
+        rows = [
+            [
+                cell.short_name,
+                cell.verdict,
+                _or_dash(cell.cost_usd, 6),
+                _or_dash(cell.makespan_s, 0),
+                _or_dash(None if cell.gap is None else 100 * cell.gap, 3),
+                cell.baseline or "-",
+                _or_dash(cell.baseline_percent, 3),
+                _or_dash(cell.runtime_s, 1),
+            ]
+            for cell in listed
+        ]
+        print_table(Table(columns, rows))
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in found.verdicts.items())
+    print(f"{found.method}, {len(found.cells):,} cells: {counts}")
+    columns = [Column("gaps"), *_numbers("wanted (%)", "plans", *(f"within {100 * level:g} %" for level in LEVELS))]
+    columns += _numbers("mean (%)", "worst (%)")
+    rows = [
+        [
+            entry.group,
+            f"{100 * entry.wanted:g}",
+            f"{entry.plans:,}",
+            *(f"{count / entry.plans:.0%}" if entry.plans else "-" for count in entry.within),
+            *(_or_dash(None if gap is None else 100 * gap, 3) for gap in (entry.mean, entry.worst)),
+        ]
+        for entry in found.groups
+    ]
+    print_table(Table(columns, rows))
 
 
 @app.command("compare", epilog="Example:  spotbag experiment compare last-week today")

@@ -578,6 +578,44 @@ class ExperimentResults(_Output):
     results: tuple[MethodRuns, ...]
 
 
+class JudgedRun(_Output):
+    """A run of the method that is judged, and the best plan of the others that meets the same demand."""
+
+    instance: str
+    seed: int
+    drawn: dict[str, str]
+    group: str
+    verdict: Literal["held", "beaten", "beaten-second", "missed", "no-plan", "impossible"]
+    cost_usd: float | None
+    makespan_s: int | None
+    gap: float | None
+    runtime_s: float | None
+    baseline: str
+    baseline_percent: float | None
+    reason: str
+
+
+class GapsOfGroup(_Output):
+    """Gaps of a group of cells: how many are within 0.1, 1 and 3 %."""
+
+    group: str
+    wanted: float
+    plans: int
+    within: tuple[int, ...]
+    mean: float | None
+    worst: float | None
+
+
+class ExperimentJudge(_Output):
+    """``spotbag experiment judge``."""
+
+    format: Literal["spotbag.experiment-judge/1"]
+    method: str
+    cells: tuple[JudgedRun, ...]
+    verdicts: dict[str, int]
+    groups: tuple[GapsOfGroup, ...]
+
+
 class StatusChange(_Output):
     """How many runs had another status before."""
 
@@ -1060,9 +1098,9 @@ OUTPUTS: dict[str, type[BaseModel]] = {
     format_of(output).removeprefix("spotbag.").partition("/")[0]: output
     for output in (
         Solve, Replan, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay,
-        NoPlan, ExperimentRun, ExperimentList, ExperimentResults, ExperimentCompare, Size, Stream, StreamList, Platform,
-        PlatformList, Show, Methods, Policies, PublishedComparison, InstanceList, Types, Clouds, Export, ImportLog,
-        Written, Schemas, Error,
+        NoPlan, ExperimentRun, ExperimentList, ExperimentResults, ExperimentJudge, ExperimentCompare, Size, Stream,
+        StreamList, Platform, PlatformList, Show, Methods, Policies, PublishedComparison, InstanceList, Types, Clouds,
+        Export, ImportLog, Written, Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""

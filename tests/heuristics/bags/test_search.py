@@ -21,7 +21,7 @@ from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, 
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
-from spotbag.heuristics.bags.lpt import LptOptions, _Lpt, lpt
+from spotbag.heuristics.bags.lpt import LongestFirst, LptOptions, lpt
 from spotbag.heuristics.bags.search import SearchOptions, _late_share, _roomy_start, search
 from spotbag.heuristics.bags.start_order_kernel import Fleet, set_starts
 from spotbag.heuristics.bags.timeline_kernel import Vms, set_ends
@@ -469,13 +469,13 @@ def test_simple_heuristics_that_find_nothing_do_not_go_on_without_end(
         tasks=[{"id": f"t{k}", "memory_mb": 4, "base_runtime_s": 1000 + k % 10} for k in range(900)],
     )
     trials: list[object] = []
-    plan = _Lpt.plan
+    plan = LongestFirst.plan
 
     def counted(*given: Any) -> Schedule | None:
         trials.append(given)
         return plan(*given)
 
-    monkeypatch.setattr(_Lpt, "plan", counted)
+    monkeypatch.setattr(LongestFirst, "plan", counted)
     assert solve(instance, method, time_limit_s=1e-6).schedule is None
     assert len(trials) <= 6
 

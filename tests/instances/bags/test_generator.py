@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import Distribution, core_count, generate_instance, match_summary
+from spotbag.instances.entries import Market
 
 
 def test_same_seed_same_instance_and_another_seed_another() -> None:
@@ -67,7 +69,7 @@ def test_a_bad_distribution_is_refused(text: str, said: str) -> None:
         ({"n_tasks": 5, "tightness": 0}, "tightness"),
         ({"n_tasks": 5, "tightness": 1.5}, "tightness"),
         ({"n_tasks": 5, "d_spot_fraction": 2.0}, "fraction of D_spot"),
-        ({"n_tasks": 5, "catalogue": "azure"}, "known: hads, burst-hads, memory, burstable"),
+        ({"n_tasks": 5, "catalogue": "azure"}, "known: hads, burst-hads, memory, burstable, ten-types"),
         ({"n_tasks": 5, "limit": 0}, "limit of VMs"),
         ({"n_tasks": 5, "seed": -1}, "the seed must be from 0"),
         ({"n_tasks": 5, "max_on_demand": -1}, "on-demand VMs must be from 0"),
@@ -88,6 +90,17 @@ def test_the_deadline_is_as_tight_as_asked() -> None:
     ideal = max(shortest.max(), shortest.sum() / core_count(instance.vm_types, 20))
     assert instance.deadline_s == math.ceil(ideal / 0.25)
     assert instance.d_spot_s == math.floor(0.8 * instance.deadline_s)
+
+
+@pytest.mark.parametrize("markets", [None, "spot", "on-demand"])
+def test_the_limit_is_as_tight_as_asked(markets: Market | None) -> None:
+    asked: dict[str, Any] = {"tightness": 0.25, "deadline_s": 900, "max_on_demand": None, "markets": markets}
+    instance = generate_instance(500, catalogue="hads", limit=None, seed=1, **asked)
+    work_s = instance.runtime_s.min(axis=1).sum()
+    limit = math.ceil(work_s / (0.25 * 900 * (24 if markets is None else 12)))  # 12 cores of four types in each market
+    assert limit > 1
+    assert {offer.limit for offer in instance.offers} == ({limit} if markets is None else {limit, 0})
+    assert {offer.market for offer in instance.offers if offer.limit} == set(instance.markets)
 
 
 def test_core_count_takes_the_largest_on_demand_vms_first() -> None:

@@ -1,0 +1,264 @@
+"""A method judged cell by cell: how far it is from the best bound, and whether another method has a better plan."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from ....core.errors import input_error
+from ....core.gaps import SAME_COST, relative_gap
+from .rows import read_about, read_rows
+
+Verdict: TypeAlias = Literal["held", "beaten", "beaten-second", "missed", "no-plan", "impossible"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+LEVELS = (0.001, 0.01, 0.03)
+"""Gaps within which plans are counted."""
+_MANY, _SOME = 1000, 60
+_PERCENT = 100.0
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """What is read of a row."""
+
+    instance: str
+    method: str = ""
+    seed: int = 0
+    policy: str = ""
+    status: str = ""
+    objective: float | None = None
+    bound: float | None = None
+    cost_usd: float | None = None
+    makespan_s: int | None = None
+    runtime_s: float | None = None
+    survives: str | None = None
+    survive: str | None = None
+    goal: str = ""
+    n_tasks: int | None = None
+    memory_binds: bool = True
+    drawn: dict[str, str] = {}
+    reason: str = ""
+
+    @property
+    def quantities(self) -> tuple[float, float]:
+        """What counts by the goal, and what counts where that is the same: infinite without a plan."""
+        if self.objective is None or self.cost_usd is None or self.makespan_s is None:
+            return math.inf, math.inf
+        second = {"cheapest": float(self.makespan_s), "fastest": self.cost_usd}
+        return self.objective, second.get(self.goal, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCell:
+    """A run of the method, and the best plan of the others that meets the same demand.
+
+    Attributes
+    ----------
+    instance, seed : str and int
+        Of the run.
+    drawn : dict
+        Axis to value, if the instance was drawn.
+    group : str
+        For which gaps are summed up.
+    verdict : str
+        ``held``: no other plan is better. ``beaten``: one is, ``beaten-second``: in the second quantity of the goal,
+        at the same first. ``missed``: there is no plan, though another method has one. ``no-plan``: no method has one.
+        ``impossible``: that there is none is proved.
+    cost_usd, makespan_s, gap, runtime_s : number or None
+        Of the plan; the gap is to the best bound of all runs on the instance.
+    baseline : str
+        The other method with the best plan, if there is one.
+    baseline_percent : float or None
+        By how many percent of the plan's value that plan is better; below 0 if it is worse. Where they are equal in the
+        first quantity, of the second.
+    reason : str
+        Why there is no plan.
+    """
+
+    instance: str
+    seed: int
+    drawn: dict[str, str]
+    group: str
+    verdict: Verdict
+    cost_usd: float | None
+    makespan_s: int | None
+    gap: float | None
+    runtime_s: float | None
+    baseline: str
+    baseline_percent: float | None
+    reason: str
+
+    @property
+    def wanted_gap(self) -> float:
+        """Gap that its group is to reach."""
+        return GROUPS[self.group]
+
+    @property
+    def wanting(self) -> bool:
+        """Whether another plan is better, or the gap is greater than it is to be."""
+        far = self.gap is not None and self.gap > self.wanted_gap
+        return far or self.verdict in ("beaten", "beaten-second", "missed", "no-plan")
+
+    @property
+    def worst_first(self) -> tuple[bool, float]:
+        """Order of cells: without a plan first, then by what is wanting of bound or other plan."""
+        lost = max(self.baseline_percent or 0.0, 0.0) / _PERCENT
+        return self.makespan_s is not None, -max(lost, (self.gap or 0.0) - self.wanted_gap)
+
+    @property
+    def short_name(self) -> str:
+        """Name without those of the axes."""
+        return (
+            " ".join([",".join(self.instance.split(",")[1:2]), *self.drawn.values()]) if self.drawn else self.instance
+        )
+
+
+GROUPS = {
+    "memory never binds, 1,000 tasks or more": 0.001,
+    "others from 60 tasks on": 0.01,
+    "fewer than 60 tasks": 0.03,
+}
+"""Cells whose gaps are summed up together, and the gap that is wanted of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGaps:
+    """Gaps of the cells of a group.
+
+    Attributes
+    ----------
+    group : str
+        Which; see `GROUPS`.
+    wanted : float
+        Gap that is wanted.
+    plans : int
+        Cells with a plan.
+    within : tuple of int
+        Plans within each of `LEVELS`.
+    mean, worst : float or None
+        Gaps.
+    """
+
+    group: str
+    wanted: float
+    plans: int
+    within: tuple[int, ...]
+    mean: float | None
+    worst: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a method has come to beside others.
+
+    Attributes
+    ----------
+    method : str
+        That is judged.
+    cells : tuple of JudgedCell
+        Those that have been run by it, in their order.
+    verdicts : dict
+        Verdict to number of cells.
+    groups : tuple of GroupGaps
+        Gaps by groups.
+    """
+
+    method: str
+    cells: tuple[JudgedCell, ...]
+    verdicts: dict[Verdict, int]
+    groups: tuple[GroupGaps, ...]
+
+
+def judge_experiment(folder: str | os.PathLike[str], method: str | None = None) -> Judgement:
+    """Judge a method by the rows of an experiment: the others are its baselines.
+
+    Parameters
+    ----------
+    folder : path
+        Of the experiment; it may still be running.
+    method : str, optional
+        The first one of the experiment if absent.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no experiment, or lines that are not rows; if the method is none of it.
+    """
+    methods = read_about(folder)["spec"].get("methods", [])
+    chosen = method if method is not None else next(iter(methods), "")
+    if chosen not in methods:
+        raise input_error("method", f"{chosen!r} is none of the experiment, which has {', '.join(methods) or 'none'}")
+    by_instance: dict[str, list[_Row]] = {}
+    for _, row in read_rows(folder, _Row):
+        if not row.policy:
+            by_instance.setdefault(row.instance, []).append(row)
+    cells = [_judged(row, rows) for rows in by_instance.values() for row in rows if row.method == chosen]
+    counted = Counter(cell.verdict for cell in cells)
+    verdicts = {verdict: counted[verdict] for verdict in VERDICTS}
+    groups = tuple(_gaps(group, cells) for group in GROUPS)
+    return Judgement(chosen, tuple(cells), verdicts, groups)
+
+
+def _judged(row: _Row, rows: Sequence[_Row]) -> JudgedCell:
+    others = [other for other in rows if other.method != row.method and _counts(other, row)]
+    best = min(others, key=lambda other: other.quantities, default=None)
+    verdict, percent = _verdict(row, best, rows)
+    bound = max((other.bound for other in rows if other.bound is not None), default=None)
+    return JudgedCell(
+        instance=row.instance,
+        seed=row.seed,
+        drawn=row.drawn,
+        group=_group(row),
+        verdict=verdict,
+        cost_usd=row.cost_usd,
+        makespan_s=row.makespan_s,
+        gap=relative_gap(row.objective, bound),
+        runtime_s=row.runtime_s,
+        baseline="" if best is None else best.method,
+        baseline_percent=percent,
+        reason=row.reason,
+    )
+
+
+def _counts(other: _Row, row: _Row) -> bool:
+    """Whether a plan meets the demand that another is judged by: it survives where that is asked for, or reached."""
+    if other.objective is None:
+        return False
+    asked = row.survive not in (None, "none") or (row.survive is None and row.survives == "survives")
+    return not asked or other.survives == "survives"
+
+
+def _verdict(row: _Row, best: _Row | None, rows: Sequence[_Row]) -> tuple[Verdict, float | None]:
+    """Return the verdict, and by how many percent the best of the other plans is better."""
+    if row.objective is None:
+        if best is not None:
+            return "missed", None
+        return "impossible" if any(other.status == "infeasible" for other in rows) else "no-plan", None
+    if best is None:
+        return "held", None
+    verdicts: tuple[Verdict, Verdict] = "beaten", "beaten-second"
+    for verdict, mine, its in zip(verdicts, row.quantities, best.quantities, strict=True):
+        if abs(mine - its) > SAME_COST * abs(mine):
+            return verdict if its < mine else "held", _PERCENT * (1 - its / mine)
+    return "held", 0.0
+
+
+def _group(row: _Row) -> str:
+    """Return the group of `GROUPS` that an instance belongs to."""
+    large, others, small = GROUPS
+    n_tasks = row.n_tasks or 0
+    if n_tasks >= _MANY and not row.memory_binds:
+        return large
+    return others if n_tasks >= _SOME else small
+
+
+def _gaps(group: str, cells: Sequence[JudgedCell]) -> GroupGaps:
+    gaps = [cell.gap for cell in cells if cell.group == group and cell.gap is not None]
+    within = tuple(sum(gap <= level for gap in gaps) for level in LEVELS)
+    mean = math.fsum(gaps) / len(gaps) if gaps else None
+    return GroupGaps(group, GROUPS[group], len(gaps), within, mean, max(gaps, default=None))
