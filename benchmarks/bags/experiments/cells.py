@@ -8,16 +8,18 @@ import json
 import math
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....core.errors import SpotbagError
+from ....core.errors import InputError, Issue, SpotbagError
 from ....core.limits import LimitReached
+from ....core.plugins import Registry, Unusable
 from ....core.processes import usable_cores
 from ....heuristics.bags.d_spot import with_d_spot
 from ....instances.bags.generator import generate_instance
+from ....instances.entries import SurvivalOption
 from ....instances.instance import Instance
 from ....instances.library import library_instance
 from ....models.bags.divisible_bound import divisible_bound
@@ -30,6 +32,7 @@ from .rows import VERSION
 KEPT = 4
 """Instances, and plans, that a process keeps for the next cell."""
 _LEAST_VMS = 1
+_GENERATORS = Registry("generator", "spotbag.generators")
 _KB_A_MB = 1024
 
 
@@ -93,18 +96,48 @@ def instance_made_of(label: str, text: str | None, parameters: str | None) -> In
     if parameters is None:
         return library_instance(label)
     given = json.loads(parameters)
-    names = "tasks_per_vm", "cost_weight", "budget_factor", "survive"
-    per_vm, weight, factor, survive = (given.pop(name, None) for name in names)
-    if per_vm is not None:
-        given["limit"] = max(round(given["n_tasks"] / per_vm), _LEAST_VMS)
+    return generator_of(given.pop("generator", None))(**given, name=label.replace("/", "-"))
+
+
+def generator_of(name: str | None) -> Callable[..., Instance]:
+    """Return what generates instances: ``module:attribute``, or `family_instance` without a name.
+
+    Raises
+    ------
+    InputError
+        If there is no such function.
+    """
+    if name is None:
+        return family_instance
+    try:
+        found = _GENERATORS.find(name)
+    except Unusable as reason:
+        raise InputError("generator", [Issue("", reason.rule, value=name)]) from reason.__cause__
+    if found is None or not callable(found.what):
+        raise InputError("generator", [Issue("", "must be module:function, such as my_bags:generate", value=name)])
+    made: Callable[..., Instance] = found.what
+    return made
+
+
+def family_instance(
+    *,
+    tasks_per_vm: float | None = None,
+    cost_weight: float | None = None,
+    budget_factor: float | None = None,
+    survive: SurvivalOption | None = None,
+    **given: Any,
+) -> Instance:
+    """Generate an instance by `spotbag.generate_instance`, and what families say beside it."""
+    if tasks_per_vm is not None:
+        given["limit"] = max(round(given["n_tasks"] / tasks_per_vm), _LEAST_VMS)
     elif "deadline_s" in given and "tightness" in given:
         given.setdefault("limit", None)
-    made = generate_instance(**given, name=label.replace("/", "-"))
-    if weight is not None:
-        made = made.replace(objective=made.objective.model_copy(update={"cost_weight": weight}))
+    made = generate_instance(**given)
+    if cost_weight is not None:
+        made = made.replace(objective=made.objective.model_copy(update={"cost_weight": cost_weight}))
     if survive is not None:
         made = made.replace(survive=survive)
-    return made if factor is None else _with_budget(made, factor)
+    return made if budget_factor is None else _with_budget(made, budget_factor)
 
 
 def _with_budget(instance: Instance, factor: float) -> Instance:

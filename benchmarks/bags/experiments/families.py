@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -14,7 +15,7 @@ from pydantic import Field
 from ....core.errors import InputError, Issue
 from ....core.records import Record, validate_record
 from ....instances.entries import Market, SurvivalOption
-from .cells import Source
+from .cells import Source, generator_of
 
 T = TypeVar("T")
 Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -104,20 +105,24 @@ class Draw(Record):
     ----------
     name : str
         What they are called; number and values are added.
-    cells : int
-        How many are drawn.
+    cells : int, optional
+        How many are drawn; every combination, once, if absent.
     seed : int
         Of the draw.
+    generator : str, optional
+        ``module:function`` that makes an instance of ``seed``, ``name`` and the parameters of a cell. If absent,
+        parameters are those of a `Family`.
     same : dict
-        Parameters of all of them, as of a `Family`.
+        Parameters of all of them.
     axes : dict
         Name to values: of the parameter of that name, or names with the parameters that each stands for. Among these
         may be ``share``, and ``time_limit_s`` (a number, or ``none``) in place of that of the experiment.
     """
 
     name: str = Field(min_length=1, max_length=100)
-    cells: int = Field(ge=1, le=1_000_000)
+    cells: int | None = Field(default=None, ge=1, le=1_000_000)
     seed: int = Field(default=0, ge=0, lt=2**53)
+    generator: str | None = None
     same: dict[str, Any] = Field(default_factory=dict)
     axes: dict[str, list[int | float | str] | dict[str, dict[str, Any]]] = Field(min_length=1)
 
@@ -134,17 +139,26 @@ class Draw(Record):
             for axis, values in axes.items()
         }
 
+        always = self.same if self.generator is None else {"generator": self.generator, **self.same}
+
+        def chosen() -> Iterator[Sequence[str]]:
+            if self.cells is None:
+                yield from product(*axes.values())
+            else:
+                for number in range(self.cells):
+                    yield [self._value(axis, deck, number) for axis, deck in decks.items()]
+
         def made() -> Iterator[Source]:
-            for number in range(self.cells):
-                drawn = {axis: self._value(axis, deck, number) for axis, deck in decks.items()}
-                given = {"seed": random.Random(f"{self.seed} {number}").getrandbits(31), **self.same}
+            for number, names in enumerate(chosen()):
+                drawn = dict(zip(axes, names, strict=True))
+                given = {"seed": random.Random(f"{self.seed} {number}").getrandbits(31), **always}
                 for axis, name in drawn.items():
                     given |= axes[axis][name]
                 settings = _CellSettings.model_validate({key: given.pop(key) for key in _SETTINGS & given.keys()})
                 label = [self.name, f"{self.seed}.{number}", *(f"{axis}={name}" for axis, name in drawn.items())]
                 yield Source(",".join(label), parameters=given, drawn=drawn, settings=settings.of_runs())
 
-        return Counted(self.cells, made)
+        return Counted(self.cells or math.prod(map(len, axes.values())), made)
 
     def _value(self, axis: str, deck: list[str], number: int) -> str:
         """Return the name of the value of an axis for a cell."""
@@ -159,10 +173,7 @@ class Draw(Record):
         InputError
             With the place of what is wrong.
         """
-        by_axes = [self.values(axis).values() for axis in self.axes]
-        if "n_tasks" not in self.same and not any(all("n_tasks" in given for given in values) for values in by_axes):
-            rule = "must be among what is the same, or said by each value of an axis"
-            raise InputError(source, [Issue(f"draws {self.name}", rule, "n_tasks")])
+        first = dict(self.same)
         for axis in self.axes:
             values = self.values(axis)
             if not values:
@@ -171,10 +182,22 @@ class Draw(Record):
                 place = f"{source}: draws {self.name}, {axis} {name}"
                 validate_record(_CellSettings, {key: given[key] for key in _SETTINGS & given.keys()}, place)
                 parameters = {key: given[key] for key in given.keys() - _SETTINGS}
-                made = validate_record(Family, {"name": self.name, "n_tasks": 1} | self.same | parameters, place)
-                for key, value in made:
-                    if isinstance(value, list):
-                        raise InputError(place, [Issue("", "must be one value, not a list", key, value)])
+                self._check_parameters({"n_tasks": 1} | self.same | parameters, place)
+            first |= {key: value for key, value in next(iter(values.values())).items() if key not in _SETTINGS}
+        self._check_parameters(first, f"{source}: draws {self.name}", whole=True)
+
+    def _check_parameters(self, given: dict[str, Any], place: str, whole: bool = False) -> None:
+        """Refuse parameters that the generator does not have; of a whole cell, also that one is missing."""
+        if self.generator is None:
+            for key, value in validate_record(Family, {"name": self.name} | given, place):
+                if isinstance(value, list):
+                    raise InputError(place, [Issue("", "must be one value, not a list", key, value)])
+            return
+        signature = inspect.signature(generator_of(self.generator))
+        try:
+            (signature.bind if whole else signature.bind_partial)(**{"seed": 0, "name": ""} | given)
+        except TypeError as error:
+            raise InputError(place, [Issue("", f"does not fit the generator {self.generator}: {error}")]) from None
 
 
 class _CellSettings(Record):

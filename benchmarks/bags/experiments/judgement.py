@@ -76,6 +76,8 @@ class JudgedCell:
     baseline_percent : float or None
         By how many percent of the plan's value that plan is better; below 0 if it is worse. Where they are equal in the
         first quantity, of the second.
+    better_bound : str
+        The other method with the best bound, if that is better.
     reason : str
         Why there is no plan.
     """
@@ -91,6 +93,7 @@ class JudgedCell:
     runtime_s: float | None
     baseline: str
     baseline_percent: float | None
+    better_bound: str
     reason: str
 
     @property
@@ -208,7 +211,9 @@ def _judged(row: _Row, rows: Sequence[_Row]) -> JudgedCell:
     others = [other for other in rows if other.method != row.method and _counts(other, row)]
     best = min(others, key=lambda other: other.quantities, default=None)
     verdict, percent = _verdict(row, best, rows)
-    bound = max((other.bound for other in rows if other.bound is not None), default=None)
+    bounds = [(other.bound, other.method) for other in rows if other.bound is not None]
+    bound, bound_by = max(bounds, key=lambda pair: pair[0], default=(None, ""))
+    own = row.bound if row.bound is not None else -math.inf
     return JudgedCell(
         instance=row.instance,
         seed=row.seed,
@@ -221,6 +226,7 @@ def _judged(row: _Row, rows: Sequence[_Row]) -> JudgedCell:
         runtime_s=row.runtime_s,
         baseline="" if best is None else best.method,
         baseline_percent=percent,
+        better_bound=bound_by if bound is not None and bound - own > SAME_COST * abs(bound) else "",
         reason=row.reason,
     )
 

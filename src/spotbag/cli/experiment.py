@@ -274,7 +274,8 @@ def _print_judgement(found: Judgement, every: bool) -> None:
         axes = list(listed[0].drawn)
         columns = [Column(f"cell: {' '.join(axes)}" if axes else "instance"), Column("verdict")]
         columns += _numbers("cost ($)", "end (s)", "gap (%)")
-        columns += [Column("best other"), *_numbers("better by (%)"), Column("time (s)", True, measured=True)]
+        columns += [Column("best other"), *_numbers("better by (%)"), Column("better bound")]
+        columns.append(Column("time (s)", True, measured=True))
         rows = [
             [
                 cell.short_name,
@@ -282,8 +283,9 @@ def _print_judgement(found: Judgement, every: bool) -> None:
                 _or_dash(cell.cost_usd, 6),
                 _or_dash(cell.makespan_s, 0),
                 _or_dash(None if cell.gap is None else 100 * cell.gap, 3),
-                cell.baseline or "-",
+                cell.baseline.rpartition(":")[2] or "-",
                 _or_dash(cell.baseline_percent, 3),
+                cell.better_bound.rpartition(":")[2] or "-",
                 _or_dash(cell.runtime_s, 1),
             ]
             for cell in listed

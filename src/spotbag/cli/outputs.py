@@ -592,6 +592,7 @@ class JudgedRun(_Output):
     runtime_s: float | None
     baseline: str
     baseline_percent: float | None
+    better_bound: str
     reason: str
 
 

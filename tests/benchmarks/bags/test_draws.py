@@ -17,6 +17,7 @@ from spotbag.benchmarks.bags.experiments.specification import (
     format_specification,
     parse_specification,
     read_specification,
+    ready_text,
 )
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -136,6 +137,33 @@ def test_what_is_wrong_with_a_draw_is_said(change: tuple[str, str], message: str
         parse_specification(FEW.replace(*change), "mine.toml")
 
 
+CLASSICAL = read_specification("classical")[0]
+
+
+def test_a_draw_of_no_number_is_every_combination_once() -> None:
+    [identical, unrelated] = CLASSICAL.draws
+    for draw, count in ((identical, 3 * 6), (unrelated, 3 * 4)):
+        cells = [tuple(source.drawn.values()) for source in draw.sources()]
+        assert len(cells) == len(set(cells)) == len(draw.sources()) == count
+    assert CLASSICAL.drawn(5, None).draws[1].seed == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("identical_machines", "identical_engines"), "did you mean identical_machines"),
+        (("spotbag.benchmarks.bags.classical:identical_machines", "classical"), "must be module:function"),
+        (("n_machines = 3 }", "machines = 3 }"), "unexpected keyword argument 'machines'"),
+        (("n_tasks = 10, n_machines = 3 }", "n_tasks = 10 }"), "missing a required argument: 'n_machines'"),
+    ],
+)
+def test_what_does_not_fit_a_generator_is_said(change: tuple[str, str], message: str) -> None:
+    text = ready_text("classical")
+    assert change[0] in text
+    with pytest.raises(InputError, match=message):
+        parse_specification(text.replace(*change), "mine.toml")
+
+
 def test_another_seed_is_refused_where_nothing_is_drawn() -> None:
     with pytest.raises(InputError, match="draws no cells, so it has no seed"):
         parse_specification('instances = ["tiny/boot"]', "mine.toml").drawn(3, None)
@@ -170,6 +198,7 @@ def test_a_plan_is_judged_by_its_bound_and_by_the_best_of_the_others(tmp_path: P
     found = _judged(tmp_path, *rows)
     [cell] = found.cells
     assert (cell.verdict, cell.baseline) == ("beaten", "lpt")
+    assert cell.better_bound == "lpt"
     assert (cell.gap, cell.baseline_percent) == (pytest.approx(0.2), pytest.approx(10.0))  # 0.4 / 2, and 0.2 / 2
     assert [(group.plans, group.within) for group in found.groups] == [(0, (0, 0, 0)), (1, (0, 0, 0)), (0, (0, 0, 0))]
 

@@ -1,0 +1,54 @@
+"""Classical problems as bags, and the plain model that is their baseline."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotbag.benchmarks.bags.classical import PLANTED_S, identical_machines, plain_cp_sat, unrelated_machines
+from spotbag.core.errors import ModelRefusal
+from spotbag.instances.library import library_instance
+from spotbag.solvers.bags.solve import solve
+
+
+@pytest.mark.parametrize(("kind", "longest_s"), [("uniform", 100), ("big", 10_000)])
+def test_times_of_identical_machines_are_in_their_range(kind: Any, longest_s: int) -> None:
+    bag = identical_machines(2000, 7, kind=kind, seed=1, name="bag")
+    times = bag.runtime_s[bag.task_group]
+    assert (times.min(), times.shape) == (pytest.approx(1, abs=0.01 * longest_s), (2000, 1))
+    assert 0.99 * longest_s <= times.max() <= longest_s
+    assert [offer.limit for offer in bag.offers] == [0, 7] or [offer.limit for offer in bag.offers] == [7]
+
+
+@pytest.mark.parametrize(("n_tasks", "n_machines"), [(10, 3), (100, 25), (23, 4)])
+def test_a_planted_bag_fills_all_machines(n_tasks: int, n_machines: int) -> None:
+    bag = identical_machines(n_tasks, n_machines, kind="planted", seed=3, name="bag")
+    assert bag.n_tasks == n_tasks
+    assert bag.runtime_s[bag.task_group].sum() == PLANTED_S * n_machines
+    assert bag.runtime_s.min() >= 1
+
+
+def test_a_planted_optimum_is_found_and_proved() -> None:
+    bag = identical_machines(10, 3, kind="planted", seed=1, name="bag")
+    result = solve(bag, plain_cp_sat)
+    assert (result.status, result.objective, result.bound) == ("optimal", PLANTED_S, pytest.approx(PLANTED_S))
+
+
+@pytest.mark.parametrize("kind", ["uncorrelated", "jobs", "machines"])
+def test_the_plain_model_finds_the_optimum_of_unrelated_machines(kind: Any) -> None:
+    bag = unrelated_machines(6, 3, kind=kind, seed=2, name="bag")
+    times = bag.runtime_s[bag.task_group]
+    ways = (np.array(way) for way in product(range(3), repeat=6))
+    best = min(max(times[way == m, m].sum() for m in range(3)) for way in ways)
+    result = solve(bag, plain_cp_sat)
+    assert (result.status, result.objective) == ("optimal", best)
+
+
+def test_the_plain_model_refuses_what_it_does_not_know() -> None:
+    with pytest.raises(ModelRefusal, match="VMs of one core"):
+        solve(library_instance("tiny/two-cores"), plain_cp_sat)
+    with pytest.raises(ModelRefusal, match="at most 2,000,000 variables"):
+        solve(identical_machines(3000, 1000, kind="uniform", seed=1, name="bag"), plain_cp_sat)
