@@ -230,7 +230,7 @@ class Specification(Record):
         named: dict[str, Source] = {}
         for text in dict.fromkeys(self.instances):
             _add(named, [given[text]] if text in given else _named(text, folder))
-        generated = [*self.families, *self.draws]
+        generated: list[Family | Draw] = [*self.families, *self.draws]
         families = [family.sources() for family in generated]
         count = len(named) + sum(map(len, families))
         if count * max(cells_of_each, 1) > _MOST_CELLS:
