@@ -138,7 +138,6 @@ class Draw(Record):
             axis: [name for name, given in values.items() for _ in range(given.get("share", 1))]
             for axis, values in axes.items()
         }
-
         always = self.same if self.generator is None else {"generator": self.generator, **self.same}
 
         def chosen() -> Iterator[Sequence[str]]:
@@ -166,7 +165,7 @@ class Draw(Record):
         return random.Random(f"{self.seed} {axis} {turn}").sample(deck, len(deck))[place]
 
     def check(self, source: str) -> None:
-        """Refuse values that no family has.
+        """Refuse parameters that no generator has.
 
         Raises
         ------
@@ -182,13 +181,14 @@ class Draw(Record):
                 place = f"{source}: draws {self.name}, {axis} {name}"
                 validate_record(_CellSettings, {key: given[key] for key in _SETTINGS & given.keys()}, place)
                 parameters = {key: given[key] for key in given.keys() - _SETTINGS}
-                self._check_parameters({"n_tasks": 1} | self.same | parameters, place)
+                self._check_parameters(self.same | parameters, place)
             first |= {key: value for key, value in next(iter(values.values())).items() if key not in _SETTINGS}
         self._check_parameters(first, f"{source}: draws {self.name}", whole=True)
 
     def _check_parameters(self, given: dict[str, Any], place: str, whole: bool = False) -> None:
         """Refuse parameters that the generator does not have; of a whole cell, also that one is missing."""
         if self.generator is None:
+            given = given if whole else {"n_tasks": 1} | given
             for key, value in validate_record(Family, {"name": self.name} | given, place):
                 if isinstance(value, list):
                     raise InputError(place, [Issue("", "must be one value, not a list", key, value)])
