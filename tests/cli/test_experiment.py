@@ -25,6 +25,28 @@ def test_commands_of_experiments(shell: Shell, tmp_path: Path, monkeypatch: pyte
     assert {entry["name"] for entry in shell.json("experiment", "list")["experiments"]} == set(ready_names())
 
 
+def test_cells_are_drawn_and_a_method_is_judged_by_them(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = 'methods = ["first-fit", "lpt"]\n[[draws]]\nname = "some"\ncells = 9\naxes.n_tasks = [8, 12]\n'
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    words = "experiment", "run", "mine.toml", "--out", "mine", "--seed", "5"
+    assert shell.json(*words, "--cells", "1")["cells"] == 2
+    assert shell.json(*words, "--cells", "2")["before"] == 2
+    shell.run("experiment", "run", "mine.toml", "--out", "mine", "--seed", "6", code=2)
+    assert "holds rows of another experiment" in shell.err
+    found = shell.json("experiment", "judge", "mine")
+    assert (found["method"], len(found["cells"]), sum(found["verdicts"].values())) == ("first-fit", 2, 2)
+    printed = shell.run("experiment", "judge", "mine", "--all", "--method", "lpt")
+    assert all(words in printed for words in ("5.0 ", "5.1 ", "lpt, 2 cells", "fewer than 60 tasks"))
+    shell.run("experiment", "judge", "mine", "--method", "ils", code=2)
+    assert "none of the experiment" in shell.err
+    (tmp_path / "other.toml").write_text('instances = ["tiny/boot"]\n', encoding="utf-8")
+    shell.run("experiment", "run", "other.toml", "--out", "other", "--seed", "6", code=2)
+    assert "draws no cells" in shell.err
+
+
 @pytest.mark.slow
 def test_a_paper_is_replayed_again_where_something_else_is_asked_of_it(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
