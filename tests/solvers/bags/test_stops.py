@@ -23,7 +23,7 @@ from tests.helpers.soaks import soak
 from tests.helpers.stops import StopAt
 
 KNOWN = best_known()
-QUICK = {"greedy", "lpt", "class-programme"}
+QUICK = {"greedy", "lpt", "fewest-vms", "first-fit", "class-programme"}
 """Methods that end on small bags before there is anything to report."""
 
 
