@@ -139,8 +139,8 @@ class GroupGaps:
         Which; see `GROUPS`.
     wanted : float
         Gap that is wanted.
-    plans : int
-        Cells with a plan.
+    cells, plans : int
+        Cells, but for those that are proved to have no plan; and those with a plan.
     within : tuple of int
         Plans within each of `LEVELS`.
     mean, worst : float or None
@@ -149,6 +149,7 @@ class GroupGaps:
 
     group: str
     wanted: float
+    cells: int
     plans: int
     within: tuple[int, ...]
     mean: float | None
@@ -264,7 +265,8 @@ def _group(row: _Row) -> str:
 
 
 def _gaps(group: str, cells: Sequence[JudgedCell]) -> GroupGaps:
-    gaps = [cell.gap for cell in cells if cell.group == group and cell.gap is not None]
+    mine = [cell for cell in cells if cell.group == group and cell.verdict != "impossible"]
+    gaps = [cell.gap for cell in mine if cell.gap is not None]
     within = tuple(sum(gap <= level for gap in gaps) for level in LEVELS)
     mean = math.fsum(gaps) / len(gaps) if gaps else None
-    return GroupGaps(group, GROUPS[group], len(gaps), within, mean, max(gaps, default=None))
+    return GroupGaps(group, GROUPS[group], len(mine), len(gaps), within, mean, max(gaps, default=None))

@@ -293,14 +293,18 @@ def _print_judgement(found: Judgement, every: bool) -> None:
         print_table(Table(columns, rows))
     counts = ", ".join(f"{count} {verdict}" for verdict, count in found.verdicts.items())
     print(f"{found.method}, {len(found.cells):,} cells: {counts}")
-    columns = [Column("gaps"), *_numbers("wanted (%)", "plans", *(f"within {100 * level:g} %" for level in LEVELS))]
+    columns = [
+        Column("gaps"),
+        *_numbers("wanted (%)", "cells", "plans", *(f"within {100 * level:g} %" for level in LEVELS)),
+    ]
     columns += _numbers("mean (%)", "worst (%)")
     rows = [
         [
             entry.group,
             f"{100 * entry.wanted:g}",
+            f"{entry.cells:,}",
             f"{entry.plans:,}",
-            *(f"{count / entry.plans:.0%}" if entry.plans else "-" for count in entry.within),
+            *(f"{count / entry.cells:.0%}" if entry.cells else "-" for count in entry.within),
             *(_or_dash(None if gap is None else 100 * gap, 3) for gap in (entry.mean, entry.worst)),
         ]
         for entry in found.groups

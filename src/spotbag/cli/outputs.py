@@ -601,6 +601,7 @@ class GapsOfGroup(_Output):
 
     group: str
     wanted: float
+    cells: int
     plans: int
     within: tuple[int, ...]
     mean: float | None

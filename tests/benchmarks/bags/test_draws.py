@@ -248,6 +248,7 @@ def test_cells_without_a_plan_are_told_apart(tmp_path: Path) -> None:
     )
     assert [cell.verdict for cell in found.cells] == ["missed", "no-plan", "impossible"]
     assert [cell.wanting for cell in found.cells] == [True, True, False]
+    assert [(group.cells, group.plans) for group in found.groups] == [(0, 0), (2, 0), (0, 0)]
 
 
 @pytest.mark.parametrize(
