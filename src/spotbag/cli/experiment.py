@@ -29,6 +29,13 @@ app = typer.Typer(
 _MOST_CHANGES = 10
 _READY = names_of("benchmarks.bags.experiments.specification", "ready_names")
 
+_CellsOption = Annotated[
+    int | None, typer.Option("--cells", metavar="N", min=1, help="Cells of each draw, instead of those it says.")
+]
+_SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="SEED", min=0, help="Of each draw: other cells by the same rule.")
+]
+
 
 @app.command("run", epilog="Example:  spotbag experiment run gaps --out gaps --workers 2")
 def run_command(
@@ -40,12 +47,8 @@ def run_command(
         ),
     ],
     out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the rows go.", show_default=False)],
-    cells: Annotated[
-        int | None, typer.Option("--cells", metavar="N", min=1, help="Cells of each draw, instead of those it says.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="SEED", min=0, help="Of each draw: other cells by the same rule.")
-    ] = None,
+    cells: _CellsOption = None,
+    seed: _SeedOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
     as_json: JsonOption = False,
