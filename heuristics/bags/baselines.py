@@ -20,7 +20,6 @@ from .lpt import LongestFirst
 
 _MOMENTS = 12
 """Moments by which all is to end, at most, where the makespan counts."""
-_TASKS_A_CHECK = 64
 
 
 def fewest_vms(instance: Instance, run: Run) -> Outcome:
@@ -137,9 +136,8 @@ class _FirstFit:
         longest_first = np.argsort(-self.durations.min(axis=1)[instance.task_group], kind="stable")
         cheapest = np.argsort(_price_of_second(instance, self.offers) * self.durations, axis=1, kind="stable").tolist()
         memory_kb = instance.memory_kb.tolist()
-        for number, task in enumerate(longest_first.tolist()):
-            if number % _TASKS_A_CHECK == 0:
-                checkpoint()
+        for task in longest_first.tolist():
+            checkpoint()
             group = int(instance.task_group[task])
             durations = self.durations[group]
             found = self._first_rented(durations, memory_kb[group])

@@ -84,17 +84,8 @@ def run_command(
         papers = [] if progress.interrupted else _papers(asked, out, executor)
         interrupted = progress.interrupted or len(papers) < len(asked.papers)
         if as_json:
-            print_json(
-                "experiment-run",
-                {
-                    "folder": out,
-                    "cells": progress.cells,
-                    "before": progress.before,
-                    "run": progress.done,
-                    "papers": papers,
-                    "interrupted": interrupted,
-                },
-            )
+            counts = {"cells": progress.cells, "before": progress.before, "run": progress.done}
+            print_json("experiment-run", {"folder": out, **counts, "papers": papers, "interrupted": interrupted})
         else:
             _print_progress(progress, papers, out, interrupted)
     if interrupted:
