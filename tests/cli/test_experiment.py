@@ -39,7 +39,7 @@ def test_cells_are_drawn_and_a_method_is_judged_by_them(
     found = shell.json("experiment", "judge", "mine")
     assert (found["method"], len(found["cells"]), sum(found["verdicts"].values())) == ("first-fit", 2, 2)
     printed = shell.run("experiment", "judge", "mine", "--all", "--method", "lpt")
-    assert all(words in printed for words in ("5.0 ", "5.1 ", "lpt, 2 cells", "fewer than 60 tasks"))
+    assert all(words in printed for words in ("some 5.0 ", "some 5.1 ", "lpt, 2 cells", "fewer than 60 tasks"))
     shell.run("experiment", "judge", "mine", "--method", "ils", code=2)
     assert "none of the experiment" in shell.err
     (tmp_path / "other.toml").write_text('instances = ["tiny/boot"]\n', encoding="utf-8")

@@ -116,9 +116,7 @@ class JudgedCell:
     @property
     def short_name(self) -> str:
         """Name without those of the axes."""
-        return (
-            " ".join([",".join(self.instance.split(",")[1:2]), *self.drawn.values()]) if self.drawn else self.instance
-        )
+        return " ".join([*self.instance.split(",")[:2], *self.drawn.values()]) if self.drawn else self.instance
 
 
 GROUPS = {
