@@ -302,7 +302,8 @@ def compiled_part(function: Function) -> Function:
 
 def shared_part(function: Function) -> Function:
     """Compile a function into those that call it; Python calls it as it stands."""
-    return cast(Function, register_jitable(**_PART)(function))
+    made: Function = register_jitable(**_PART)(function)
+    return made
 
 
 for _rule in vars(bill).values():

@@ -179,7 +179,7 @@ def lateness(latest: IntArray, durations: IntArray, tasks: IntArray, number: int
 @compiled
 def _taken_by(rescue: Rescue, one: int, ka: int, kb: int, i: int, j: int) -> int:
     """Return what a set takes more if a task of one offer goes to another one, and one of that, if any, comes back."""
-    more = rescue.members[one, kb] * rescue.again_s[kb, i] - rescue.members[one, ka] * rescue.again_s[ka, i]
+    more: int = rescue.members[one, kb] * rescue.again_s[kb, i] - rescue.members[one, ka] * rescue.again_s[ka, i]
     if j >= 0:
         more += rescue.members[one, ka] * rescue.again_s[ka, j] - rescue.members[one, kb] * rescue.again_s[kb, j]
     return more

@@ -358,18 +358,17 @@ def latest_ends_s(instance: Instance, offers: IntArray) -> IntArray:
     return np.ascontiguousarray(instance.latest_end_s[:, offers][instance.task_group].T) - from_s
 
 
-def _rescue(instance: Instance, offers: IntArray) -> Rescue:
-    """Return what tasks take of the time that there is on demand; nothing where that is enough."""
+def rescue_of(instance: Instance, indices: IntArray, groups: IntArray) -> Rescue:
+    """Return what tasks of some groups take of the time on demand on some offers; nothing where that is enough."""
     from .annealing_kernel import Rescue
 
     time = instance.rescue_time if isinstance(instance, RescuableInstance) else None
-    if time is None:
+    if time is None or not isinstance(instance, RescuableInstance):
         nothing = np.zeros((0, 0), dtype=np.int64)
         return Rescue(nothing, nothing, np.zeros(0, dtype=np.int64))
-    again_s = np.ascontiguousarray(time.again_s[:, offers][instance.task_group].T)
-    members = np.ascontiguousarray(time.members[:, offers])
-    most_s = np.full(len(members), int(instance.rescue_share * time.most_s))
-    return Rescue(again_s, members, most_s)
+    again_s = np.ascontiguousarray(time.again_s[:, indices][groups].T)
+    members = np.ascontiguousarray(time.members[:, indices])
+    return Rescue(again_s, members, np.full(len(members), int(instance.rescue_share * time.most_s)))
 
 
 def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:
@@ -404,7 +403,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         free_s = instance.machine_core_free_s[machines]
         core_start = np.concatenate([core_start, free_s[free_s < NEVER]])
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
-    rescue = _rescue(instance, indices)
+    rescue = rescue_of(instance, indices, instance.task_group)
     return CoreLoads(
         instance=instance,
         durations=durations,

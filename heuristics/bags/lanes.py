@@ -22,6 +22,7 @@ from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
+from .core_loads import rescue_of
 
 _MOST_WIDTHS = 6
 """Numbers of lanes of a type, at most."""
@@ -150,19 +151,13 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
         np.cumsum(2 * size) - 2 * size,
         size,
     )
-    time = instance.rescue_time if isinstance(instance, RescuableInstance) else None
-    indices = [offer.index for offer in lanes.offers]
-    again_s = members = np.zeros((0, 0), dtype=np.int64)
-    most_s = np.zeros(0, dtype=np.int64)
-    if time is not None and isinstance(instance, RescuableInstance):
-        again_s, members = (np.ascontiguousarray(part[:, indices]) for part in (time.again_s, time.members))
-        most_s = np.full(len(members), int(instance.rescue_share * time.most_s))
+    indices = np.array([offer.index for offer in lanes.offers])
+    rescue = rescue_of(instance, indices, np.arange(len(instance.tasks)))
     by_price = np.argsort(lanes.price, axis=1, kind="stable")
     opened = np.zeros(len(lanes.offers), dtype=np.int64)
     way, lane = np.full((2, len(groups)), -1)
     place = place_early if len(groups) >= _COMPILED_FROM_TASKS else getattr(place_early, "py_func", place_early)
-    of_rescue = again_s, members, most_s
-    if not place(groups[order], by_price, lanes.seconds, latest, room, *of_rescue, opened, way, lane):
+    if not place(groups[order], by_price, lanes.seconds, latest, room, rescue, opened, way, lane):
         return None
     seconds = lanes.seconds[groups[order], way]
     first_vm = np.cumsum(opened) - opened

@@ -12,7 +12,7 @@ from ...core.compiled import compiled, shared_part
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
-    from .annealing_kernel import Objective
+    from .annealing_kernel import Objective, Rescue
 
 _TRIED = 256
 """Tasks that are tried as the longest of the last ones of a core."""
@@ -249,9 +249,7 @@ def place_early(
     seconds: IntArray,
     latest: IntArray,
     room: Room,
-    again_s: IntArray,
-    members: IntArray,
-    most_s: IntArray,
+    rescue: Rescue,
     opened: IntArray,
     way: IntArray,
     lane: IntArray,
@@ -268,15 +266,15 @@ def place_early(
         The ways to use VMs, cheapest first; duration of a task, `NEVER` where it cannot run, and its latest end.
     room : Room
         What may be rented.
-    again_s, members, most_s
-        See `annealing_kernel.Rescue`; of groups, shape (n_groups, n_ways), or (0, 0).
+    rescue : Rescue
+        What tasks take of the time that there is on demand; of groups, in each way.
     opened : array of int, shape (n_ways,)
         Receives the number of VMs that are used in each way.
     way, lane : array of int, shape (n_tasks,)
         Receive the way of each task, and its lane among those of the way.
     """
     n_ways = len(room.lanes)
-    taken = np.zeros(len(most_s), dtype=np.int64)
+    taken = np.zeros(len(rescue.most_s), dtype=np.int64)
     in_market = np.zeros(len(room.cap), dtype=np.int64)
     of_offer = np.zeros(len(room.vms), dtype=np.int64)
     for task in range(len(order)):
@@ -288,8 +286,8 @@ def place_early(
             if most < 0:
                 continue
             enough = True
-            for one in range(len(most_s)):
-                enough = enough and taken[one] + members[one, k] * again_s[group, k] <= most_s[one]
+            for one in range(len(taken)):
+                enough = enough and taken[one] + rescue.members[one, k] * rescue.again_s[k, group] <= rescue.most_s[one]
             if not enough:
                 continue
             # The first lane with a load of so much at most: each inner node of the tree has the least load below it.
@@ -308,8 +306,8 @@ def place_early(
                 node = 2 * node if room.tree[first + 2 * node] <= most else 2 * node + 1
             way[task], lane[task] = k, node - size
             _set_least(room.tree, first, size, node - size, room.tree[first + node] + seconds[group, k])
-            for one in range(len(most_s)):
-                taken[one] += members[one, k] * again_s[group, k]
+            for one in range(len(taken)):
+                taken[one] += rescue.members[one, k] * rescue.again_s[k, group]
             break
         if way[task] < 0:
             return False
