@@ -76,6 +76,25 @@ class RunningTasks(NamedTuple):
         return cls(*map(read_only, (*columns[:4], columns[4] > 0)))
 
 
+class RescueTime(NamedTuple):
+    """The time that there is on demand to do again what is lost, and what takes of it.
+
+    Attributes
+    ----------
+    again_s : array of int, shape (n_groups, n_offers)
+        Core seconds that a task takes, if it is on an offer: its own on demand, or the least that it takes again.
+    members : array of int, shape (n_sets, n_offers)
+        1 for the offers that count together: those that go down at one moment, and those on demand.
+    most_s, counted_s : int
+        Core seconds that there are, and those that heuristics may count on.
+    """
+
+    again_s: IntArray
+    members: IntArray
+    most_s: int
+    counted_s: int
+
+
 class Instance(WholeDocument):
     """A bag of tasks, what can be rented, and what is asked of a plan.
 
@@ -132,6 +151,8 @@ class Instance(WholeDocument):
     SCHEMA: ClassVar[str] = "instance.schema.json"
     most_entries: ClassVar[int] = MAX_TASKS
     LONG_LIST: ClassVar[str] = "tasks"
+    leaves_time: ClassVar[bool] = False
+    """Whether tasks on spot VMs must be done again in time; see `spotbag.instances.rescuable`."""
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
     name: Name
     description: Text | None = None
@@ -456,6 +477,11 @@ class Instance(WholeDocument):
         on_spot_s = self.deadline_s if self.d_spot_s is None else self.d_spot_s
         limits = np.where(self.offer_is_spot, on_spot_s, self.deadline_s)
         return np.broadcast_to(limits, (len(self.tasks), len(limits)))
+
+    @cached_property
+    def rescue_time(self) -> RescueTime | None:
+        """The time on demand that what is lost must fit, where it must; see `spotbag.instances.rescuable`."""
+        return None
 
     def time_limit_s(self, market: Market) -> int:
         """Latest end of a task on a VM of a market; never after the deadline.

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from ..core.quantities import MAX_SECONDS, IntArray, read_only
 from .durations import BASELINE, FULL_SPEED, NEVER
-from .instance import Instance
+from .instance import Instance, RescueTime
 
 _OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "rescue_time"}
 """What follows from the latest ends of tasks."""
-
-
-class RescueTime(NamedTuple):
-    """The time that there is on demand to do again what is lost, and what takes of it.
-
-    Attributes
-    ----------
-    again_s : array of int, shape (n_groups, n_offers)
-        Core seconds that a task takes, if it is on an offer: its own on demand, or the least that it takes again.
-    members : array of int, shape (n_sets, n_offers)
-        1 for the offers that count together: those that go down at one moment, and those on demand.
-    most_s : int
-        Core seconds that there are.
-    """
-
-    again_s: IntArray
-    members: IntArray
-    most_s: int
 
 
 class RescuableInstance(Instance):
@@ -50,6 +32,7 @@ class RescuableInstance(Instance):
         count on all of it.
     """
 
+    leaves_time: ClassVar[bool] = True
     rescued_by_s: int
     lost_at_once: Literal["type", "market"]
     rescue_share: float = 1.0
@@ -90,7 +73,7 @@ class RescuableInstance(Instance):
         """The time that there is on demand; None where it is enough for whatever is lost, and from a state."""
         most_s = self._most_on_demand_s()
         least_s = np.where(self._least_on_demand_s < NEVER, self._least_on_demand_s, 0)
-        if self.machines or most_s * min(self.rescue_share, 1.0) >= int(least_s @ self.group_size):
+        if self.machines or self.rescue_share * most_s >= int(least_s @ self.group_size):
             return None
         spot, own = self.offer_is_spot, ~self.offer_is_spot & ~self.offer_is_burstable
         again_s = np.zeros((len(self.tasks), len(self.offers)), dtype=np.int64)
@@ -101,7 +84,7 @@ class RescuableInstance(Instance):
             types = np.array([offer.type_index for offer in self.offers])
             sets = [spot & (types == number) for number in np.unique(types[spot]).tolist()]
         members = np.array([lost | own for lost in sets], dtype=np.int64).reshape(-1, len(self.offers))
-        return RescueTime(again_s, members, most_s)
+        return RescueTime(again_s, members, most_s, int(self.rescue_share * most_s))
 
     def _most_on_demand_s(self) -> int:
         """Core seconds that regular VMs on demand have until then, as many as may be rented."""

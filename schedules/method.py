@@ -10,7 +10,6 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ..core.gaps import closes_gap
 from ..instances.instance import Instance
-from .rescue_order import rescuable
 from .schedule import Schedule
 
 
@@ -72,6 +71,15 @@ class StepTaken:
     deadline_s: int | None = None
 
 
+def kept(schedule: Schedule) -> Schedule | None:
+    """Return a plan, in another order where tasks must be done again in time; None if that is not enough for it."""
+    if not schedule.instance.leaves_time:
+        return schedule
+    from .rescue_order import rescuable  # here, since few plans are asked
+
+    return rescuable(schedule)
+
+
 class Incumbent:
     """The best plan and the best bound of a run so far: what is left of a method whose limit is reached.
 
@@ -98,7 +106,7 @@ class Incumbent:
     def take(self, schedule: Schedule | None) -> None:
         """Keep a plan if it is the best, and what must be can be done again."""
         if schedule is not None and schedule.objective < self.objective:
-            self.schedule = rescuable(schedule) or self.schedule
+            self.schedule = kept(schedule) or self.schedule
 
     def raise_bound(self, bound: float) -> None:
         """Keep a proven bound if it is the best."""

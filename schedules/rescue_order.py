@@ -9,16 +9,12 @@ import numpy as np
 from ..core.quantities import BoolArray, IntArray
 from ..instances.durations import NEVER
 from ..instances.instance import Instance
-from ..instances.rescuable import RescuableInstance
 from .schedule import Schedule
 
 
 def rescuable(schedule: Schedule) -> Schedule | None:
-    """Return a plan that ends each task early enough, in another order if need be; None if it does not.
-
-    Plans of instances of which nothing like that is asked are returned as they are.
-    """
-    if not isinstance(schedule.instance, RescuableInstance) or _in_time(schedule):
+    """Return a plan that ends each task early enough, in another order if need be; None if it does not."""
+    if _in_time(schedule):
         return schedule
     ordered = longest_first_order(schedule)
     return ordered if _in_time(ordered) else None

@@ -16,7 +16,6 @@ from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance
 from ...models.bags.divisible_bound import DivisibleBound
 from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
@@ -352,7 +351,7 @@ def _limits_s(instance: Instance, offers: IntArray) -> IntArray:
 
 def latest_ends_s(instance: Instance, offers: IntArray) -> IntArray:
     """Latest end of each task on each offer, from where times count; nothing if that of the VMs says it all."""
-    if not isinstance(instance, RescuableInstance):
+    if not instance.leaves_time:
         return np.zeros((0, 0), dtype=np.int64)
     from_s = 0 if instance.machines else instance.boot_overhead_s
     return np.ascontiguousarray(instance.latest_end_s[:, offers][instance.task_group].T) - from_s
@@ -362,13 +361,13 @@ def rescue_of(instance: Instance, indices: IntArray, groups: IntArray) -> Rescue
     """Return what tasks of some groups take of the time on demand on some offers; nothing where that is enough."""
     from .annealing_kernel import Rescue
 
-    time = instance.rescue_time if isinstance(instance, RescuableInstance) else None
-    if time is None or not isinstance(instance, RescuableInstance):
+    time = instance.rescue_time
+    if time is None:
         nothing = np.zeros((0, 0), dtype=np.int64)
         return Rescue(nothing, nothing, np.zeros(0, dtype=np.int64))
     again_s = np.ascontiguousarray(time.again_s[:, indices][groups].T)
     members = np.ascontiguousarray(time.members[:, indices])
-    return Rescue(again_s, members, np.full(len(members), int(instance.rescue_share * time.most_s)))
+    return Rescue(again_s, members, np.full(len(members), time.counted_s))
 
 
 def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:

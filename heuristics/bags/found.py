@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...schedules.method import Run, TracePoint
-from ...schedules.rescue_order import rescuable
+from ...schedules.method import Run, TracePoint, kept
 from ...schedules.schedule import Schedule
 
 
@@ -31,9 +30,9 @@ class Found:
     def take(self, schedule: Schedule | None) -> None:
         """Keep a plan if it is the best, and what must be can be done again."""
         if schedule is not None and schedule.objective < self.objective - 1e-12:
-            kept = rescuable(schedule)
-            self.best = kept or self.best
-            self.run.incumbent.take(kept)
+            plan = kept(schedule)
+            self.best = plan or self.best
+            self.run.incumbent.take(plan)
 
     def raise_bound(self, bound: float) -> None:
         """Keep a proven bound."""

@@ -16,7 +16,6 @@ from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance
 from ...models.bags.divisible_bound import DivisibleBound
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.evaluation import objective_weights
@@ -44,7 +43,7 @@ def first_plan(instance: Instance) -> Outcome:
     from .greedy import greedy
 
     slow = instance.n_tasks > _MOST_GREEDY_TASKS and not memory_is_free(instance)
-    if slow or isinstance(instance, RescuableInstance):
+    if slow or instance.leaves_time:
         return Outcome(lanes_plan(instance))
     return greedy(instance)
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
 from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance
 from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import memory_is_free, usable_offers
@@ -203,13 +202,13 @@ def begins_with_a_plan(instance: Instance) -> bool:
     survive, the choice of D_spot has better ones among plans that leave room.
     """
     free_to_fill = instance.survive == "none" or instance.n_tasks > _FEW_THOUSAND_TASKS
-    free_to_fill = free_to_fill or isinstance(instance, RescuableInstance)
+    free_to_fill = free_to_fill or instance.leaves_time
     return free_to_fill and not instance.machines and objective_weights(instance)[1] == 0 and memory_is_free(instance)
 
 
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
     """Return the state of that plan, with as few VMs as do, and tasks that end as early as they must; None without."""
-    if not isinstance(instance, RescuableInstance):
+    if not instance.leaves_time:
         return least_rent_start(instance, bound, spare)
     plan = lanes_plan(instance, bound)
     return None if plan is None else start_from_schedule(instance, plan, bound.offers, spare)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled, shared_part
+from ...core.compiled import compiled
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
@@ -231,17 +231,6 @@ def place_where_cheapest(
         chosen[position] = best
 
 
-@shared_part
-def _set_least(tree: IntArray, first: int, size: int, leaf: int, load: int) -> None:
-    """Set the load of a lane, and the least load of the nodes above it."""
-    node = size + leaf
-    tree[first + node] = load
-    node //= 2
-    while node > 0:
-        tree[first + node] = min(tree[first + 2 * node], tree[first + 2 * node + 1])
-        node //= 2
-
-
 @compiled
 def place_early(
     order: IntArray,
@@ -293,19 +282,31 @@ def place_early(
             # The first lane with a load of so much at most: each inner node of the tree has the least load below it.
             first, size = room.tree_first[k], room.tree_size[k]
             offer, market = room.offer[k], room.market[k]
+            load = 0
             if room.tree[first + 1] > most:
                 if of_offer[offer] == room.vms[offer] or in_market[market] >= room.cap[market]:
                     continue
-                for leaf in range(opened[k] * room.lanes[k], (opened[k] + 1) * room.lanes[k]):
-                    _set_least(room.tree, first, size, leaf, 0)
+                chosen = opened[k] * room.lanes[k]
+                end = chosen + room.lanes[k]
                 opened[k] += 1
                 of_offer[offer] += 1
                 in_market[market] += 1
-            node = 1
-            while node < size:
-                node = 2 * node if room.tree[first + 2 * node] <= most else 2 * node + 1
-            way[task], lane[task] = k, node - size
-            _set_least(room.tree, first, size, node - size, room.tree[first + node] + seconds[group, k])
+            else:
+                node = 1
+                while node < size:
+                    node = 2 * node if room.tree[first + 2 * node] <= most else 2 * node + 1
+                chosen = node - size
+                end = chosen + 1
+                load = room.tree[first + node]
+            # It is the first of the lanes that change.
+            for changed in range(chosen, end):
+                node = size + changed
+                room.tree[first + node] = load + seconds[group, k] if changed == chosen else 0
+                node //= 2
+                while node > 0:
+                    room.tree[first + node] = min(room.tree[first + 2 * node], room.tree[first + 2 * node + 1])
+                    node //= 2
+            way[task], lane[task] = k, chosen
             for one in range(len(taken)):
                 taken[one] += rescue.members[one, k] * rescue.again_s[k, group]
             break

@@ -43,8 +43,7 @@ from ...core.gaps import rounded_down
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
-from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance, RescueTime
+from ...instances.instance import Instance, RescueTime
 from ...schedules.evaluation import objective_weights
 from .kelley import LinearRows, Maximum, maximise_concave
 from .makespan_bounds import makespan_lower_bound_s
@@ -173,7 +172,7 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
         return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING, _NO_PRICES)
     dual = _Dual(instance, pools, least_s)
     bound = dual.solve(start, most_cuts)
-    if not isinstance(instance, RescuableInstance) or instance.machines:
+    if not instance.leaves_time or instance.machines:
         return bound
     for _ in range(_MOST_EARLY):
         scarce = dual.scarce_spot(bound.multipliers)
@@ -339,9 +338,10 @@ class _Dual:
         self.size = len(offers) + len(self.markets) + len(self.memory_bound) + len(self.machines)
         self.early = _EarlyTasks(np.zeros((len(self.counts), 0)), _NOTHING, np.zeros(len(offers)))
         self.rescue: RescueTime | None = None
-        if isinstance(instance, RescuableInstance) and instance.rescue_time is not None:
-            time = instance.rescue_time
-            self.rescue = RescueTime(time.again_s[:, indices].astype(float), time.members[:, indices], time.most_s)
+        time = instance.rescue_time
+        if time is not None:
+            again_s = time.again_s[:, indices].astype(float)
+            self.rescue = time._replace(again_s=again_s, members=time.members[:, indices])
             self.size += len(time.members)
         # Between these moments, the seconds of every pool and market are convex in T, and the part with T is concave.
         moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}

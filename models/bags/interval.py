@@ -28,7 +28,6 @@ from ...core.limits import checkpoint
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import Market
 from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from ..integer_program import integer_costs
@@ -107,7 +106,7 @@ class IntervalModel:
         self.by_task: list[list[Place]] = [[] for _ in range(instance.n_tasks)]
         for index, kind in enumerate(self.choices.kinds):
             room = vm_room(instance, kind.offer.index, kind.usable)
-            free_order = not (isinstance(instance, RescuableInstance) and kind.offer.market == "spot")
+            free_order = not (instance.leaves_time and kind.offer.market == "spot")
             alone = kind.credits != "to be planned" and free_order and room.one_at_a_time()
             alone = alone and (not kind.busy or kind.offer.vcpus == 1)
             for number in range(kind.vms):

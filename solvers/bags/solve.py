@@ -28,7 +28,6 @@ from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
-from ...instances.rescuable import of_bag
 from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.documents import Survival
 from ...schedules.evaluation import require_by_second
@@ -148,7 +147,10 @@ def solve(
             second = _second_stage(attempts, question, first)
             bound = _bound(question, first.attempt)
         schedule = first.attempt.schedule if second is None else second.schedule
-        first = first._replace(instance=of_bag(first.instance))
+        if first.instance.leaves_time:
+            from ...instances.rescuable import of_bag  # here, since not all ask for it
+
+            first = first._replace(instance=of_bag(first.instance))
         schedule = None if schedule is None else plan_of(first.instance, schedule)
         if schedule is not None:
             _refuse_false_answer(chosen.name, first.instance, schedule, bound)

@@ -209,7 +209,7 @@ def surviving_second_stage(
     ordered = in_surviving_order(second.schedule, level)
     second = second._replace(schedule=ordered or plan)
     other_d_spot = first.instance.d_spot_s != instance.d_spot_s
-    if other_d_spot and not isinstance(first.instance, RescuableInstance):  # others may survive with a later D_spot
+    if other_d_spot and not first.instance.leaves_time:  # others may survive with a later D_spot
         second = second._replace(bound=None)
     return second
 

@@ -67,6 +67,7 @@ experiment list
 experiment show gaps
 experiment results one
 experiment compare one two
+experiment judge one
 bench hads --runs 2
 bench burst-hads --runs 2
 bench thai --runs 2
