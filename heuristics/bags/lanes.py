@@ -17,7 +17,7 @@ from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound
-from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
@@ -26,14 +26,44 @@ from .core_loads import rescue_of
 _MOST_WIDTHS = 6
 """Numbers of lanes of a type, at most."""
 _MOST_GREEDY_TASKS = 3_000
-"""Tasks of which the greedy makes a plan soon, where memory may bind."""
+"""Tasks of which the greedy makes a plan soon, also where memory may bind."""
 _COMPILED_FROM_TASKS = 3_000
+_HALVINGS = 12
 _MOMENTS = 8
 """Moments by which a plan may end that are tried, where an early end is worth something."""
 
 
+def earliest_lanes_plan(instance: Instance, most_usd: float) -> Schedule | None:
+    """Plan in lanes for an early end at no more than a cost; None if this finds none.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    most_usd : float
+        What it may cost.
+    """
+    lanes = _lanes(instance, None)
+    if not lanes.offers or instance.machines:
+        return None
+    best: Schedule | None = None
+    low, high = 0, instance.deadline_s - instance.boot_overhead_s
+    middle = high
+    for _ in range(_HALVINGS):
+        checkpoint()
+        plan = _plan(instance, lanes, middle)
+        if plan is not None and plan.cost_usd <= most_usd:
+            best, high = plan, middle
+        elif best is None:
+            return None
+        else:
+            low = middle
+        middle = (low + high) // 2
+    return best
+
+
 def first_plan(instance: Instance) -> Outcome:
-    """Plan soon: by lanes where tasks must be done again in time, or where the greedy would look at too much memory.
+    """Plan soon: by lanes, and of a bag that is not large by the greedy, unless tasks must be done again in time.
 
     Parameters
     ----------
@@ -42,10 +72,13 @@ def first_plan(instance: Instance) -> Outcome:
     """
     from .greedy import greedy
 
-    slow = instance.n_tasks > _MOST_GREEDY_TASKS and not memory_is_free(instance)
-    if slow or instance.leaves_time:
-        return Outcome(lanes_plan(instance))
-    return greedy(instance)
+    in_lanes = lanes_plan(instance)
+    if instance.leaves_time or (in_lanes is not None and instance.n_tasks > _MOST_GREEDY_TASKS):
+        return Outcome(in_lanes)
+    of_greedy = greedy(instance)
+    if in_lanes is None or (of_greedy.schedule is not None and of_greedy.schedule.objective <= in_lanes.objective):
+        return of_greedy
+    return Outcome(in_lanes)
 
 
 class _Lanes(NamedTuple):

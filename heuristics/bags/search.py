@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import credit_rules, full_speed_possible
@@ -62,6 +63,9 @@ _IDLE_RUNS_A_TASK = 2
 """Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
 _HOTTEST_WITH_ROOM = 1.0
 """First temperature of the run from a start that leaves room, where cores are wanted to the last second."""
+
+_LITTLE = 1e-3
+"""Gap to the bound at which one way to begin is enough."""
 
 _TASK_PENALTY = (0.7, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
@@ -125,9 +129,8 @@ def search(
     longest_first = slow = False  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
         soon = begins_with_a_plan(instance)
-        limited = seconds_left() is not None
-        if of_first is None and found.best is None and from_start and (few or (limited and not soon)):
-            of_first = first_plan(instance)  # under a limit, a plan comes first
+        if of_first is None and found.best is None and from_start and (few or not soon):
+            of_first = first_plan(instance)
             found.take(of_first.schedule)
         least_rent: CoreLoads | None = None
         with _until_there_is_a_plan(found, soon):
@@ -208,10 +211,13 @@ def begins_with_a_plan(instance: Instance) -> bool:
 
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
     """Return the state of that plan, with as few VMs as do, and tasks that end as early as they must; None without."""
-    if not instance.leaves_time:
-        return least_rent_start(instance, bound, spare)
+    state = None if instance.leaves_time else least_rent_start(instance, bound, spare)
+    if state is not None and closes_gap(state.value(), bound.objective, _LITTLE):
+        return state
     plan = lanes_plan(instance, bound)
-    return None if plan is None else start_from_schedule(instance, plan, bound.offers, spare)
+    if plan is None or (state is not None and state.value() <= plan.objective):
+        return state
+    return start_from_schedule(instance, plan, bound.offers, spare)
 
 
 def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
@@ -286,6 +292,9 @@ def _search_core_loads(
             state = start_from_schedule(instance, found.best, bound.offers, spare)
         elif state is None:
             state = fresh()
+            worse = state is None or found.objective < state.value()
+            if number == 0 and not few and found.best is not None and worse:
+                state = start_from_schedule(instance, found.best, bound.offers, spare) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
         _anneal(state, options, found, number, of, hottest)

@@ -123,6 +123,10 @@ def _share_of_slack(facts: Facts) -> float:
     return BUDGET.slack_of_threshold if facts.run.threshold > -math.inf else BUDGET.slack
 
 
+def _share_of_patterns(facts: Facts) -> float:
+    return BUDGET.patterns_of_few if facts.few_classes else BUDGET.patterns
+
+
 def _share_of_interval(facts: Facts) -> float:
     return BUDGET.interval_before_search if facts.goes_on else 1.0
 
@@ -155,7 +159,7 @@ STEPS = (
         _class_programme,
     ),
     Step("core-counts", "proof", lambda b: b.core_counts, lambda b: BUDGET.core_counts, _core_counts),
-    Step("patterns", "proof", lambda b: b.classed, lambda b: 1.0 if b.few_classes else BUDGET.patterns, _patterns),
+    Step("patterns", "proof", lambda b: b.classed, _share_of_patterns, _patterns),
     Step("columns", "proof", lambda b: b.few_for_columns, _share_of_columns, _columns),
     Step("large core-counts", "proof", lambda b: b.large_core_counts, lambda b: BUDGET.core_counts, _core_counts),
     Step("interval", "proof", lambda b: b.exact, _share_of_interval, _interval),

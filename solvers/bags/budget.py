@@ -54,8 +54,8 @@ class Budget:
         The same, before columns where memory may bind: of few classes, and of more.
     search_of_small_s, search_of_middling_s, search_of_columns_s
         Most seconds of the first search of such bags; there is another at the end.
-    class_programme, core_counts, patterns
-        Exact steps that others follow.
+    class_programme, core_counts, patterns, patterns_of_few
+        Exact steps that others follow; patterns also where there are few classes, which they prove as a rule.
     columns, columns_of_wide_gap, columns_between_searches
         Columns that intervals follow; between two long searches, where the gap is wide (the bound's doing as a rule)
         and else.
@@ -95,6 +95,7 @@ class Budget:
     class_programme: float = 0.3
     core_counts: float = 0.5
     patterns: float = 0.4
+    patterns_of_few: float = 0.6
     columns: float = 0.7
     columns_of_wide_gap: float = 0.9
     columns_between_searches: float = 0.3

@@ -110,9 +110,8 @@ class Facts:
 
     @cached_property
     def plan_first(self) -> bool:
-        """True if a simple heuristic makes the first plan: it takes no time, or a limit wants a plan soon."""
-        wanted_soon = self.limited and not begins_with_a_plan(self.instance)
-        return not self.from_state and (self.n_tasks <= _QUICK or wanted_soon)
+        """True if simple heuristics make the first plan: the search does not begin with one, or they take no time."""
+        return not self.from_state and (self.n_tasks <= _QUICK or not begins_with_a_plan(self.instance))
 
     @cached_property
     def class_programme(self) -> bool:

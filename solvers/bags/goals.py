@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 from ...core.gaps import at_most, closes_gap
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...heuristics.bags.lanes import earliest_lanes_plan
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...schedules.method import kept
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
 from .budget import BUDGET
@@ -86,8 +88,11 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
     if budget is None:
         return attempts.make(instance, initial)
     question = cheapest_by(instance, instance.deadline_s)
-    start = None if initial is None else plan_of(question, initial)
-    answer = attempts.make(question, start, threshold=at_most(budget), silent=True)
+    start = _earliest_start(question, initial, budget)
+    if start is not None and start.cost_usd <= at_most(budget):
+        answer = Attempt(start, -math.inf)
+    else:
+        answer = attempts.make(question, start, threshold=at_most(budget), silent=True)
     if answer.bound > at_most(budget):
         if math.isinf(answer.bound):
             return answer
@@ -113,6 +118,18 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
     else:
         earliest.look(math.inf, prove=False)  # the same questions on every machine, where there is no time limit
     return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings)
+
+
+def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: float) -> Schedule | None:
+    """Return a plan to start from: the one that is given, or one in lanes that ends earlier within the budget."""
+    start = None if initial is None else plan_of(question, initial)
+    if out_of_time():
+        return start
+    early = earliest_lanes_plan(question, at_most(budget_usd))
+    if early is None:
+        return start
+    earlier = start is None or start.cost_usd > at_most(budget_usd) or early.makespan_s < start.makespan_s
+    return early if earlier and kept(early) is not None else start
 
 
 def second_stage(
