@@ -19,12 +19,15 @@ from .core_loads import CoreLoads, by_size, empty_state, fill, rentable_vms
 
 _TIE = 1e-9
 """Part of a price by which one may be off: the bound is no more exact."""
+_FILLED = (1.0, 0.97, 0.93, 0.88, 0.8)
 _LAST = 3
 """Tasks of a full core that are chosen so as to leave no time."""
 
 
 def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
     """Make a first state without machines that is a plan; None if not all tasks find a place in this way.
+
+    Where tasks on spot VMs must end early, these VMs are filled as far as lets all of them do so.
 
     Parameters
     ----------
@@ -35,7 +38,16 @@ def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int) 
     spare_vms : int
         Empty VMs of each offer that the search may open.
     """
-    rent = _Rent(instance, bound)
+    for filled in _FILLED if instance.leaves_time else (1.0,):
+        state = _start(instance, bound, spare_vms, filled)
+        if state is not None and state.feasible():
+            return state
+    return None
+
+
+def _start(instance: Instance, bound: DivisibleBound, spare_vms: int, filled: float) -> CoreLoads | None:
+    """Make a first state with spot VMs that are filled up to a share of their time."""
+    rent = _Rent(instance, bound, filled)
     scarce = bound.multipliers[: len(bound.offers)]
     worth = rent.core_price * rent.vcpus  # of a second of a VM
     for k in np.lexsort((rent.price / rent.vcpus, -scarce / np.maximum(worth, 1e-300))).tolist():
@@ -54,7 +66,7 @@ def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int) 
 class _Rent:
     """VMs rented so far by offer, and tasks without a place."""
 
-    def __init__(self, instance: Instance, bound: DivisibleBound) -> None:
+    def __init__(self, instance: Instance, bound: DivisibleBound, filled: float) -> None:
         offers = [instance.offers[index] for index in bound.offers.tolist()]
         groups = instance.task_group[instance.open_tasks]
         self.markets = [offer.market for offer in offers]
@@ -63,6 +75,7 @@ class _Rent:
         self.vcpus = np.array([offer.vcpus for offer in offers])
         self.price = np.array([offer.price_usd_per_s for offer in offers]) * objective_weights(instance)[0]
         self.level = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
+        self.level = np.where(np.array(self.markets) == "spot", filled * self.level, self.level).astype(np.int64)
         self.rentable = rentable_vms(instance, bound.offers)
         self.opened = np.zeros(len(offers), dtype=np.int64)
         self.seconds = instance.sustained_s[:, bound.offers][groups]

@@ -211,7 +211,7 @@ def begins_with_a_plan(instance: Instance) -> bool:
 
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
     """Return the state of that plan, with as few VMs as do, and tasks that end as early as they must; None without."""
-    state = None if instance.leaves_time else least_rent_start(instance, bound, spare)
+    state = least_rent_start(instance, bound, spare)
     if state is not None and closes_gap(state.value(), bound.objective, _LITTLE):
         return state
     plan = lanes_plan(instance, bound)
