@@ -36,8 +36,8 @@ _COLDEST_FROM_PATTERNS = 0.02
 _MANY_TASKS, _COOLER = 400, 0.4
 """More tasks than these are annealed so much cooler: a single one matters less."""
 
-_MOVES_A_TASK, _MOST_MOVES = 20_000, 1_000_000
-_MOST_MOVES_BY_TIME = 6_000_000
+_MOVES_A_TASK, _MOST_MOVES = 8_000, 1_000_000
+_MOVES_A_TASK_BY_TIME, _MOST_MOVES_BY_TIME = 20_000, 6_000_000
 """Moves of a run, at most, without a time limit and under one."""
 
 _RUN_S_A_TASK, _SHORTEST_RUN_S, _LONGEST_RUN_S = 0.015, 0.1, 4.0
@@ -162,7 +162,9 @@ def _moves(instance: Instance, moves: int | None, until: float | None) -> int:
     """Moves of a run, at most."""
     if moves:
         return max(moves // len(_RUNS), 1)
-    return min(_MOVES_A_TASK * instance.n_tasks, _MOST_MOVES if until is None else _MOST_MOVES_BY_TIME)
+    if until is None:
+        return min(_MOVES_A_TASK * instance.n_tasks, _MOST_MOVES)
+    return min(_MOVES_A_TASK_BY_TIME * instance.n_tasks, _MOST_MOVES_BY_TIME)
 
 
 class _Heat(NamedTuple):

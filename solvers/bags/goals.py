@@ -114,7 +114,7 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
         search = find_method("search")
         earliest.by(replace(attempts, method=search, options=make_options(search, {})))
     if attempts.method.exact:
-        earliest.look(BUDGET.patience_s)
+        earliest.look(BUDGET.patience_for_s(instance.n_tasks))
     else:
         earliest.look(math.inf, prove=False)  # the same questions on every machine, where there is no time limit
     return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings)
@@ -157,11 +157,11 @@ def second_stage(
     """
     plan = first.schedule
     assert plan is not None, "there is something to be improved"
-    patience_s, questions = max(BUDGET.patience_s - first_took_s, BUDGET.least_s), None
+    patience_s, questions = max(BUDGET.patience_for_s(instance.n_tasks) - first_took_s, BUDGET.least_s), None
     if not attempts.method.exact:
         patience_s, questions = math.inf, _QUESTIONS_WITHOUT_PROOF
     elif not first.optimal:
-        patience_s = min(max(BUDGET.second_quantity * first_took_s, BUDGET.least_s), BUDGET.patience_s)
+        patience_s = min(max(BUDGET.second_quantity * first_took_s, BUDGET.least_s), patience_s)
     if instance.goal == "cheapest":
         earliest = _Earliest(attempts, instance, plan.cost_usd, plan, accepts)
         earliest.look(patience_s, prove=first.optimal, most_questions=questions)
@@ -231,7 +231,7 @@ class _Earliest:
     def by(self, attempts: Attempts) -> None:
         """Halve the moments once by another method, in half of the time."""
         own, self._attempts = self._attempts, attempts
-        self.look(min(BUDGET.patience_s, _left_s()) / 2, prove=False)
+        self.look(min(BUDGET.patience_for_s(self._instance.n_tasks), _left_s()) / 2, prove=False)
         self._attempts = own
 
     def look(self, patience_s: float, prove: bool = True, most_questions: int | None = None) -> None:

@@ -115,7 +115,7 @@ class Route:
         left = seconds_left()
         if left is None:
             now = time.perf_counter()
-            self._patience_ends = self._patience_ends or now + BUDGET.patience_s
+            self._patience_ends = self._patience_ends or now + BUDGET.patience_for_s(self.facts.instance.n_tasks)
             left = max(self._patience_ends - now, 0.0)
         return left
 

@@ -40,7 +40,7 @@ from .methods import find_method, make_options
 _NOTHING = Attempt(None, -math.inf)
 _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
 """Times that D_spot is halved, for bags of up to so many tasks."""
-_MOVES = 1_000_000
+_MOVES, _MOVES_WITHOUT = 1_000_000, 200_000
 _RESCUE_SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.3)
 """Of the time on demand, whole tasks fill so much where that is short."""
 _MOST_POLISHED = 3
@@ -163,8 +163,8 @@ def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
     bound = divisible_bound(instance).objective
     if closes_gap(best.objective, bound, BUDGET.little_to_gain):
         return Attempt(None, bound)
-    with suppress(LimitReached):
-        found = first_stage(search.quick, instance, best)
+    with suppress(LimitReached), within(BUDGET.least_s if seconds_left() is None else None):
+        found = first_stage(search.by(_MOVES_WITHOUT), instance, best)
         return replace(found, bound=max(found.bound, bound))
     return Attempt(None, bound)
 
@@ -230,15 +230,19 @@ class _Search:
         self._silent = self.quick = replace(attempts, on_progress=lambda point, planned: None)
         # Exact methods, and long searches, take too long for plans that are but candidates.
         if attempts.method.exact or attempts.method.name == "search":
-            method = find_method("search")
-            moves = min(_MOVES, getattr(attempts.options, "moves", None) or _MOVES)
-            self.quick = replace(self._silent, method=method, options=make_options(method, {"moves": moves}))
+            self.quick = self.by(_MOVES)
         self._instance = instance
         self._level = level
         self.first = first
         self.best: Schedule | None = None
         self._best_at_s = 0
         self._kept: list[int] = []
+
+    def by(self, moves: int) -> Attempts:
+        """Return the search, with so many moves at most."""
+        method = find_method("search")
+        most = min(moves, getattr(self._attempts.options, "moves", None) or moves)
+        return replace(self._silent, method=method, options=make_options(method, {"moves": most}))
 
     def chosen(self, took_s: float) -> FirstStage:
         """Return what was chosen; the plan without the guarantee if none survives."""
