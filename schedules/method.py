@@ -91,9 +91,17 @@ class Incumbent:
         The best proven bound; minus infinity if there is none.
     steps : list of StepTaken
         What has run so far, of a method that has steps; moments are those of ``time.perf_counter``.
+
+    Parameters
+    ----------
+    schedule : Schedule, optional
+        To begin with.
+    second : float
+        Where the objective is the makespan alone, what a second of it is worth: all objectives are multiples of it.
     """
 
-    def __init__(self, schedule: Schedule | None = None) -> None:
+    def __init__(self, schedule: Schedule | None = None, second: float = 0.0) -> None:
+        self._second = second
         self.schedule = schedule
         self.bound = -math.inf
         self.steps: list[StepTaken] = []
@@ -109,7 +117,9 @@ class Incumbent:
             self.schedule = kept(schedule) or self.schedule
 
     def raise_bound(self, bound: float) -> None:
-        """Keep a proven bound if it is the best."""
+        """Keep a proven bound if it is the best; one of whole seconds as such."""
+        if self._second and math.isfinite(bound):
+            bound = max(bound, math.ceil(bound / self._second - 1e-6) * self._second * (1 - 1e-12))
         self.bound = max(self.bound, bound)
 
 

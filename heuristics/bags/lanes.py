@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.limits import checkpoint
+from ...core.limits import out_of_time
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
@@ -50,7 +50,8 @@ def earliest_lanes_plan(instance: Instance, most_usd: float) -> Schedule | None:
     low, high = 0, instance.deadline_s - instance.boot_overhead_s
     middle = high
     for _ in range(_HALVINGS):
-        checkpoint()
+        if best is not None and out_of_time():
+            break
         plan = _plan(instance, lanes, middle)
         if plan is not None and plan.cost_usd <= most_usd:
             best, high = plan, middle
@@ -116,7 +117,8 @@ def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Sched
             moments = np.unique(np.geomspace(least_s, deadline_s, _MOMENTS).astype(np.int64)).tolist()
     best: Schedule | None = None
     for moment in reversed(moments):
-        checkpoint()
+        if best is not None and out_of_time():
+            break
         plan = _plan(instance, lanes, moment)
         if plan is None:
             break

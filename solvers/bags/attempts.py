@@ -15,6 +15,7 @@ from ...core.limits import LimitReached, out_of_time, within
 from ...core.plugins import PluginError
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
+from ...schedules.evaluation import objective_weights
 from ...schedules.method import Incumbent, Outcome, Run, StepEnd, StepTaken, TracePoint
 from ...schedules.schedule import Schedule
 from .budget import BUDGET
@@ -160,7 +161,7 @@ class Attempts:
             told = True
             self.on_progress(point, planned)
 
-        on_progress, found = None if silent else tell, Incumbent(initial)
+        on_progress, found = None if silent else tell, Incumbent(initial, _second_alone(instance))
         run = Run(self.seed, on_progress, self.target_gap, self.threads, initial, found, threshold)
         outcome, cut_short = Outcome(None, NO_TIME), True
         try:
@@ -258,6 +259,12 @@ def _with_incumbent(
     return replace(
         outcome, schedule=known.schedule, bound=None if known.bound == -math.inf else known.bound, warnings=warnings
     )
+
+
+def _second_alone(instance: Instance) -> float:
+    """Return what a second of makespan is worth, if nothing else counts; 0 otherwise."""
+    cost_weight, time_weight = objective_weights(instance)
+    return 0.0 if cost_weight else time_weight
 
 
 def _proven_bound(instance: Instance, outcome: Outcome) -> float:
