@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from spotbag.core.quantities import IntArray
 from spotbag.instances.instance import Instance
 from spotbag.models.integer_program import INFINITE, IntegerProgram
 from spotbag.solvers.backend import SolverLimits
@@ -51,6 +53,41 @@ def test_presolve_keeps_the_optimum_of_counted_cores() -> None:
         assert answer.status == "optimal"
         assert answer.values is not None
         assert counted_cores().value(answer.values) == pytest.approx(1.5)
+
+
+def counted_vms() -> tuple[IntegerProgram, IntArray]:
+    """Programme of cores counted by VMs, with a start, which HiGHS 1.16.0 hands out with the objective of the optimum.
+
+    Without any one of its 15 rows it hands out the optimum.
+    """
+    upper = [1, 1, 4, 2, 4, 4, 1, 1, 4, 2, 4, 1, 1, 1, 3, 1, 3, 1, 3, 1]
+    vms = [3, 9, 15, 17, 19]
+    program = IntegerProgram()
+    for column, most in enumerate(upper):
+        program.add_column(float(column in vms), upper=most)
+    for columns in ([0, 1, 6, 11, 13], [1, 7, 12, 13]):
+        program.add_row(columns, [1] * len(columns), 1, INFINITE)
+    for more, less in (([2], [4, 0]), ([4], [5]), ([5], [1]), ([8], [10, 6]), ([10], [7])):
+        program.add_row([*more, *less], [1] + [-1] * len(less), 0, INFINITE)
+    for more, less in (([14], [16, 11]), ([16], [18, 12]), ([18], [13])):
+        program.add_row([*more, *less], [1] + [-1] * len(less), 0, INFINITE)
+    for cores, vm, most in ((2, 3, 2), (8, 9, 2), (14, 15, 3), (16, 17, 3), (18, 19, 3)):
+        program.add_row([cores, vm], [1, -most], -INFINITE, 0)
+    start = np.zeros(len(upper), dtype=np.int64)
+    start[[0, 2, 3, 12, 14, 15, 16, 17]] = 1
+    return program, start
+
+
+def test_the_values_are_those_of_the_optimum_and_not_of_the_start() -> None:
+    program, start = counted_vms()
+    assert len(program.rows) == 15
+    assert program.satisfied_by(start)
+    assert program.value(start) == 3  # columns 3, 15 and 17
+    for back_end in (solve_with_highs, solve_with_cp_sat):
+        answer = back_end(program, SolverLimits(), start)
+        assert answer.status == "optimal"
+        assert answer.values is not None
+        assert program.value(answer.values) == 1  # column 9
 
 
 @pytest.mark.slow
