@@ -11,9 +11,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+Row = TypeVar("Row")
 
 NUMBERS = {"int": np.dtype(np.int64), "float": np.dtype(np.float64)}
 """Types of single fields, and how compiled loops have them."""
@@ -57,6 +59,11 @@ def tables_of(row: type) -> tuple[TableField, ...]:
             of = {"int": int, "float": float}.get(element) or getattr(sys.modules[row.__module__], element)
             tables.append(TableField(name, of, depth > 1))
     return tuple(tables)
+
+
+def rows_of(kind: type[Row], table: Any) -> list[Row]:
+    """Return the rows of a table as objects."""
+    return [kind(*values) for values in table.tolist()]
 
 
 def _stated(row: type) -> Iterator[tuple[str, str]]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from ...core.bill import unpaid_usd
 from ...core.limits import checkpoint
-from ...core.processes import run_compiled
 from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
+from ...core.rows import dtype_of
 from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
 from ...schedules.documents import Survival
@@ -25,6 +25,8 @@ from ...schedules.evaluation import require_by_second
 from ...schedules.schedule import Schedule
 from .rescue_arrays import arrays_of, ints
 from .rescue_obstacles import loss_of, obstacle
+from .rescue_questions import Lost, Packing, Questions
+from .rescue_rows import DONE, FAILED, MOST_TYPES, NONE, PackedVmRow, PlaceRow
 from .rescue_twins import Twins
 
 _BUDGET = 60_000_000
@@ -34,7 +36,6 @@ _REFINING, _MOST_REFINED = 10_000_000, 5_000
 bound that no moment reaches."""
 _MOST_MOMENTS = 4_000
 _MOST_FAILURES = 8
-_LARGE_TASKS = 20_000
 _MOST_WRITTEN = 20_000
 """Tasks of a rescue that is written into a record."""
 
@@ -333,7 +334,7 @@ class _Rescuer:
         self.bag = self.arrays.bag
         self._moments: dict[tuple[str, ...], list[_Moment]] = {}
         self._twins = Twins(schedule)
-        self._halt = np.zeros(1, dtype=np.int64)
+        self._ask = Questions(self.bag, len(self.instance.vm_types))
 
     # ------------------------------------------------------------- certificates
 
@@ -372,8 +373,6 @@ class _Rescuer:
 
     def _dearest(self, types: tuple[str, ...], moment: _Moment) -> Rescue:
         """Return the rescue of the worst set of types at a moment; of all of them if there are too many sets."""
-        from .rescue_kernel import MOST_TYPES
-
         fewest = 1 if len(types) <= MOST_TYPES else len(types)
         sets = (chosen for size in range(fewest, len(types) + 1) for chosen in combinations(types, size))
         rescues = [self._rescue_of(types, chosen, moment, moment.at_s) for chosen in sets]
@@ -381,8 +380,6 @@ class _Rescuer:
 
     def _gaps(self, types: tuple[str, ...]) -> list[_Gap]:
         """Seconds without a rescue, some of them at most; if none, all have one."""
-        from .rescue_kernel import lost_at
-
         gaps: list[_Gap] = []
         since, work = 0, 0
         while len(gaps) < _MOST_FAILURES and not (gaps and gaps[-1].proved):
@@ -393,8 +390,8 @@ class _Rescuer:
                 reason = f"{loss_of(types)}: too much to be looked at for so many tasks"
                 gaps.append(_Gap(-1 - failed_at, reason, False))
                 break
-            lost = lost_at(self.bag, self._marked(types), failed_at)
-            reason, proved = obstacle(self.arrays, types, failed_at, lost)
+            lost = self._ask.lost_at(self._marked(types), failed_at)
+            reason, proved = obstacle(self.arrays, types, failed_at, lost, self._ask.room_at(failed_at))
             gaps.append(_Gap(failed_at, reason, proved))
             since = failed_at + 1
         return gaps
@@ -447,40 +444,27 @@ class _Rescuer:
 
         The second without a rescue is None if there is none, and -1 minus a second where the work was too much.
         """
-        from .rescue_kernel import DONE, FAILED, added_cost, survey
-
         down = self._marked(types)
-        moments = np.empty((256, 3), dtype=np.int64)
-        costs = np.empty(256)
         found: list[_Moment] = []
         second = since
         while True:
             checkpoint()
-            step = _BUDGET // 200
-            arguments = (self.bag, down, second, until, patience, cheap, False, step, moments, costs, self._halt)
-            count, status, second, done, _, _ = self._run(lambda given=arguments: survey(*given))
-            work += done
-            rows = zip(moments[:count].tolist(), costs[:count].tolist(), strict=True)
-            found += [_Moment(at, last, slack, self.cost_usd + usd) for (at, last, slack), usd in rows]
+            part = self._ask.survey(down, second, until, patience, cheap=cheap, at_once=False, budget=_BUDGET // 200)
+            status, second = part.status, part.second
+            work += part.work
+            found += [_Moment(at, last, slack, self.cost_usd + usd) for at, last, slack, usd in part.moments]
             if status == DONE:
                 return found, None, work
             if status == FAILED:
                 twins = self._packed_by_twins(types, second)
                 if twins is None:
                     return found, second, work
-                added_usd = added_cost(self.bag, down, *twins, second, second)
+                added_usd = self._ask.added_usd(down, *twins, second)
                 slack_s = self.instance.deadline_s - int(twins[1].places["end"].max())
                 found.append(_Moment(second, second, slack_s, self.cost_usd + added_usd))
                 second += 1
             if work > _BUDGET or len(found) > _MOST_MOMENTS:
                 return found, -1 - second, work
-
-    def _run(self, work: Any) -> Any:
-        """Run a compiled loop; of a large bag so that it can be ended."""
-        if len(self.arrays.spot_task) < _LARGE_TASKS:
-            return work()
-        self._halt[0] = 0
-        return run_compiled(work, self._halt)
 
     def _marked(self, types: tuple[str, ...]) -> BoolArray:
         return np.array([vm_type.name in types for vm_type in self.instance.vm_types], dtype=bool)
@@ -520,20 +504,15 @@ class _Rescuer:
 
     def _packed(self, types: tuple[str, ...], at_s: int, patience_s: int) -> tuple[bool, Any, Any]:
         """Return whether there is a rescue of a second that can wait for so long, what is lost, and where it goes."""
-        from .rescue_kernel import survey
-
-        moments, costs = np.empty((1, 3), dtype=np.int64), np.empty(1)
-        arguments = (self.bag, self._marked(types), at_s, MAX_SECONDS, patience_s, True, True, 0, moments, costs)
-        count, _, _, _, lost, packing = self._run(lambda: survey(*arguments, self._halt))
-        twins = None if count else self._packed_by_twins(types, at_s)
-        return (count > 0, lost, packing) if twins is None else (True, *twins)
+        down = self._marked(types)
+        part = self._ask.survey(down, at_s, MAX_SECONDS, patience_s, cheap=True, at_once=True, budget=0)
+        twins = None if part.moments else self._packed_by_twins(types, at_s)
+        return (len(part.moments) > 0, part.lost, part.packing) if twins is None else (True, *twins)
 
     def _rescue_of(self, types: tuple[str, ...], lost: tuple[str, ...], moment: _Moment, at_s: int) -> Rescue:
         """Return the rescue of a second that that of another serves, begun so much earlier or later."""
-        from .rescue_kernel import lost_at
-
         _, tasks, packing = self._packed(types, moment.at_s, moment.last_s - moment.at_s)
-        later = lost_at(self.bag, self._marked(types), at_s)
+        later = self._ask.lost_at(self._marked(types), at_s)
         place_of = {task: place for place, task in enumerate(tasks.task.tolist())}
         still = ints(place_of[task] for task in later.task.tolist())
         places = packing.places[still]
@@ -547,42 +526,38 @@ class _Rescuer:
 
     def rescue_by_twins(self, vms: list[int], at_s: int) -> Rescue | None:
         """Return the rescue of some VMs by their twins; None if the plan is not shown to survive ``each``."""
-        from .rescue_kernel import lost_at
-
         if self._twins.missing():
             return None
-        lost = lost_at(self.bag, self._marked(self.types), at_s)
+        lost = self._ask.lost_at(self._marked(self.types), at_s)
         chosen = np.isin(self._twins.task_vm[lost.task], vms)
-        lost = lost._replace(task=lost.task[chosen], left=lost.left[:, chosen], need_kb=lost.need_kb[chosen])
+        lost = Lost(lost.task[chosen], lost.left[:, chosen])
         return self._rescue(self.types, at_s, lost, self._on_twins(lost, at_s))
 
     def _on_twins(self, lost: Any, at_s: int) -> Any:
         """Return the packing of what is lost onto a twin of each VM, whose types must be among the rentals."""
-        from .rescue_kernel import PACKED_VM, PLACE
-
         rental_of = {offer.type_index: number for number, offer in enumerate(self.arrays.regular)}
         rental = ints(rental_of[index] for index in self.bag.tasks["type_index"][lost.task].tolist())
         left_s = lost.left[rental, np.arange(len(rental))]
         numbers, vm = np.unique(self._twins.task_vm[lost.task], return_inverse=True)
-        places, vms = np.zeros(len(rental), dtype=PLACE), np.zeros(len(numbers), dtype=PACKED_VM)
+        places, vms = (
+            np.zeros(len(rental), dtype=dtype_of(PlaceRow)),
+            np.zeros(len(numbers), dtype=dtype_of(PackedVmRow)),
+        )
         places["vm"], places["core"] = vm, self._twins.task_core[lost.task]
         places["start"] = self._twins.start_s(lost.task, left_s, at_s)
         places["end"] = places["start"] + left_s
-        vms["own"] = -1
+        vms["own"] = NONE
         vms["rental"][vm] = rental
         np.maximum.at(vms["end"], vm, places["end"])
-        _, nothing = _nothing()
-        return nothing._replace(places=places, vms=vms, used=ints([len(vms), 0]))
+        return Packing(places, vms)
 
     def _packed_by_twins(self, types: tuple[str, ...], at_s: int) -> tuple[Any, Any] | None:
         """Return the tasks that are lost at a second and their packing on twins; None if that is too many, or late."""
-        from .rescue_kernel import lost_at, may_open
-
         regular = {offer.vm_type.name for offer in self.arrays.regular}
         if not regular.issuperset(types):
             return None
-        lost = lost_at(self.bag, self._marked(types), at_s)
-        packing, room = self._on_twins(lost, at_s), may_open(self.bag, at_s)
+        lost = self._ask.lost_at(self._marked(types), at_s)
+        packing, room = self._on_twins(lost, at_s), self._ask.room_at(at_s)
         count = np.bincount(packing.vms["rental"], minlength=len(room) - 1)
         late = packing.places["end"].max(initial=0) > self.instance.deadline_s
         return None if late or (count > room[:-1]).any() or count.sum() > room[-1] else (lost, packing)
@@ -634,8 +609,6 @@ class _Rescuer:
 
 def _nothing() -> Any:
     """Return what is lost when nothing is, and its packing."""
-    from .rescue_kernel import PACKED_VM, PLACE, Lost, Packing
-
     empty = np.zeros(0, dtype=np.int64)
-    packing = Packing(np.zeros(0, dtype=PLACE), np.zeros(0, dtype=PACKED_VM), empty, empty)
-    return Lost(empty, empty.reshape(0, 0), empty), packing
+    packing = Packing(np.zeros(0, dtype=dtype_of(PlaceRow)), np.zeros(0, dtype=dtype_of(PackedVmRow)))
+    return Lost(empty, empty.reshape(0, 0)), packing

@@ -4,18 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.quantities import IntArray
+from ...core.rows import dtype_of
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
+from .rescue_rows import OwnVmRow, RentalRow, SpotTaskRow, SpotVmRow
 
 UNLIMITED = 2**60
 """Limit of the VMs on demand where there is none."""
+
+
+class Terms(NamedTuple):
+    """Deadline; boot; overhead from the request of a VM until it runs a migrated task; most on-demand VMs."""
+
+    deadline: int
+    boot: int
+    overhead: int
+    most_on_demand: int
+
+
+class Bag(NamedTuple):
+    """All of a plan that a rescue is about: see `Rows`, of which these are the tables that are given."""
+
+    rentals: Any
+    orders: IntArray
+    seconds: IntArray
+    need_kb: IntArray
+    tasks: Any
+    spot_vms: Any
+    own_vms: Any
+    core_end: IntArray
+    counted_end: IntArray
+    terms: Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +55,7 @@ class PlanArrays:
     regular : tuple of RentalOffer
         Regular VMs on demand, the cheapest for its work first: the rentals of ``bag``.
     bag : Bag
-        What `rescue_kernel` works on.
+        What the rules of rescues are about.
     spot_task : array of int
         The spot tasks of ``bag``, as indices into ``instance.task_ids``.
     own_vm : array of int
@@ -40,7 +66,7 @@ class PlanArrays:
 
     instance: Instance
     regular: tuple[RentalOffer, ...]
-    bag: Any
+    bag: Bag
     spot_task: IntArray
     own_vm: IntArray
     burstable_end_s: IntArray
@@ -48,8 +74,6 @@ class PlanArrays:
 
 def arrays_of(schedule: Schedule) -> PlanArrays:
     """Return a plan as arrays."""
-    from .rescue_kernel import OWN_VM, RENTAL, SPOT_TASK, SPOT_VM, Bag, Terms
-
     instance = schedule.instance
     regular = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
     seconds = instance.runtime_s[:, [offer.type_index for offer in regular]]
@@ -62,7 +86,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     regular = [regular[k] for k in cheapest]
     never_binds = [instance.memory_never_binds[offer.type_index] for offer in regular]
     rentals = _records(
-        RENTAL,
+        RentalRow,
         vcpus=ints(offer.vcpus for offer in regular),
         limit=ints(offer.vm_type.offers["on-demand"].limit for offer in regular),
         size_kb=ints(-1 if free else offer.memory_kb for free, offer in zip(never_binds, regular, strict=True)),
@@ -79,7 +103,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     interval = schedule.checkpoint_interval_s[task]
     taken = np.isfinite(interval)
     tasks = _records(
-        SPOT_TASK,
+        SpotTaskRow,
         start=schedule.task_start_s[task],
         end=schedule.task_end_s[task],
         group=group,
@@ -92,7 +116,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     )
     spot = np.flatnonzero(is_spot)
     spot_vms = _records(
-        SPOT_VM,
+        SpotVmRow,
         type_index=type_of[schedule.vm_offer[spot]],
         end=schedule.vm_end_s[spot],
         paid_until=schedule.vm_paid_until_s[spot],
@@ -109,7 +133,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         core_end[first_core[vm] : first_core[vm] + n] for vm, n in zip(own_vm.tolist(), cores.tolist(), strict=True)
     ]
     own_vms = _records(
-        OWN_VM,
+        OwnVmRow,
         rental=ints(rental_of[index] for index in schedule.vm_offer[own_vm].tolist()),
         end=schedule.vm_end_s[own_vm],
         paid_until=np.maximum(schedule.vm_end_s, schedule.vm_paid_until_s)[own_vm],
@@ -139,9 +163,9 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     return PlanArrays(instance, tuple(regular), bag, task, own_vm, schedule.vm_end_s[burstable & ~is_spot])
 
 
-def _records(dtype: np.dtype[Any], **columns: Any) -> Any:
-    """Return an array of records from its columns."""
-    records = np.zeros(len(next(iter(columns.values()))), dtype=dtype)
+def _records(row: type, **columns: Any) -> Any:
+    """Return an array of rows from its columns."""
+    records = np.zeros(len(next(iter(columns.values()))), dtype=dtype_of(row))
     for name, column in columns.items():
         records[name] = column
     return records

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from ...core.quantities import IntArray
 from ...core.wording import listed
 from ...instances.durations import NEVER
 from .rescue_arrays import UNLIMITED, PlanArrays
+from .rescue_questions import Lost
 
 _STEPS = range(1, 30)
 
@@ -20,11 +20,11 @@ def loss_of(types: Sequence[str]) -> str:
     return f"with spot VMs of {listed(types, 'type')} down for good"
 
 
-def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Any) -> tuple[str, bool]:
-    """Say why nothing can rescue what is lost of some types at a second, and whether that is proved."""
-    from .rescue_kernel import may_open
+def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room: IntArray) -> tuple[str, bool]:
+    """Say why nothing can rescue what is lost of some types at a second, and whether that is proved.
 
-    room = may_open(plan.bag, at_s)
+    ``room`` is how many new VMs may be requested then: of each rental, and of all of them.
+    """
     begin_s = at_s + plan.bag.terms.overhead
     window_s = plan.instance.deadline_s - begin_s
     own = plan.bag.own_vms

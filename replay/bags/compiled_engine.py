@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.compiled import is_ready
 from ...core.compiled_rows import compiled_rules, rows_from
-from ...core.rows import COLUMNS, LENGTH, dtype_of, tables_of
+from ...core.rows import COLUMNS, LENGTH, dtype_of, rows_of, tables_of
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Cloud
 from ...instances.durations import NEVER
@@ -52,7 +52,7 @@ from .rows import (
     TypeRow,
     VmRow,
 )
-from .tables import day_table, law_values, rest_values, rows_of, table_of
+from .tables import day_table, law_values, rest_values, table_of
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.errors import SpotbagError
+from ...core.rows import rows_of
 from ...core.wording import counted
 from ...instances.clouds import Billing
 from ...instances.durations import BASELINE, FULL_SPEED
@@ -17,7 +18,7 @@ from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
 from .rows import NONE, MemberRow, QueueRow
-from .tables import names_of, plan_tables, price_classes, rows_of
+from .tables import names_of, plan_tables, price_classes
 from .work import WorkTable
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import repeat, zip_longest
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,17 +33,10 @@ from .rows import (
     TaskRow,
 )
 
-Row = TypeVar("Row")
-
 KINDS = {"hibernate": HIBERNATE, "stop": STOP, "terminate": TERMINATE, "resume": RESUME}
 """Kinds of events of a day, once the cloud is known."""
 
 _KINDS = KINDS | {"capacity": CAPACITY, "price": PRICE}
-
-
-def rows_of(kind: type[Row], table: Any) -> list[Row]:
-    """Return the rows of a table as objects."""
-    return [kind(*values) for values in table.tolist()]
 
 
 def or_none(value: int | None) -> int:

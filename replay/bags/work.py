@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from ...core.quantities import SECONDS_PER_HOUR
+from ...core.rows import rows_of
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from .rows import NONE, DurationRow, GroupRow, OfferRow, Rows
 from .rules import dump_of, duration_of
-from .tables import duration_table, group_table, limit_tables, offer_table, rows_of, sustained_mode
+from .tables import duration_table, group_table, limit_tables, offer_table, sustained_mode
 
 
 class WorkTable:

@@ -11,6 +11,7 @@ from ...core.errors import SpotbagError
 from ...core.limits import stopped
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import with_d_spot
+from ...heuristics.bags.rescue_questions import compile_rescues
 from ...instances.entries import SurvivalOption
 from ...instances.library import library_instance
 from ...models.bags.slack_fleets import SlackFleets
@@ -49,6 +50,7 @@ def warm_up(methods: Iterable[str] | None = None) -> None:
         If there is no method of a name.
     """
     with interruptible(told=False):
+        compile_rescues()
         names = [*(METHODS if methods is None else methods)]
         for method in names:
             if find_method(method).plugin:

@@ -56,8 +56,10 @@ def test_the_greedy_loads_no_other_method_system_or_solver() -> None:
 
 
 @pytest.mark.slow
-def test_a_certificate_loads_its_kernel_and_no_search() -> None:
-    own = parts_of_spotbag(loaded_by("solve", "--method", "greedy", "tiny/two-cores"))
+def test_a_certificate_loads_its_rules_and_neither_a_search_nor_a_compiler() -> None:
+    modules = loaded_by("solve", "--method", "greedy", "hads/J60")
+    assert not (_HEAVY | {"scipy"}) & modules
+    own = parts_of_spotbag(modules)
     assert {name for name in in_stage(own, "heuristics") if "rescue" not in name} == {
         f"heuristics.bags.{name}" for name in ("d_spot", "greedy", "weighted_round_robin")
     }

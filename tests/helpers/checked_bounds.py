@@ -1,4 +1,4 @@
-"""Random days in compiled loops that look at each number of a row: run with ``NUMBA_BOUNDSCHECK=1``.
+"""Random days, and rescues, in compiled loops that look at each number of a row: run with ``NUMBA_BOUNDSCHECK=1``.
 
 A process of its own has loops of its own: with a folder of its own for what it compiles.
 """
@@ -24,10 +24,13 @@ from spotbag.replay.bags.policies import find_policy
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.back_ends import RULE_POLICIES, random_meeting, random_replay_plan
 from tests.helpers.random_instances import instance_documents
+from tests.helpers.rescues import demand_the_same_rescues, random_plan
 
 BAGS = ("hads/J60", "burst-hads/J60", "memory/m30")
 DAYS = 4
 """Days of each bag under each policy."""
+PLANS = 200
+"""Small plans whose rescues are looked at."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,6 +106,9 @@ def main() -> None:
         schedule = solve(library_instance(bag), "greedy").schedule
         assert schedule is not None
         demand_the_same_days(replay_plan(schedule), DAYS, np.random.default_rng(0))
+        demand_the_same_rescues(schedule)
+    for seed in range(PLANS):
+        demand_the_same_rescues(random_plan(seed))
 
 
 if __name__ == "__main__":

@@ -7,11 +7,16 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
 
 from spotbag.core.errors import InputError
-from spotbag.heuristics.bags.rescue import Rescue
-from spotbag.instances.entries import Machine, RentalOffer
+from spotbag.heuristics.bags import rescue_questions
+from spotbag.heuristics.bags.rescue import Rescue, certify, rescue_at, spot_types
+from spotbag.instances.entries import Machine, RentalOffer, SurvivalLevel
 from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
@@ -337,3 +342,25 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
         return False
 
     return search(tuple(lost), vms, room, total)
+
+
+def demand_the_same_rescues(schedule: Schedule) -> None:
+    """Demand that plain Python and the compiled loop find the same rescues, to the last digit."""
+    answers = []
+    for seconds in (0.0, math.inf):  # after which plain Python is not asked any more
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rescue_questions, "_COMPILED_IN_S", seconds)
+            patch.setattr(rescue_questions, "_is_at_hand", lambda: False)
+            copy = replace(schedule)  # of which nothing is known yet
+            certificates = [certify(copy, level) for level in get_args(SurvivalLevel)]
+            moments = {0, copy.makespan_s // 2, *(found.worst_at_s or 0 for found in certificates)}
+            rescues = [rescue_at(copy, spot_types(copy), at_s) for at_s in sorted(moments)]
+        answers.append([*map(_as_lists, certificates), *map(_as_lists, rescues)])
+    assert answers[0] == answers[1]
+
+
+def _as_lists(value: Any) -> Any:
+    """Return all fields of a record, with lists in place of arrays."""
+    if is_dataclass(value):
+        return [_as_lists(getattr(value, entry.name)) for entry in fields(value)]
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from spotbag.audits.bags.plan import check
 from spotbag.heuristics.bags import rescue as rescue_module
+from spotbag.heuristics.bags import rescue_questions
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.heuristics.bags.rescue import certify, rescue_at, spot_types, survival_of
 from spotbag.heuristics.bags.survival_repair import longest_first_order, repaired
 from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
+from spotbag.solvers.bags.solve import solve
 from tests.helpers.rescues import (
     can_be_rescued,
     carried_on,
     cost_of_loss_usd,
+    demand_the_same_rescues,
     faults,
     level_sets,
     random_plan,
@@ -367,3 +372,43 @@ def test_a_job_that_is_saved_every_second_is_refined_so_often_and_no_more(monkey
     overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
     assert certificate.least_slack_s is not None
     assert 0 <= certificate.least_slack_s <= 1000 - overhead_s
+
+
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 1000), marks=pytest.mark.slow)], ids=str)
+def test_the_compiled_loop_finds_what_plain_python_finds(seeds: range) -> None:
+    for seed in seeds:
+        demand_the_same_rescues(random_rest(seed) if seed % 2 else random_plan(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hads/J100", "memory/m30", "memory-bound/60-of-8", "distinct/200"])
+def test_both_find_the_same_for_larger_bags(name: str) -> None:
+    # memory-bound/60-of-8 does not survive: the survey goes on after seconds without a rescue.
+    plan = solve(library_instance(name), "lpt", survive="none").schedule
+    assert plan is not None
+    demand_the_same_rescues(plan)
+
+
+def test_what_takes_plain_python_too_long_is_left_to_the_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = random_plan(1)
+    expected = certify(plan, "blackout").worst_cost_usd
+    asked: list[float] = []
+
+    class Clock:
+        """It takes a second to look at."""
+
+        now_s = 0.0
+
+        def perf_counter(self) -> float:
+            self.now_s += 1.0
+            asked.append(self.now_s)
+            return self.now_s
+
+    monkeypatch.setattr(rescue_questions, "time", Clock())
+    monkeypatch.setattr(rescue_questions, "_spent", rescue_questions._Spent())
+    monkeypatch.setattr(rescue_questions, "_is_at_hand", lambda: False)
+    assert certify(replace(plan), "blackout").worst_cost_usd == expected
+    assert rescue_questions._spent.plain_s >= rescue_questions._COMPILED_IN_S
+    n_asked = len(asked)
+    assert certify(replace(plan), "blackout").worst_cost_usd == expected
+    assert len(asked) == n_asked  # plain Python is not tried again

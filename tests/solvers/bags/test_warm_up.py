@@ -19,6 +19,7 @@ KERNELS = {
     "heuristics.bags.annealing_kernel": ["anneal"],
     "heuristics.bags.assignment_kernel": ["anneal_assignments"],
     "heuristics.bags.local_search_kernel": ["local_search"],
+    "heuristics.bags.rescue_loops": ["LOOP"],
     "models.bags.core_knapsack_kernel": ["core_gains"],
     "models.bags.slack_kernel": ["list_columns", "add_vm", "run_rest", "copy_reached"],
     "models.bags.vm_columns_kernel": ["find_columns", "least_end", "quick_bound"],
