@@ -25,7 +25,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import register_jitable
 
 from . import bill
-from .limits import LimitReached, current_limit, overtime
+from .limits import LimitReached, Stopwatch, current_limit, overtime
 from .processes import COMPILING, run_in_thread
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -275,10 +275,10 @@ def _compile(compile_for: Callable[..., Any], *given: Any, **named: Any) -> Any:
     LimitReached
         If it is.
     """
-    if not current_limit().stops:
-        return compile_for(*given, **named)
     made: list[Any] = []
-    with overtime(math.inf):  # what is compiled is there the next time
+    with Stopwatch.stopped(), overtime(math.inf):  # what is compiled is there the next time
+        if not current_limit().stops:
+            return compile_for(*given, **named)
         ended = run_in_thread(
             lambda: made.append(compile_for(*given, **named)),
             lambda: None,

@@ -46,6 +46,33 @@ class LimitReached(Exception):  # noqa: N818  (it is no error)
     """The limit is over; what there is so far is the answer."""
 
 
+class Stopwatch:
+    """Seconds that work takes, without those in which loops are compiled or loaded.
+
+    That is done once on a machine or in a process: what else gets as much time as the work is not to have more of it
+    then.
+    """
+
+    _uncounted_s = 0.0
+
+    def __init__(self) -> None:
+        self._begin = time.perf_counter() - Stopwatch._uncounted_s
+
+    def seconds(self) -> float:
+        """Return how long it has taken."""
+        return time.perf_counter() - Stopwatch._uncounted_s - self._begin
+
+    @staticmethod
+    @contextmanager
+    def stopped() -> Iterator[None]:
+        """Stop all watches for what is done inside."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            Stopwatch._uncounted_s += time.perf_counter() - begin
+
+
 @dataclass(slots=True)
 class Clock:
     """Whether time has ended any of some work, or a part of it: that may come to something else the next time.

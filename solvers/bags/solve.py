@@ -18,6 +18,7 @@ from ...core.limits import (
     SIGN_OF_LIFE_S,
     LimitReached,
     Stop,
+    Stopwatch,
     overtime,
     refuse_no_time_limit,
     share_of_time,
@@ -277,9 +278,9 @@ def _first_stage(attempts: Attempts, question: _Question, start: Schedule | None
 
             must = question.given.survive is not None
             return surviving_first_stage(attempts, question.instance, question.level, start, must)
-        begin = time.perf_counter()
+        watch = Stopwatch()
         attempt = first_stage(attempts, question.instance, start)
-        return FirstStage(question.instance, attempt, time.perf_counter() - begin)
+        return FirstStage(question.instance, attempt, watch.seconds())
 
 
 def _second_stage(attempts: Attempts, question: _Question, first: FirstStage) -> SecondStage | None:
@@ -318,10 +319,7 @@ _NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
 
 def _survival(schedule: Schedule, level: SurvivalLevel, without_usd: float | None, left_s: float | None) -> Survival:
     """Say what a plan survives, within what is left of a limit; if that does not suffice, without the worst case."""
-    from ...heuristics.bags.rescue import (
-        certify,
-        survival_of,
-    )  # here, since it loads a compiler, and not all ask for it
+    from ...heuristics.bags.rescue import certify, survival_of  # here, since not all ask for it
 
     if without_usd is not None and without_usd >= schedule.cost_usd:
         without_usd = None

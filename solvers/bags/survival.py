@@ -11,7 +11,6 @@ D_spot, and the best that is shown to survive is taken (`spotbag.heuristics.bags
 from __future__ import annotations
 
 import math
-import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from ...core.gaps import closes_gap
-from ...core.limits import LimitReached, out_of_time, overtime, seconds_left, share_of_time, stopped, within
+from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, seconds_left, share_of_time, stopped, within
 from ...heuristics.bags.d_spot import spot_offers
 from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify
@@ -98,7 +97,7 @@ def _first_to_leave_time(
     attempts: Attempts, instance: Instance, level: SurvivalLevel, initial: Schedule | None
 ) -> FirstStage | None:
     """Choose among plans that leave time to do again what is lost; None if none of them survives."""
-    begin = time.perf_counter()
+    watch = Stopwatch()
     question = RescuableInstance.of(instance, "type" if level == "one-type" else "market")
     search = _Search(attempts, instance, level)
     start = None if initial is None else rescuable(plan_of(question, initial))
@@ -110,7 +109,7 @@ def _first_to_leave_time(
                 with within(share_of_time(BUDGET.without_survival)):
                     start = first_stage(search.quick, question, start).schedule
             search.first = attempt = first_stage(attempts, question, start)
-        took_s = time.perf_counter() - begin
+        took_s = watch.seconds()
         with suppress(LimitReached):
             if not search.take(instance, attempt.schedule):
                 search.keep(initial)
@@ -149,9 +148,9 @@ def _with_enough_time(
             plan = lanes_plan(asked)
             if plan is None:
                 break
-            begin = time.perf_counter()
+            watch = Stopwatch()
             if search.take(of_bag(question), plan):
-                look_s = time.perf_counter() - begin
+                look_s = watch.seconds()
                 if start is not None and start.objective < plan.objective:
                     return asked, plan_of(asked, start), look_s
                 return asked, plan, look_s
@@ -173,10 +172,10 @@ def _first_by_d_spot(
     attempts: Attempts, instance: Instance, level: SurvivalLevel, initial: Schedule | None
 ) -> FirstStage:
     """Choose among plans for several D_spot; the plan without the guarantee if none survives."""
-    begin = time.perf_counter()
+    watch = Stopwatch()
     with within(share_of_time(BUDGET.without_survival)):
         attempt = first_stage(attempts, instance, initial)
-    took_s = time.perf_counter() - begin
+    took_s = watch.seconds()
     if attempt.schedule is None:
         return FirstStage(instance, attempt, took_s)
     search = _Search(attempts, instance, level, attempt)
