@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -26,7 +27,7 @@ from numba.extending import register_jitable
 
 from . import bill
 from .limits import LimitReached, Stopwatch, current_limit, overtime
-from .processes import COMPILING, run_in_thread
+from .processes import COMPILING, NOT_KEPT, run_in_thread
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -119,8 +120,28 @@ def compiled(function: Function) -> Function:
     made = _by_types(numba.njit(**_OPTIONS)(function))
     with suppress(RuntimeError):  # no place for a cache
         made._cache = _Cache(made)
-    made._compile_for_args = partial(_compile, made._compile_for_args)
+    made._compile_for_args = partial(_compile_and_keep, made)
     return cast(Function, made)
+
+
+class NotKeptWarning(UserWarning):
+    """Each process compiles anew."""
+
+
+_warned: list[str] = []
+
+
+def keeps_loops() -> bool:
+    """Whether other processes find what this one has compiled."""
+    return not _warned
+
+
+def _warn_that_nothing_is_kept(why: str) -> None:
+    """Say, once in a process, that others will compile all anew."""
+    if not _warned:
+        _warned.append(why)
+        text = f"{NOT_KEPT} ({why}): each process takes seconds to compile it anew"
+        warnings.warn(f"{text}; let NUMBA_CACHE_DIR name a folder that can be written to", NotKeptWarning, stacklevel=2)
 
 
 def _by_types(made: Any) -> Any:
@@ -158,8 +179,9 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
         """Write what was compiled."""
         try:
             super().save_overload(sig, data)
-        except Exception:
+        except Exception as error:
             self._forget()
+            _warn_that_nothing_is_kept(str(error))
 
     def is_filled(self) -> bool:
         """Whether anything that was compiled is there."""
@@ -288,6 +310,13 @@ def _compile(compile_for: Callable[..., Any], *given: Any, **named: Any) -> Any:
     if not ended:
         raise LimitReached
     return made[0]
+
+
+def _compile_and_keep(loop: Any, *given: Any, **named: Any) -> Any:
+    """Compile a loop for its arguments, or load it; see `_compile`."""
+    if not isinstance(loop._cache, _Cache) and os.path.exists(loop.py_func.__code__.co_filename):
+        _warn_that_nothing_is_kept("neither the folder of spotbag nor the user's cache can be written to")
+    return _compile(partial(type(loop)._compile_for_args, loop), *given, **named)
 
 
 def is_ready(function: Any) -> bool:

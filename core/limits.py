@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Real
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from .errors import InputError, Issue
 
@@ -51,16 +51,21 @@ class Stopwatch:
 
     That is done once on a machine or in a process: what else gets as much time as the work is not to have more of it
     then.
+
+    Attributes
+    ----------
+    uncounted_s : float
+        How long that has taken in this process.
     """
 
-    _uncounted_s = 0.0
+    uncounted_s: ClassVar[float] = 0.0
 
     def __init__(self) -> None:
-        self._begin = time.perf_counter() - Stopwatch._uncounted_s
+        self._begin = time.perf_counter() - Stopwatch.uncounted_s
 
     def seconds(self) -> float:
         """Return how long it has taken."""
-        return time.perf_counter() - Stopwatch._uncounted_s - self._begin
+        return time.perf_counter() - Stopwatch.uncounted_s - self._begin
 
     @staticmethod
     @contextmanager
@@ -70,7 +75,7 @@ class Stopwatch:
         try:
             yield
         finally:
-            Stopwatch._uncounted_s += time.perf_counter() - begin
+            Stopwatch.uncounted_s += time.perf_counter() - begin
 
 
 @dataclass(slots=True)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 COMPILING = "compiling"
 """Name of threads that compile loops."""
+NOT_KEPT = "compiled code cannot be kept"
+"""How the warning begins that each process compiles anew."""
 
 POLL_S = 0.05
 _ASK_AGAIN_S = 0.01
@@ -430,13 +432,14 @@ def _signals_held() -> Iterator[None]:
 
 
 def _belong_to_parent(path: Sequence[str], made_safe: bool) -> None:
-    """Find modules where the parent does, leave warnings of plug-ins to it, and end if it is gone.
+    """Find modules where the parent does, leave warnings of plug-ins and of compiling to it, and end if it is gone.
 
     What plug-ins print goes to standard error, made safe where the parent does that: standard output may be the answer
     of a command. Ctrl-C, which reaches all processes of a terminal, is ignored: the parent ends its workers.
     """
     sys.path[:] = path
     warnings.simplefilter("ignore", PluginWarning)
+    warnings.filterwarnings("ignore", NOT_KEPT)
     if made_safe and sys.stderr is not None:
         sys.stderr = cast("TextIO", PrintableStream(sys.stderr))
     sys.stdout = sys.stderr

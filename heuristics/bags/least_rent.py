@@ -173,3 +173,11 @@ def _longest_first(seconds: IntArray, n_cores: int) -> tuple[IntArray, IntArray]
     core[order] = chosen
     load: IntArray = np.bincount(core, weights=seconds, minlength=n_cores).astype(np.int64)
     return core, load
+
+
+def compile_filling() -> None:
+    """Have the loop at hand that fills cores: only where limits bind do many tasks ask for it."""
+    from .start_kernel import filled_cores
+
+    nothing = np.zeros(0, dtype=np.int64)
+    filled_cores(nothing, nothing, nothing)

@@ -494,6 +494,11 @@ def _new_reached(size: int) -> kernel.Reached:
     return kernel.Reached(np.full(size, -1, dtype=np.int64), np.full(size, np.inf), *numbers)
 
 
+def compile_growth() -> None:
+    """Have the loop at hand by which the table of what is refuted grows: few bags ask for it."""
+    kernel.copy_refuted(_new_refuted(2), _new_refuted(2))
+
+
 def _new_refuted(size: int) -> kernel.Refuted:
     """Make an empty table of a size that is a power of 2."""
     return kernel.Refuted(np.full(size, -1, dtype=np.int64), np.full(size, -np.inf))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
+import numba
 import numpy as np
 
 from ...core.compiled_rows import compiled_rules, rows_from
@@ -12,6 +13,7 @@ from ...core.rows import LENGTH, dtype_of
 from .policies.on_time_kernel import latest_rescue, new_vms_from
 from .rows import PackedCoreRow, PackedVmRow, Rows
 
+_numba: Any = numba  # it has no types
 rows_of_record = rows_from(Rows)
 _OF_TASKS = ("need_s", "need_least_s", "need_kb", "packed", "found", "found_new", "found_longest_s")
 _SINGLES = ("n_packed", "n_rescuers", "covered", "standby_latest_s", "n_found_new")
@@ -31,6 +33,13 @@ def _new_vms_from(context: Any, start_s: int) -> int:
 _PARTS: dict[Any, Any] = {}
 _LATEST = compiled_rules(_latest_rescue, "latest_rescue", {}, _PARTS)
 _NEW = compiled_rules(_new_vms_from, "new_vms_from", {}, _PARTS)
+
+
+def compile_packing() -> None:
+    """Have both loops at hand."""
+    context = _numba.typeof(np.zeros(1, dtype=dtype_of(Rows)))
+    _LATEST.compile((context, _numba.int64, _numba.int64))
+    _NEW.compile((context, _numba.int64))
 
 
 def numbers(n: int) -> list[int]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 
 from ...core.errors import SpotbagError
-from ...core.limits import stopped
+from ...core.limits import Stopwatch, stopped
 from ...core.processes import interruptible
 from ...heuristics.bags.d_spot import with_d_spot
+from ...heuristics.bags.least_rent import compile_filling
 from ...heuristics.bags.rescue_questions import compile_rescues
-from ...instances.entries import SurvivalOption
+from ...instances.entries import Goal, SurvivalOption
+from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...models.bags.slack_fleets import SlackFleets
+from ...models.bags.slack_fleets import SlackFleets, compile_growth
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from .goals import cheapest_by
@@ -25,8 +28,8 @@ from .solve import solve
 _INSTANCES = ("tiny/two-cores", "tiny/memory-parts-them", "memory/m10")
 _BY_SLACK = "hads/J60"
 _STATES = ("hads/J60", "memory/m10")
-_LITTLE_S, _MOST_KERNELS = 0.02, 6
-_MOST_TASKS = 5
+_LITTLE_S, _MOST_CALLS = 0.02, 8
+_MOST_TASKS, _MANY_TASKS = 5, 20_000
 _loaded: set[str] = set()
 _LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
 _STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme", "core-counts")}
@@ -50,46 +53,69 @@ def warm_up(methods: Iterable[str] | None = None) -> None:
         If there is no method of a name.
     """
     with interruptible(told=False):
-        compile_rescues()
         names = [*(METHODS if methods is None else methods)]
-        for method in names:
-            if find_method(method).plugin:
-                continue  # what it does with instances that nobody has asked about is not known
-            for step in _STEPS.get(find_method(method).name, (method,)):
-                if step not in _loaded:
-                    _load(step)
-                if stopped():  # what was cut short is to be done another time
-                    return
-                _loaded.add(step)
+        steps = steps_of(names)
         if methods is None or "search" in names:
-            warm_up_replan()
+            steps["replan"] = _replan_all
+        for name, step in steps.items():
+            if name in _loaded:
+                continue
+            step()
+            if stopped():  # what was cut short is to be done another time
+                return
+            _loaded.add(name)
         gc.collect()
         gc.freeze()  # what is loaded stays: to look through it again and again takes longer than to plan anew
 
 
+def steps_of(methods: Iterable[str]) -> dict[str, Callable[[], None]]:
+    """Return what loads and compiles all that methods need for `solve`, by what it is for."""
+    found = [find_method(method) for method in methods]
+    built_in = [method.name for method in found if not method.plugin]  # what others do with a bag is not known
+    steps: dict[str, Callable[[], None]] = {"certificates": compile_rescues}
+    for name in dict.fromkeys(step for method in built_in for step in _STEPS.get(method, (method,))):
+        steps[name] = partial(_load, name)
+    if "search" in steps:
+        steps["bags of many tasks"] = _plan_many
+    return steps
+
+
 def warm_up_replan() -> None:
-    """Load and compile what `replan` needs: with and without a plan, and where memory binds."""
-    if "replan" in _loaded:
-        return
+    """Load and compile what `replan` needs."""
+    if "replan" not in _loaded:
+        _replan_all()
+        if not stopped():
+            _loaded.add("replan")
+
+
+def _replan_all() -> None:
+    """Plan anew with and without a plan, before and after the loss of a VM, and where memory binds."""
     for name in _STATES:
         instance = with_d_spot(library_instance(name))
         plan = solve(instance, "greedy", survive="none").schedule
         if stopped():
             return
         assert plan is not None, "the greedy plans them"
-        state = State.planned(plan, instance.boot_overhead_s + 1)
-        calls: list[tuple[Schedule | None, SurvivalOption]] = [(None, "none"), (plan, "none"), (plan, "one-type")]
-        for start, survive in calls:
-            for _ in range(_MOST_KERNELS):  # a call whose time is over once a kernel is compiled does not go on
+        planned = State.planned(plan, instance.boot_overhead_s + 1)
+        lost = planned.advance(planned.time_s + 1, ended=plan.vm_ids[:1])
+        asked: list[tuple[State, Schedule | None, SurvivalOption]] = [
+            (planned, None, "none"),
+            (planned, plan, "none"),
+            (planned, plan, "one-type"),
+            (lost, plan, "none"),
+        ]
+        for state, start, survive in asked:
+            for _ in range(_MOST_CALLS):  # a call whose time is over once a loop is compiled does not go on
+                before_s = Stopwatch.uncounted_s
                 result = replan(instance, state, time_limit_s=_LITTLE_S, start=start, survive=survive)
                 if result.interrupted:
                     return
-                if result.runtime_s < 2 * _LITTLE_S:
+                if Stopwatch.uncounted_s == before_s and result.runtime_s < 2 * _LITTLE_S:
                     break
-    _loaded.add("replan")
 
 
 def _load(method: str) -> None:
+    """Plan little by a method."""
     for name in _INSTANCES:
         instance = library_instance(name)
         with suppress(SpotbagError):  # a method that refuses one of them takes another
@@ -98,3 +124,21 @@ def _load(method: str) -> None:
     if method == "class-programme":  # many classes, where the cost alone counts
         instance = with_d_spot(library_instance(_BY_SLACK))
         SlackFleets(cheapest_by(instance, instance.deadline_s)).cheapest()
+        compile_growth()
+
+
+def _plan_many() -> None:
+    """Plan as many tasks as it takes for the search to begin in compiled loops."""
+    offers = {"spot": {"price_usd_per_hour": 1.0, "limit": 1}, "on-demand": {"price_usd_per_hour": 2.0, "limit": 1}}
+    document = {
+        "format": "spotbag.instance/1",
+        "name": "many tasks",
+        "deadline_s": 50_000,
+        "d_spot_s": 25_000,
+        "vm_types": [{"name": "one", "vcpus": 64, "memory_mb": 1024, "offers": offers}],
+        "tasks": [{"id": "t", "memory_mb": 1, "base_runtime_s": 60, "count": _MANY_TASKS}],
+    }
+    instance = Instance.from_document(document, "many tasks")
+    compile_filling()
+    for goal in get_args(Goal):
+        solve(instance, "search", options=_LITTLE["search"], goal=goal, survive="none")

@@ -510,6 +510,12 @@ def test_methods_are_listed_with_their_options(shell: Shell) -> None:
     assert "did you mean 'greedy'?" in shell.err
 
 
+def test_what_is_to_be_compiled_is_named(shell: Shell) -> None:
+    assert "replan" in shell.run("warm-up", "replan")
+    shell.run("warm-up", "replan", "solv", code=2)
+    assert "did you mean solve?" in shell.err
+
+
 COMMANDS = [
     [],
     ["solve"],
@@ -528,6 +534,7 @@ COMMANDS = [
     ["methods"],
     ["policies"],
     ["schema"],
+    ["warm-up"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),
 ]

@@ -37,6 +37,7 @@ _PRINTED = {
     "schedule": "show plan.json",
     "methods": "methods",
     "policies": "policies",
+    "warm-up": "warm-up replan",
     "instance-list": "instance list",
     "types": "instance types --types c5.*",
     "clouds": "instance clouds",

@@ -19,7 +19,8 @@ import numba
 import pytest
 
 from spotbag.core import bill, processes
-from spotbag.core.compiled import fingerprint, is_ready, parts_of
+from spotbag.core import compiled as compiled_module
+from spotbag.core.compiled import NotKeptWarning, fingerprint, is_ready, keeps_loops, parts_of
 from spotbag.core.limits import LimitReached, within
 from spotbag.replay.bags import compiled_engine, moments, rules
 from spotbag.replay.bags.compiled_engine import DRIVERS
@@ -93,8 +94,27 @@ def test_a_full_disk_does_without_a_cache(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, name, fail)
-    assert load()(21) == 42
+    monkeypatch.setattr(compiled_module, "_warned", [])
+    with pytest.warns(NotKeptWarning, match="No space left on device.*NUMBA_CACHE_DIR"):
+        assert load()(21) == 42
     assert cached(tmp_path) == []  # an index would name data that is not there, or that of an older version
+    assert load()(21) == 42  # without a second warning
+    assert not keeps_loops()
+
+
+def test_where_no_folder_can_be_written_to_that_is_said_once(
+    load: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each process compiled for 38 s, and nobody knew why.
+    monkeypatch.setattr(numba.core.caching._CacheLocator, "ensure_cache_path", _fail_to_write)
+    monkeypatch.setattr(compiled_module, "_warned", [])
+    with pytest.warns(NotKeptWarning, match="neither the folder of spotbag nor the user's cache can be written to"):
+        assert load()(21) == 42
+    assert load()(21) == 42
+
+
+def _fail_to_write(*given: Any) -> None:
+    raise OSError(30, "Read-only file system")
 
 
 def test_who_stops_work_does_not_wait_until_it_is_compiled(

@@ -1138,7 +1138,7 @@ def use_commands(case: Case) -> None:
 _COMMANDS = (
     "solve", "replan", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
     "policies", "schema", "report", "export", "import-log", "best-known", "instance generate", "instance import hads",
-    "instance import csv", "instance import swf", "instance import gwf",
+    "warm-up", "instance import csv", "instance import swf", "instance import gwf",
     "experiment run", "experiment results", "experiment compare", "experiment list", "experiment show",
     "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
@@ -1242,6 +1242,8 @@ def _arguments(case: Case, name: str) -> list[str]:
             if sum(job.size_processor_minutes for job in Platform.read(path).jobs) > 10_000:
                 path = _plain(case, "platform.json", platforms())
         return [path, "--once"]
+    if name == "warm-up":
+        return [rng.choice(("replan", *_TEXTS))]
     if name == "schema":
         return [rng.choice(("solve", "error", *_TEXTS))]
     if name == "instance generate":

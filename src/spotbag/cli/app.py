@@ -33,6 +33,7 @@ _MODULES = {
     "methods": "bags.methods",
     "policies": "policies",
     "schema": "schema",
+    "warm-up": "bags.warm_up",
     "experiment": "experiment",
     "report": "report",
     "bench": "bench",

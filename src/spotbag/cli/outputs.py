@@ -924,6 +924,22 @@ class MethodOption(_Output):
     default: Any
 
 
+class WarmUpStep(_Output):
+    """A part of ``spotbag warm-up``, and how long it took."""
+
+    step: str
+    took_s: float
+
+
+class WarmUp(_Output):
+    """``spotbag warm-up``; ``kept`` says whether other processes find what is compiled."""
+
+    format: Literal["spotbag.warm-up/1"]
+    steps: tuple[WarmUpStep, ...]
+    took_s: float
+    kept: bool
+
+
 class DescribedMethod(_Output):
     """A method of ``spotbag solve``."""
 
@@ -1101,8 +1117,8 @@ OUTPUTS: dict[str, type[BaseModel]] = {
     for output in (
         Solve, Replan, Check, Audit, Bounds, Compare, BestKnownValues, BestKnownUpdate, Pareto, Replay, ReplayDay,
         NoPlan, ExperimentRun, ExperimentList, ExperimentResults, ExperimentJudge, ExperimentCompare, Size, Stream,
-        StreamList, Platform, PlatformList, Show, Methods, Policies, PublishedComparison, InstanceList, Types, Clouds,
-        Export, ImportLog, Written, Schemas, Error,
+        StreamList, Platform, PlatformList, Show, Methods, Policies, WarmUp, PublishedComparison, InstanceList, Types,
+        Clouds, Export, ImportLog, Written, Schemas, Error,
     )
 }  # fmt: skip
 """What ``--json`` prints, by its kind: the word in ``format``."""

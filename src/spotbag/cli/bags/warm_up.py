@@ -1,0 +1,83 @@
+"""``spotbag warm-up``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from ...core.errors import InputError, Issue
+from ...core.limits import stopped
+from ...core.processes import interruptible
+from ...core.tables import Column, Table
+from ...core.wording import near_names
+from ..arguments import JsonOption, print_json
+from ..completion import names_of
+from ..progress import counting
+from ..tables import print_table
+
+EXAMPLE = "Example, in the image of a container:  RUN spotbag warm-up solve replan"
+
+PREPARED = ("solve", "replan", "replay")
+"""Commands that compile."""
+
+
+def warm_up_command(
+    commands: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMAND...",
+            autocompletion=names_of("cli.bags.warm_up", "PREPARED"),
+            help="What to prepare: solve, replan, replay; all of them if absent.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compile what commands would compile at their first use, which takes them some seconds each.
+
+    What is compiled is kept beside the modules of spotbag; where these cannot be written to, in the user's cache; or in
+    NUMBA_CACHE_DIR. Exit code 0: done; 2: bad input; 130: interrupted.
+    """
+    from ...core.compiled import keeps_loops
+
+    took_s: dict[str, float] = {}
+    with interruptible():
+        steps = _steps(commands or [*PREPARED])
+        with counting("compiling", len(steps)) as count:
+            for name, step in steps.items():
+                begin = time.perf_counter()
+                step()
+                if stopped():
+                    break
+                took_s[name] = time.perf_counter() - begin
+                count(name)
+    if as_json:
+        steps_done = [{"step": name, "took_s": seconds} for name, seconds in took_s.items()]
+        print_json("warm-up", {"steps": steps_done, "took_s": sum(took_s.values()), "kept": keeps_loops()})
+        return
+    columns = [Column("step"), Column("took (s)", True)]
+    print_table(Table(columns, [(name, f"{seconds:.2f}") for name, seconds in took_s.items()]))
+
+
+def _steps(commands: list[str]) -> dict[str, Callable[[], None]]:
+    """Return what compiles all that some commands may call, by what it is for."""
+    from ...replay.bags.warm_up import steps_of_replays
+    from ...solvers.bags.methods import METHODS
+    from ...solvers.bags.warm_up import steps_of, warm_up_replan
+
+    steps: dict[str, Callable[[], None]] = {}
+    for name in commands:
+        if name == "solve":
+            steps |= steps_of(METHODS)
+        elif name == "replan":
+            steps |= steps_of(()) | {"replan": warm_up_replan}
+        elif name == "replay":
+            steps |= steps_of(()) | steps_of_replays()
+        else:
+            raise InputError(
+                "command", [Issue("", f"is not one to prepare ({near_names(name, PREPARED)})", value=name)]
+            )
+    return steps
