@@ -24,6 +24,8 @@ _MOST_PLAIN_TASKS = 1_000
 _MOMENTS_AT_A_TIME = 256
 _LOADED_IN_S, _COMPILED_IN_S = 0.5, 2.0
 """Seconds of plain Python, in a process, that take as long as to load the compiled loop, and as to compile it."""
+_LOOK_S = 0.002
+"""Seconds between two looks at the limit of the work."""
 
 
 class Lost(NamedTuple):
@@ -295,14 +297,18 @@ class _Until:
     def __init__(self) -> None:
         self.began = time.perf_counter()
         self.is_over = False
+        self._next = self.began
         self._limit = current_limit()
         marks = (_LOADED_IN_S, _COMPILED_IN_S)
         self._deadline = self.began + next((mark for mark in marks if mark > _spent.plain_s), 0.0) - _spent.plain_s
 
     def __getitem__(self, place: int) -> bool:
-        if self._limit.over():
-            raise LimitReached
-        self.is_over = time.perf_counter() > self._deadline
+        now = time.perf_counter()
+        if now >= self._next:
+            self._next = now + _LOOK_S
+            if self._limit.over():
+                raise LimitReached
+            self.is_over = now > self._deadline
         return self.is_over
 
 
