@@ -24,8 +24,10 @@ _MOST_PLAIN_TASKS = 1_000
 _MOMENTS_AT_A_TIME = 256
 _LOADED_IN_S, _COMPILED_IN_S = 0.5, 2.0
 """Seconds of plain Python, in a process, that take as long as to load the compiled loop, and as to compile it."""
+_SHARE_OF_LIMIT = 0.1
+"""What plain Python may take of the time that is left; then it is the loop, which takes little of it."""
 _LOOK_S = 0.002
-"""Seconds between two looks at the limit of the work."""
+"""Seconds between two looks at the clock."""
 
 
 class Lost(NamedTuple):
@@ -119,10 +121,11 @@ class Questions:
     def _ask(self, **question: Any) -> _State:
         """Return the state in which a question is answered."""
         kept = self._states.__dict__
-        while len(self._bag.tasks) <= _MOST_PLAIN_TASKS and _plain_pays():
-            plain = kept["plain"] = kept.get("plain") or _Plain(self._given, self._sizes)
-            if plain.answers(question):
-                return plain
+        for mark_s in (_LOADED_IN_S, _COMPILED_IN_S):
+            if len(self._bag.tasks) <= _MOST_PLAIN_TASKS and _spent.plain_s < mark_s and not _loop_is_sooner():
+                plain = kept["plain"] = kept.get("plain") or _Plain(self._given, self._sizes)
+                if plain.answers(question, mark_s - _spent.plain_s):
+                    return plain
         compiled = kept.get("compiled") or _Compiled(self._given, self._sizes)
         compiled.answer(question)
         if len(self._bag.tasks) < _LARGE_TASKS:
@@ -187,14 +190,14 @@ class _Plain(_State):
         values |= {name: _lists(_TABLES[name], value) if name in _TABLES else value for name, value in given.items()}
         self._rows = Rows(**values)
 
-    def answers(self, question: Mapping[str, Any]) -> bool:
-        """Answer a question; return whether that could be done before the compiled loop is to be asked."""
+    def answers(self, question: Mapping[str, Any], most_s: float) -> bool:
+        """Answer a question within some seconds, and a share of the limit; return whether that could be done."""
         for name, value in question.items():
             if name in _TABLES:
                 _fill(getattr(self._rows, name), _lists(_TABLES[name], value))
             else:
                 setattr(self._rows, name, value)
-        self._rows.halt = until = _Until()  # type: ignore[assignment]
+        self._rows.halt = until = _Until(most_s)  # type: ignore[assignment]
         try:
             answer(self._rows)
         finally:
@@ -292,31 +295,27 @@ _spent = _Spent()
 
 
 class _Until:
-    """The flag that ends plain Python once the limit of the work is over, or it takes as long as the compiled loop."""
+    """The flag that ends plain Python where it has had its time: the compiled loop does not end in the middle."""
 
-    def __init__(self) -> None:
-        self.began = time.perf_counter()
+    def __init__(self, most_s: float) -> None:
+        self.began = self._next = time.perf_counter()
         self.is_over = False
-        self._next = self.began
-        self._limit = current_limit()
-        marks = (_LOADED_IN_S, _COMPILED_IN_S)
-        self._deadline = self.began + next((mark for mark in marks if mark > _spent.plain_s), 0.0) - _spent.plain_s
+        self._limit = limit = current_limit()
+        self._deadline = self.began + min(most_s, _SHARE_OF_LIMIT * (limit.deadline - self.began))
 
     def __getitem__(self, place: int) -> bool:
         now = time.perf_counter()
         if now >= self._next:
             self._next = now + _LOOK_S
-            if self._limit.over():
+            if self._limit.stopped():
                 raise LimitReached
             self.is_over = now > self._deadline
         return self.is_over
 
 
-def _plain_pays() -> bool:
-    """Whether the compiled loop would not be sooner there than plain Python has done."""
-    if _spent.plain_s >= _COMPILED_IN_S:
-        return False
-    return not (("numba" in sys.modules or _spent.plain_s >= _LOADED_IN_S) and _is_at_hand())
+def _loop_is_sooner() -> bool:
+    """Whether the compiled loop is at hand, as far as that can be known without loading its compiler first."""
+    return ("numba" in sys.modules or _spent.plain_s >= _LOADED_IN_S) and _is_at_hand()
 
 
 def _is_at_hand() -> bool:

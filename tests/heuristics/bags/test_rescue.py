@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.core.limits import LimitReached, within
 from spotbag.heuristics.bags import rescue as rescue_module
 from spotbag.heuristics.bags import rescue_questions
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
@@ -412,3 +414,27 @@ def test_what_takes_plain_python_too_long_is_left_to_the_compiled_loop(monkeypat
     n_asked = len(asked)
     assert certify(replace(plan), "blackout").worst_cost_usd == expected
     assert len(asked) == n_asked  # plain Python is not tried again
+
+
+@pytest.mark.parametrize(("limit_s", "over_after_s"), [(None, 10.0), (2.0, 0.2)])
+def test_plain_python_has_a_tenth_of_the_time_that_is_left(
+    limit_s: float | None, over_after_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now_s[0])
+    with within(limit_s):
+        until = rescue_questions._Until(10.0)
+        now_s[0] = 100.0 + over_after_s - 0.01
+        assert not until[0]
+        now_s[0] = 100.0 + over_after_s + 0.01
+        assert until[0]
+        assert until.is_over
+
+
+def test_who_stops_work_does_not_wait_for_plain_python() -> None:
+    stop = threading.Event()
+    with within(stop=stop):
+        until = rescue_questions._Until(10.0)
+        stop.set()
+        with pytest.raises(LimitReached):
+            until[0]
