@@ -332,6 +332,7 @@ class _Rescuer:
         self.types = spot_types(schedule)
         self.arrays = arrays_of(schedule)
         self.bag = self.arrays.bag
+        self._gaps_of: dict[tuple[str, ...], list[_Gap]] = {}
         self._moments: dict[tuple[str, ...], list[_Moment]] = {}
         self._twins = Twins(schedule)
         self._ask = Questions(self.bag, len(self.instance.vm_types))
@@ -380,6 +381,11 @@ class _Rescuer:
 
     def _gaps(self, types: tuple[str, ...]) -> list[_Gap]:
         """Seconds without a rescue, some of them at most; if none, all have one."""
+        if types not in self._gaps_of:
+            self._gaps_of[types] = self._find_gaps(types)
+        return self._gaps_of[types]
+
+    def _find_gaps(self, types: tuple[str, ...]) -> list[_Gap]:
         gaps: list[_Gap] = []
         since, work = 0, 0
         while len(gaps) < _MOST_FAILURES and not (gaps and gaps[-1].proved):
