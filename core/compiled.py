@@ -132,7 +132,7 @@ _warned: list[str] = []
 
 
 def keeps_loops() -> bool:
-    """Whether other processes find what this one has compiled."""
+    """Return the answer whether compiled code of this process is found by others."""
     return not _warned
 
 

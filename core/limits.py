@@ -47,7 +47,7 @@ class LimitReached(Exception):  # noqa: N818  (it is no error)
 
 
 class Stopwatch:
-    """Seconds that work takes, without those in which loops are compiled or loaded.
+    """A watch for the seconds of work, without those in which loops are compiled or loaded.
 
     That is done once on a machine or in a process: what else gets as much time as the work is not to have more of it
     then.
@@ -55,7 +55,7 @@ class Stopwatch:
     Attributes
     ----------
     uncounted_s : float
-        How long that has taken in this process.
+        Seconds of compiling and loading in this process.
     """
 
     uncounted_s: ClassVar[float] = 0.0
@@ -64,7 +64,7 @@ class Stopwatch:
         self._begin = time.perf_counter() - Stopwatch.uncounted_s
 
     def seconds(self) -> float:
-        """Return how long it has taken."""
+        """Return the seconds since the start."""
         return time.perf_counter() - Stopwatch.uncounted_s - self._begin
 
     @staticmethod

@@ -66,6 +66,12 @@ def rows_of(kind: type[Row], table: Any) -> list[Row]:
     return [kind(*values) for values in table.tolist()]
 
 
+def enter(record: Any, name: str, array: Any) -> None:
+    """Tell the record of a row where one of its tables is; whoever has the record keeps the array alive."""
+    record[name], record[name + LENGTH] = array.ctypes.data, len(array)
+    record[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
+
+
 def _stated(row: type) -> Iterator[tuple[str, str]]:
     """Name and type, as it is written, of each field of a row."""
     return ((entry.name, str(entry.type)) for entry in fields(row))

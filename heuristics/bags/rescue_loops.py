@@ -18,7 +18,7 @@ def work_out(context: Any) -> int:
 
 
 def sort_lost(r: Rows) -> None:
-    """List what is lost by its keys."""
+    """List the lost tasks by their keys."""
     for place in range(r.n_lost):
         sift_up(r.keys, place, r.keys[place])
     for place in range(r.n_lost):

@@ -14,7 +14,7 @@ import numpy as np
 from ...core.limits import LimitReached, current_limit
 from ...core.processes import run_compiled
 from ...core.quantities import BoolArray, IntArray
-from ...core.rows import COLUMNS, LENGTH, TableField, dtype_of, rows_of, tables_of
+from ...core.rows import TableField, dtype_of, enter, rows_of, tables_of
 from .rescue_arrays import Bag, ints
 from .rescue_rows import COST, LOSS, MOST_TYPES, N_PACKINGS, QUICK, ROOM, SURVEY, Rows
 from .rescue_rules import answer
@@ -31,7 +31,7 @@ _LOOK_S = 0.002
 
 
 class Lost(NamedTuple):
-    """What is lost at a moment, longest first: index in ``Bag.tasks``, and what is left of it on each rental."""
+    """Lost tasks at a moment, longest first: index in ``Bag.tasks``, and what is left of it on each rental."""
 
     task: IntArray
     left: IntArray
@@ -103,7 +103,7 @@ class Questions:
         return Survey(moments, asked.number("status"), asked.number("second"), asked.number("work"), *last)
 
     def lost_at(self, down: BoolArray, at_s: int) -> Lost:
-        """Return what is lost if the types that are marked go down, after the finishes and starts of that second."""
+        """Return the tasks that are lost if marked types go down, after the finishes and starts of that second."""
         return self._ask(asked=LOSS, down=down, since=at_s).lost()
 
     def room_at(self, at_s: int) -> IntArray:
@@ -134,7 +134,7 @@ class Questions:
 
 
 def _sizes(bag: Bag, n_types: int) -> dict[str, Any]:
-    """Return how long the tables are that the rules fill."""
+    """Return the lengths of the tables that the rules fill."""
     n_tasks, n_rentals = len(bag.tasks), len(bag.rentals)
     n_vms, n_cores = len(bag.own_vms) + n_tasks, len(bag.core_end)
     for rental in bag.rentals:
@@ -169,7 +169,7 @@ class _State:
         raise NotImplementedError
 
     def lost(self) -> Lost:
-        """Return what is lost."""
+        """Return the lost tasks."""
         lost = self.table("lost", self.number("n_lost"))
         rentals = range(len(self.table("leaves")))
         left = np.array([self.table("left", part=rental)[lost] for rental in rentals], dtype=np.int64)
@@ -227,8 +227,7 @@ class _Compiled(_State):
                 row[name] = value
                 continue
             self._arrays[name] = array = np.ascontiguousarray(value, dtype=dtype_of(_TABLES[name].row))
-            row[name], row[name + LENGTH] = array.ctypes.data, len(array)
-            row[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
+            enter(row, name, array)
 
     def answer(self, question: Mapping[str, Any]) -> None:
         """Answer a question; of a large bag so that it can be ended."""
@@ -286,7 +285,7 @@ def _values_of(row: Any) -> tuple[Any, ...]:
 
 
 class _Spent:
-    """Time that plain Python has taken for rescues in this process."""
+    """Seconds of plain Python for rescues in this process."""
 
     plain_s = 0.0
 
@@ -314,12 +313,12 @@ class _Until:
 
 
 def _loop_is_sooner() -> bool:
-    """Whether the compiled loop is at hand, as far as that can be known without loading its compiler first."""
+    """Return the answer whether the loop is at hand, as far as that is known without loading its compiler first."""
     return ("numba" in sys.modules or _spent.plain_s >= _LOADED_IN_S) and _is_at_hand()
 
 
 def _is_at_hand() -> bool:
-    """Whether the loop is compiled: here, or in the cache."""
+    """Return the answer whether the loop is compiled, here or in the cache."""
     from .rescue_loops import LOOP
 
     return bool(LOOP.signatures) or _is_kept()

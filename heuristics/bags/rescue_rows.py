@@ -22,7 +22,7 @@ NONE = -1
 
 @dataclass(slots=True, eq=False)
 class RentalRow:
-    """What a rescue may rent: cores, most VMs, memory (negative if that cannot bind), price of a second."""
+    """A rental: cores, most VMs, memory (negative if that cannot bind), price of a second."""
 
     vcpus: int = 0
     limit: int = 0

@@ -135,14 +135,14 @@ def before_checkpoint(task: SpotTaskRow, since: int) -> int:
 
 
 def checkpoints_by(task: SpotTaskRow, elapsed_s: int) -> int:
-    """Return how many checkpoints are written when a task has run for so long."""
+    """Return the number of checkpoints that are written when a task has run for so long."""
     if task.checkpoints == 0 or elapsed_s <= 0:
         return 0
     return min(task.checkpoints, math.floor((elapsed_s * task.speed + _NOISE_S) / task.period))
 
 
 def list_lost(r: Rows, now: int) -> None:
-    """List what is lost if the types that are marked go down, after the finishes and starts of that second."""
+    """List the tasks that are lost if marked types go down, after the finishes and starts of that second."""
     r.n_lost = 0
     for number in range(len(r.tasks)):
         task = r.tasks[number]
@@ -214,14 +214,14 @@ def add_vm(r: Rows, p: int, rental: int, cores: int, free: int) -> int:
 
 
 def open_vm(r: Rows, p: int, rental: int, earliest: int) -> PackedVmRow:
-    """Rent one more VM; return it."""
+    """Rent a VM for a packing; return it."""
     r.free_vms[rental] -= 1
     r.free_vms[len(r.rentals)] -= 1
     return r.vms[p][add_vm(r, p, rental, min(r.rentals[rental].vcpus, r.n_lost), earliest)]
 
 
 def may_open(r: Rows, rental: int) -> bool:
-    """Whether one more VM may be rented."""
+    """Return the answer whether another VM of a rental may be rented."""
     return r.free_vms[rental] > 0 and r.free_vms[len(r.rentals)] > 0
 
 
@@ -388,7 +388,7 @@ def add_leaf(r: Rows, rental: int, half: int, core: int, room: int) -> None:
 
 
 def set_leaf(r: Rows, rental: int, half: int, leaf: int, room: int) -> None:
-    """Note how much time a core has."""
+    """Note the time that a core has."""
     tree, place = r.trees[rental], half + leaf
     tree[place] = room
     place >>= 1
@@ -488,7 +488,7 @@ def start_with_memory(r: Rows, p: int, vm: PackedVmRow, place: int, left: int) -
 
 
 def used_kb(r: Rows, p: int, vm: PackedVmRow, moment: int) -> int:
-    """Return how much memory the tasks of a VM take at a second."""
+    """Return the memory that the tasks of a VM take at a second."""
     used, other = 0, vm.last
     while other >= 0:
         if r.places[p][other].start <= moment < r.places[p][other].end:
@@ -589,7 +589,7 @@ def count_saved(r: Rows, until: int) -> None:
 
 
 def sort_lost(r: Rows) -> None:
-    """List what is lost by its keys."""
+    """List the lost tasks by their keys."""
     for place, key in enumerate(sorted(r.keys[: r.n_lost])):
         r.lost[place] = key & LOW
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.compiled import is_ready
 from ...core.compiled_rows import compiled_rules, rows_from
-from ...core.rows import COLUMNS, LENGTH, dtype_of, rows_of, tables_of
+from ...core.rows import dtype_of, enter, rows_of, tables_of
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Cloud
 from ...instances.durations import NEVER
@@ -261,9 +261,8 @@ class CompiledReplays:
 
     def _enter(self, context: Any, name: str, array: Any) -> None:
         """Tell the loops where an array is."""
-        self._arrays[name], row = array, context[0]  # kept alive
-        row[name], row[name + LENGTH] = array.ctypes.data, len(array)
-        row[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
+        self._arrays[name] = array
+        enter(context[0], name, array)
 
     def _begin(self, day: Timeline, cloud: Cloud) -> None:
         """Have replays start on a day."""

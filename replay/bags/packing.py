@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from ...core.compiled_rows import compiled_rules, rows_from
-from ...core.rows import LENGTH, dtype_of
+from ...core.rows import dtype_of, enter
 from .policies.on_time_kernel import latest_rescue, new_vms_from
 from .rows import PackedCoreRow, PackedVmRow, Rows
 
@@ -76,7 +76,7 @@ class Packing:
 
     def _enter(self, name: str, table: Any) -> None:
         self._kept.append(table)
-        self._context[name], self._context[name + LENGTH] = table.ctypes.data, len(table)
+        enter(self._context[0], name, table)
 
     def latest_rescue(self, state: Any, first_s: int, last_s: int) -> tuple[int, int]:
         """Pack tasks onto on-demand VMs; see `on_time_kernel`."""

@@ -21,7 +21,7 @@ _BAG, _SCENARIO = "hads/J60", "hads/sc4"
 
 
 def steps_of_replays() -> dict[str, Callable[[], None]]:
-    """Return what compiles all loops of `replay_days`, by what it is for."""
+    """Return the steps that compile all loops of `replay_days`, by name."""
     plan = solve(library_instance(_BAG), "greedy", survive="none").schedule
     assert plan is not None, "the greedy plans it"
     compiled = [name for name, kind in POLICIES.items() if kind in DRIVERS and has_loop(kind, plan.instance)]

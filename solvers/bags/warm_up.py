@@ -69,7 +69,7 @@ def warm_up(methods: Iterable[str] | None = None) -> None:
 
 
 def steps_of(methods: Iterable[str]) -> dict[str, Callable[[], None]]:
-    """Return what loads and compiles all that methods need for `solve`, by what it is for."""
+    """Return the steps that load and compile all that methods need for `solve`, by name."""
     found = [find_method(method) for method in methods]
     built_in = [method.name for method in found if not method.plugin]  # what others do with a bag is not known
     steps: dict[str, Callable[[], None]] = {"certificates": compile_rescues}

@@ -36,7 +36,7 @@ def warm_up_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compile what commands would compile at their first use, which takes them some seconds each.
+    """Compile the inner loops of commands, which takes some seconds each at their first use.
 
     What is compiled is kept beside the modules of spotbag; where these cannot be written to, in the user's cache; or in
     NUMBA_CACHE_DIR. Exit code 0: done; 2: bad input; 130: interrupted.
@@ -63,7 +63,7 @@ def warm_up_command(
 
 
 def _steps(commands: list[str]) -> dict[str, Callable[[], None]]:
-    """Return what compiles all that some commands may call, by what it is for."""
+    """Return the steps that compile all that some commands may call, by name."""
     from ...replay.bags.warm_up import steps_of_replays
     from ...solvers.bags.methods import METHODS
     from ...solvers.bags.warm_up import steps_of, warm_up_replan
