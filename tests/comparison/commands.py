@@ -58,6 +58,7 @@ show plan.json --instance tiny/memory-parts-them
 methods
 methods search
 policies
+warm-up solv
 schema
 schema solve
 report plan.json --instance tiny/memory-parts-them --out made.html
