@@ -329,6 +329,12 @@ def compiled_part(function: Function) -> Function:
     return cast(Function, _by_types(numba.njit(**_OPTIONS | _PART)(function)))
 
 
+def shared_part(function: Function) -> Function:
+    """Compile a function into those that call it; Python calls it as it stands."""
+    made: Function = register_jitable(**_PART)(function)
+    return made
+
+
 for _rule in vars(bill).values():
     if isinstance(_rule, FunctionType) and _rule.__module__ == bill.__name__:
         register_jitable(**_PART)(_rule)  # compiled loops call it as it stands

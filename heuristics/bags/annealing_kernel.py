@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled, compiled_part
+from ...core.compiled import compiled, compiled_part, shared_part
 from ...core.quantities import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class CoreState(NamedTuple):
     random: IntArray
 
 
-@compiled_part
+@shared_part
 def lateness(latest: IntArray, durations: IntArray, tasks: IntArray, number: int, load: int) -> int:
     """Return by how much a task of a core ends too late at most, in the order in which that is least.
 
@@ -176,7 +176,7 @@ def lateness(latest: IntArray, durations: IntArray, tasks: IntArray, number: int
     return late
 
 
-@compiled_part
+@shared_part
 def _taken_by(rescue: Rescue, one: int, ka: int, kb: int, i: int, j: int) -> int:
     """Return what a set takes more if a task of one offer goes to another one, and one of that, if any, comes back."""
     more: int = rescue.members[one, kb] * rescue.again_s[kb, i] - rescue.members[one, ka] * rescue.again_s[ka, i]
@@ -185,7 +185,7 @@ def _taken_by(rescue: Rescue, one: int, ka: int, kb: int, i: int, j: int) -> int
     return more
 
 
-@compiled_part
+@shared_part
 def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: int) -> int:
     """Return by how much more sets take too much then."""
     more = 0

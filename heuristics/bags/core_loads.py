@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
 
 _COMPILED_FROM_TASKS = 20_000
+_COMPILED_LATENESS_FROM_TASKS = 1_000
 _MOST_PLACES = 30_000_000
 
 
@@ -140,7 +141,11 @@ class CoreLoads:
         self.core_tasks = np.ascontiguousarray(self.core_tasks[order])
         self.core_count = self.core_count[order]
         self.load = load
-        self.set_ends()
+        if len(self.instance.machines):
+            self.set_ends()
+        else:
+            self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
+            self.late = self.late[order]
 
     def set_ends(self) -> None:
         """Set the end of each VM, and by how much tasks are late, from the tasks and loads of the cores."""
@@ -148,7 +153,9 @@ class CoreLoads:
         if len(self.latest):
             from .annealing_kernel import set_lateness
 
-            set_lateness(self.cores, self.core_tasks, self.core_count, self.load, self.late)
+            few = self.instance.n_tasks < _COMPILED_LATENESS_FROM_TASKS
+            loop = getattr(set_lateness, "py_func", set_lateness) if few else set_lateness
+            loop(self.cores, self.core_tasks, self.core_count, self.load, self.late)
         if len(self.rescue.again_s):
             core, tasks = self._placed()
             column = self.core_column[core]
@@ -449,10 +456,9 @@ def fill(state: CoreLoads, tasks: IntArray, cores: IntArray, *, regroup: bool = 
     state.core_tasks[core, np.arange(len(core)) - first[core]] = tasks
     state.load[:] = state.core_start
     np.add.at(state.load, core, state.durations[state.core_column[core], tasks])
+    state.set_ends()
     if regroup:
         state.regroup()
-    else:
-        state.set_ends()
     return True
 
 

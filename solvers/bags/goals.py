@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from ...core.gaps import at_most, closes_gap
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
-from ...heuristics.bags.lanes import earliest_lanes_plan
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
@@ -125,6 +124,8 @@ def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: fl
     start = None if initial is None else plan_of(question, initial)
     if out_of_time():
         return start
+    from ...heuristics.bags.lanes import earliest_lanes_plan  # here, since few ask for it
+
     early = earliest_lanes_plan(question, at_most(budget_usd))
     if early is None:
         return start
