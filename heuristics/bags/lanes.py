@@ -29,7 +29,8 @@ _MOST_GREEDY_TASKS = 3_000
 """Tasks of which the greedy makes a plan soon, also where memory may bind."""
 _COMPILED_FROM_TASKS = 3_000
 _HALVINGS = 12
-_MOMENTS = 8
+_MANY_TASKS = 200_000
+_MOMENTS, _MOMENTS_OF_MANY = 8, 4
 """Moments by which a plan may end that are tried, where an early end is worth something."""
 
 
@@ -114,7 +115,8 @@ def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Sched
         able = np.where(lanes.seconds <= lanes.latest, lanes.seconds, NEVER)
         least_s = int(able.min(axis=1)[instance.open_size > 0].max(initial=1))
         if least_s < deadline_s:
-            moments = np.unique(np.geomspace(least_s, deadline_s, _MOMENTS).astype(np.int64)).tolist()
+            tried = _MOMENTS if instance.n_tasks <= _MANY_TASKS else _MOMENTS_OF_MANY
+            moments = np.unique(np.geomspace(least_s, deadline_s, tried).astype(np.int64)).tolist()
     best: Schedule | None = None
     for moment in reversed(moments):
         if best is not None and out_of_time():

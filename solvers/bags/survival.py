@@ -28,6 +28,7 @@ from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
 from ...instances.rescuable import RescuableInstance, of_bag
 from ...models.bags.divisible_bound import divisible_bound
+from ...models.bags.task_classes import memory_is_free
 from ...schedules.rescue_order import longest_first_order, rescuable
 from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
@@ -131,7 +132,7 @@ def _first_to_leave_time(
 def _with_enough_time(
     search: _Search, question: RescuableInstance, start: Schedule | None
 ) -> tuple[RescuableInstance, Schedule | None, float]:
-    """Look at a simple plan, which may be all that there is time for.
+    """Look at a simple plan where the time on demand, or that to look at all of it, may be short.
 
     Returns
     -------
@@ -142,6 +143,8 @@ def _with_enough_time(
     look_s : float
         Seconds to find out what a plan survives.
     """
+    if question.rescue_time is None and memory_is_free(question):
+        return question, start, 0.0
     with suppress(LimitReached), overtime(math.inf if search.best is None and not stopped() else 0.0):
         for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
             asked = question.counting_on(share)

@@ -18,8 +18,8 @@ from typing import Any
 import numba
 import pytest
 
-from spotbag.core import bill, processes
 from spotbag.core import compiled as compiled_module
+from spotbag.core import processes
 from spotbag.core.compiled import NotKeptWarning, fingerprint, is_ready, keeps_loops, parts_of
 from spotbag.core.limits import LimitReached, within
 from spotbag.replay.bags import compiled_engine, moments, rules
