@@ -67,7 +67,7 @@ _HOTTEST_WITH_ROOM = 1.0
 _LITTLE = 1e-3
 """Gap to the bound at which one way to begin is enough."""
 
-_TASK_PENALTY = (0.7, 10.0)
+_TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
 
 _FILLED_PERCENT = (75, 100)
