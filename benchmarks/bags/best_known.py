@@ -149,8 +149,9 @@ def better_entry(before: BestKnown | None, result: Result, version: str) -> Best
     if plan is None:
         return None
     bound, bound_method = (0.0, result.method) if before is None else (before.bound, before.bound_method)
-    if result.bound is not None and (before is None or _smaller(bound, result.bound)):
-        bound, bound_method = max(result.bound, bound), result.method
+    of_all = result.bound_of_all
+    if of_all is not None and (before is None or _smaller(bound, of_all)):
+        bound, bound_method = max(of_all, bound), result.method
     value = plan.value
     if bound_contradicts(value, bound):
         raise SpotbagError(

@@ -72,6 +72,8 @@ class Row:
         Of the plan, if there is one.
     bound : float or None
         Proven lower bound of the objective; infinite if the instance is proved infeasible.
+    bound_without : float or None
+        That of plans that need not survive, where the other is one of plans that do.
     runtime_s : float or None
         Time of solving, without reading the instance and without compiling.
     reason : str
@@ -100,6 +102,12 @@ class Row:
     survives: SurvivalVerdict | None = None
     warnings: tuple[str, ...] = ()
     ended_by_time: bool = False
+    bound_without: float | None = None
+
+    @property
+    def bound_of_all(self) -> float | None:
+        """Proven lower bound of all plans, whether they survive or not."""
+        return self.bound if self.bound_without is None else self.bound_without
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +292,7 @@ def run_case(
         None if result.survival is None else result.survival.verdict,
         result.warnings,
         clock.ended_work,
+        result.bound_without,
     )
 
 
@@ -348,7 +357,7 @@ def make_references(rows: Iterable[Row], known: Mapping[str, BestKnown]) -> dict
 
 def _reference(label: str, rows: Sequence[Row], entry: BestKnown | None) -> Reference:
     values = [(row.objective, row.method) for row in rows if row.objective is not None]
-    bounds = [(row.bound, row.method) for row in rows if row.bound is not None]
+    bounds = [(row.bound_of_all, row.method) for row in rows if row.bound_of_all is not None]
     if entry is not None:
         values.append((entry.value, "best known"))
         bounds.append((entry.bound, "best known"))

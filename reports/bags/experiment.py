@@ -44,6 +44,7 @@ class _Line(msgspec.Struct, frozen=True):
     status: str = "feasible"
     objective: float | None = None
     bound: float | None = None
+    bound_without: float | None = None
     cost_usd: float | list[float | None] | None = None
     makespan_s: float | list[float | None] | None = None
     runtime_s: float | None = None

@@ -69,7 +69,8 @@ class Result:
     warnings : tuple of str
         What a user should know about the plan.
     bound : float or None
-        Proven lower bound of the objective, if the method has one.
+        Proven lower bound of the objective, if the method has one: of plans that survive, where the plan was chosen so
+        that it does.
     stages : tuple of Stage
         For the goals ``cheapest`` and ``fastest``: what was made least in which order. The first is the objective.
     survival : Survival or None
@@ -87,6 +88,8 @@ class Result:
         Whether the user ended it; the plan is the best until then.
     steps : tuple of StepTaken
         What ran, when, for how long, and what it brought.
+    bound_without : float or None
+        Proven lower bound of all plans, whether they survive or not; None where `bound` is one of all plans.
     """
 
     status: Status
@@ -104,6 +107,7 @@ class Result:
     trace: tuple[TracePoint, ...] = ()
     interrupted: bool = False
     steps: tuple[StepTaken, ...] = ()
+    bound_without: float | None = None
 
     def __repr__(self) -> str:
         return (
@@ -121,6 +125,16 @@ class Result:
         """Relative gap between plan and bound, if both are there."""
         return relative_gap(self.objective, self.bound)
 
+    @property
+    def gap_without(self) -> float | None:
+        """Relative gap between plan and the bound of all plans, where that is another one."""
+        return relative_gap(self.objective, self.bound_without)
+
+    @property
+    def bound_of_all(self) -> float | None:
+        """Proven lower bound of all plans, whether they survive or not."""
+        return self.bound if self.bound_without is None else self.bound_without
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a JSON object; numbers that are not known are null."""
         schedule = self.schedule
@@ -133,6 +147,8 @@ class Result:
             "objective": self.objective,
             "bound": None if self.bound is None or math.isinf(self.bound) else self.bound,
             "gap": self.gap,
+            "bound_without": self.bound_without,
+            "gap_without": self.gap_without,
             "stages": [asdict(stage) for stage in self.stages],
             "cost_usd": None if schedule is None else schedule.cost_usd,
             "makespan_s": None if schedule is None else schedule.makespan_s,

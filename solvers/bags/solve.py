@@ -146,7 +146,7 @@ def solve(
             start = None if initial is None else start_of(question.instance, initial)
             first = _first_stage(attempts, question, start)
             second = _second_stage(attempts, question, first)
-            bound = _bound(question, first.attempt)
+            bound, without = _bound(question, first.attempt), first.bound_without
         schedule = first.attempt.schedule if second is None else second.schedule
         if first.instance.leaves_time:
             from ...instances.rescuable import of_bag  # here, since not all ask for it
@@ -157,6 +157,7 @@ def solve(
             _refuse_false_answer(chosen.name, first.instance, schedule, bound)
             log.note("check", first.instance, schedule)
             bound = min(bound, schedule.objective)  # apart by rounding only
+            without = None if without is None or closes_gap(bound, without) else without
             progress.end(schedule.objective)
         survival = None
         if schedule is not None and question.level is not None:
@@ -176,6 +177,7 @@ def solve(
             message=first.attempt.message,
             warnings=tuple(text for text in warnings if text),
             bound=bound,
+            bound_without=without,
             stages=stages,
             survival=survival,
             runtime_s=time.perf_counter() - begin,

@@ -123,8 +123,8 @@ def _first_to_leave_time(
         return FirstStage(question, attempt, took_s)
     if best is None:
         return None
-    attempt = replace(attempt, schedule=plan_of(question, best))
     without = _without(search, instance, best)
+    attempt = replace(attempt, schedule=plan_of(question, best), bound=max(attempt.bound, without.bound))
     without_usd = None if without.schedule is None else without.schedule.cost_usd
     return FirstStage(question, attempt, took_s, True, without_usd, without.bound)
 

@@ -360,6 +360,32 @@ def test_check_judges_what_a_plan_survives_if_asked_or_if_the_plan_says_it(shell
     assert "does not survive" in out
 
 
+def test_the_gap_to_plans_that_survive_and_that_to_all_plans_have_their_names(shell: Shell) -> None:
+    # Lost after 99 s, a task cannot be done again by 190 s: two on demand cost 0.60 $, and on spot they would 0.20 $.
+    prices = {"spot": 3.6, "on-demand": 10.8}
+    offers = {market: {"price_usd_per_hour": price, "limit": 5} for market, price in prices.items()}
+    bag = {
+        "format": "spotbag.instance/1",
+        "name": "by hand",
+        "deadline_s": 190,
+        "migration_overhead_s": 10,
+        "vm_types": [{"name": "one", "vcpus": 1, "memory_mb": 1024, "offers": offers}],
+        "tasks": [{"id": "t", "memory_mb": 100, "base_runtime_s": 100, "count": 2}],
+    }
+    (shell.folder / "bag.json").write_text(json.dumps(bag))
+    of_all = "gap to that of all plans at most 66.67 % (of the plan's cost)"
+    assert f"$ 0.600000, proved to be the least of plans that survive; {of_all}" in shell.run("solve", "bag.json")
+    weighted = "--cost-scale", "1", "--cost-weight", "1"
+    out = shell.run("solve", "bag.json", *weighted)
+    assert "0.600000 of plans that survive; 0.200000 of all plans: gap at most 66.667 %" in out
+    assert "0.200000\n" in shell.run("solve", "bag.json", *weighted, "--survive", "none")
+    (shell.folder / "answer.json").write_text(shell.run("solve", "bag.json", "--json"))
+    shell.run("report", "answer.json", "--instance", "bag.json", "--out", "answer.html")
+    page = (shell.folder / "answer.html").read_text(encoding="utf-8")
+    assert "optimal: a plan" in page
+    assert "$ 0.600000: gap 0.000 % at most" in page
+
+
 def test_show_an_instance(shell: Shell) -> None:
     out = shell.run("show", "burst-hads/J60")
     for part in (

@@ -13,6 +13,7 @@ import msgspec
 
 from ....core.errors import input_error
 from ....core.gaps import SAME_COST, relative_gap
+from .results import MethodRow
 from .rows import read_about, read_rows
 
 Verdict: TypeAlias = Literal["held", "beaten", "beaten-second", "missed", "no-plan", "impossible"]
@@ -23,25 +24,16 @@ _MANY, _SOME = 1000, 60
 _PERCENT = 100.0
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """What is read of a row."""
+class _Row(MethodRow, frozen=True):
+    """What is read of a row, with what it is judged by."""
 
-    instance: str
-    method: str = ""
     seed: int = 0
-    policy: str = ""
-    status: str = ""
-    objective: float | None = None
-    bound: float | None = None
     cost_usd: float | None = None
     makespan_s: int | None = None
-    runtime_s: float | None = None
-    survives: str | None = None
     survive: str | None = None
     goal: str = ""
-    n_tasks: int | None = None
     memory_binds: bool = True
-    drawn: dict[str, str] = {}
+    drawn: dict[str, str] = msgspec.field(default_factory=dict)
     reason: str = ""
 
     @property
@@ -210,7 +202,8 @@ def _judged(row: _Row, rows: Sequence[_Row]) -> JudgedCell:
     others = [other for other in rows if other.method != row.method and _counts(other, row)]
     best = min(others, key=lambda other: other.quantities, default=None)
     verdict, percent = _verdict(row, best, rows)
-    bounds = [(other.bound, other.method) for other in rows if other.bound is not None]
+    known = [(other.bound_if(row.survives == "survives"), other.method) for other in rows]
+    bounds = [(bound, method) for bound, method in known if bound is not None]
     bound, bound_by = max(bounds, key=lambda pair: pair[0], default=(None, ""))
     own = row.bound if row.bound is not None else -math.inf
     return JudgedCell(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -14,8 +14,8 @@ from ....core.gaps import relative_gap
 from .rows import read_about, read_rows
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """What is read of a row."""
+class MethodRow(msgspec.Struct, frozen=True):
+    """What is read of a row of a method."""
 
     instance: str
     method: str = ""
@@ -23,10 +23,16 @@ class _Row(msgspec.Struct, frozen=True):
     status: str = ""
     objective: float | None = None
     bound: float | None = None
+    bound_without: float | None = None
+    survives: str | None = None
     runtime_s: float | None = None
     n_tasks: int | None = None
     peak_memory_mb: float | None = None
     ended_by_time: bool = False
+
+    def bound_if(self, survives: bool) -> float | None:
+        """Lower bound of plans that survive, or of all."""
+        return self.bound if survives or self.bound_without is None else self.bound_without
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,8 @@ class RunResult:
     objective : float or None
         Mean over the plans.
     gap : float or None
-        Mean gap of the plans to the best bound of all runs on the instance, relative to the plan.
+        Mean gap of the plans to the best bound of all runs on the instance, relative to the plan; of a plan that
+        survives, to the best bound of such plans.
     runtime_s, peak_memory_mb : float or None
         Means over the runs; the memory is the most that the process had.
     ended_by_time : int
@@ -80,21 +87,24 @@ def experiment_results(folder: str | os.PathLike[str]) -> list[RunResult]:
         If it holds no experiment, or lines that are not rows.
     """
     read_about(folder)
-    groups: dict[tuple[str, str], list[_Row]] = {}
-    bounds: dict[str, float] = {}
+    groups: dict[tuple[str, str], list[MethodRow]] = {}
+    bounds: dict[tuple[str, bool], float] = {}
     order: dict[str, None] = {}
-    for _, row in read_rows(folder, _Row):
+    for _, row in read_rows(folder, MethodRow):
         if row.policy:
             continue
         groups.setdefault((row.instance, row.method), []).append(row)
         order.setdefault(row.instance)
-        bounds[row.instance] = max(bounds.get(row.instance, -math.inf), -math.inf if row.bound is None else row.bound)
+        for survives in (False, True):
+            bound, key = row.bound_if(survives), (row.instance, survives)
+            bounds[key] = max(bounds.get(key, -math.inf), -math.inf if bound is None else bound)
     places = {instance: place for place, instance in enumerate(order)}
     ordered = sorted(groups.items(), key=lambda item: places[item[0][0]])
-    return [_result(instance, method, rows, bounds[instance]) for (instance, method), rows in ordered]
+    return [_result(instance, method, rows, bounds) for (instance, method), rows in ordered]
 
 
-def _result(instance: str, method: str, rows: list[_Row], bound: float) -> RunResult:
+def _result(instance: str, method: str, rows: list[MethodRow], bounds: Mapping[tuple[str, bool], float]) -> RunResult:
+    least = [bounds[instance, row.survives == "survives"] for row in rows]
     objectives = [row.objective for row in rows if row.objective is not None]
     return RunResult(
         instance=instance,
@@ -104,7 +114,9 @@ def _result(instance: str, method: str, rows: list[_Row], bound: float) -> RunRe
         plans=len(objectives),
         status=rows[0].status,
         objective=_mean(objectives),
-        gap=_mean([relative_gap(objective, bound) for objective in objectives]) if math.isfinite(bound) else None,
+        gap=_mean(
+            relative_gap(row.objective, bound) for row, bound in zip(rows, least, strict=True) if math.isfinite(bound)
+        ),
         runtime_s=_mean([row.runtime_s for row in rows]),
         peak_memory_mb=_mean([row.peak_memory_mb for row in rows]),
         ended_by_time=sum(row.ended_by_time for row in rows),

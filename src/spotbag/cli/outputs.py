@@ -90,6 +90,8 @@ class _Planned(_Output):
     objective: float | None
     bound: float | None
     gap: float | None
+    bound_without: float | None
+    gap_without: float | None
     stages: tuple[Stage, ...]
     cost_usd: float | None
     makespan_s: int | None
@@ -362,6 +364,7 @@ class ComparedRun(_Output):
     survives: SurvivalVerdict | None
     warnings: tuple[str, ...]
     ended_by_time: bool
+    bound_without: float | None
 
 
 class Compare(_Output):

@@ -56,6 +56,12 @@ def test_a_worse_result_changes_nothing_and_a_better_one_replaces_the_plan(good:
     assert replaced.bound_method == "greedy"  # the same bound: who proved it first
 
 
+def test_a_bound_of_plans_that_survive_is_none_of_an_entry(good: Result) -> None:
+    assert good.bound is not None
+    known = entry_of(dataclasses.replace(good, bound=good.objective, bound_without=good.bound))
+    assert (known.bound, known.status) == (good.bound, "feasible")
+
+
 def test_the_larger_bound_is_retained_whatever_the_plan(good: Result, bad: Result) -> None:
     assert bad.bound is not None
     before = entry_of(good)

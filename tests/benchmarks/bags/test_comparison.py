@@ -7,6 +7,7 @@ import io
 import json
 import math
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,13 @@ def test_an_optimum_proved_by_one_method_measures_the_others() -> None:
     assert second.optimum_gap_mean == 0.0
     assert second.always_optimal
     assert not first.always_optimal
+
+
+def test_a_bound_of_plans_that_survive_is_none_of_a_plan_that_does_not() -> None:
+    """It was said to be above the plan, and one of them to be wrong."""
+    survivor, other = row("a", 10.0, 10.0), row("b", 8.0, 6.0)
+    reference = make_references([replace(survivor, bound_without=7.0), other], {})["x"]
+    assert (reference.bound, reference.bound_by, reference.contradiction) == (7.0, "a", "")
 
 
 def test_a_bound_of_one_method_proves_the_plan_of_another() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from spotbag.benchmarks.bags.experiments.families import Draw
 from spotbag.benchmarks.bags.experiments.judgement import judge_experiment
+from spotbag.benchmarks.bags.experiments.results import experiment_results
 from spotbag.benchmarks.bags.experiments.rows import EXPERIMENT_FORMAT
 from spotbag.benchmarks.bags.experiments.run import run_experiment
 from spotbag.benchmarks.bags.experiments.specification import (
@@ -230,6 +231,17 @@ def test_the_plan_of_another_method_counts_if_it_meets_the_same_demand(
     plan = _row("a", "auto", survive=survive, survives=mine, **_plan(2.0))
     [cell] = _judged(tmp_path, plan, _row("a", "lpt", survive=survive, survives=its, **_plan(1.0))).cells
     assert cell.verdict == verdict
+
+
+@pytest.mark.parametrize(("survives", "gap", "by"), [("survives", 0.1, ""), ("does-not-survive", 0.2, "lpt")])
+def test_the_gap_of_a_plan_that_survives_is_to_the_bound_of_such_plans(
+    survives: str, gap: float, by: str, tmp_path: Path
+) -> None:
+    own = {"bound": 1.4} if by else {"bound": 1.8, "bound_without": 1.2}
+    rows = _row("a", "auto", survives=survives, **own, **_plan(2.0)), _row("a", "lpt", **_plan(2.1, bound=1.6))
+    [cell] = _judged(tmp_path, *rows).cells
+    assert (cell.gap, cell.better_bound) == (pytest.approx(gap), by)
+    assert experiment_results(tmp_path)[0].gap == pytest.approx(gap)
 
 
 def test_cells_without_a_plan_are_told_apart(tmp_path: Path) -> None:

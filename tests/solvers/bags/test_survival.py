@@ -77,6 +77,18 @@ def test_a_dearer_plan_that_survives_is_preferred_to_one_that_does_not() -> None
     assert (safe.status, safe.bound) == ("feasible", pytest.approx(0.4))
 
 
+def test_bound_and_gap_are_of_plans_that_survive_and_those_of_all_plans_stand_beside_them() -> None:
+    # Lost after 99 s, a task cannot be done again by 190 s: two on demand cost 0.60 $, and on spot they would 0.20 $.
+    result = solve(bag(deadline_s=190))
+    assert (result.status, result.bound, result.gap) == ("optimal", pytest.approx(0.6), pytest.approx(0))
+    assert (result.bound_without, result.gap_without) == (pytest.approx(0.2), pytest.approx(2 / 3))
+    assert result.bound_of_all == result.bound_without
+    printed = result.to_dict()
+    assert (printed["bound_without"], printed["gap_without"]) == (result.bound_without, result.gap_without)
+    every = solve(bag())
+    assert (every.bound, every.bound_without, every.bound_of_all) == (pytest.approx(0.2), None, every.bound)
+
+
 def test_a_plan_to_start_from_that_survives_is_not_lost_to_a_better_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under a short limit, no other was found: the answer was that none survives."""
     instance = bag(limits={"max_on_demand": 3}, tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 4}])

@@ -51,6 +51,7 @@ _NearLeast: TypeAlias = Annotated[
 ]
 _QUIET = DaysToComeOptions()
 _NAMED = ScenarioOptions()
+_OF_SURVIVORS = " of plans that survive"
 
 
 def solve_command(
@@ -226,23 +227,29 @@ def _proved(result: Result, quantity: str) -> str:
     for place, stage in enumerate(result.stages):
         if stage.quantity != quantity:
             continue
+        other = None if place else result.gap_without
         least = "the least at that " + ("cost" if quantity == "makespan_s" else "end") if place else "the least"
+        least += "" if other is None else _OF_SURVIVORS
+        whose = "(of the plan's " + ("cost)" if quantity == "cost_usd" else "makespan)")
         if stage.proven:
-            return f"proved to be {least}"
+            of_all = "" if other is None else f"; gap to that of all plans at most {100 * other:.2f} % {whose}"
+            return f"proved to be {least}{of_all}"
         if stage.bound is None or not stage.bound > 0:
             return f"not proved to be {least}"
         gap = relative_gap(stage.value, stage.bound)
         assert gap is not None, "both are there"
-        whose = "cost" if quantity == "cost_usd" else "makespan"
-        return f"gap to {least} at most {100 * gap:.2f} % (of the plan's {whose})"
+        of_all = "" if other is None else f", of all plans {100 * other:.2f} %"
+        return f"gap to {least} at most {100 * gap:.2f} %{of_all} {whose}"
     return ""
 
 
 def _bound(result: Result) -> str:
     assert result.gap is not None, "every result with a plan has a gap"
-    if result.status == "optimal":
-        return f"{result.bound:.6f}"
-    return f"{result.bound:.6f}: gap at most {100 * result.gap:.3f} % (of the plan's objective)"
+    gaps = [] if result.status == "optimal" else [f"gap at most {100 * result.gap:.3f} % (of the plan's objective)"]
+    if result.gap_without is None:
+        return ": ".join([f"{result.bound:.6f}", *gaps])
+    of_all = f"{result.bound_without:.6f} of all plans: gap at most {100 * result.gap_without:.3f} %"
+    return ": ".join([f"{result.bound:.6f}{_OF_SURVIVORS}", *gaps]) + f"; {of_all}"
 
 
 def print_result(result: Result, given: Instance) -> None:
