@@ -1,0 +1,31 @@
+"""What is said of plans that survive, against all plans of tiny bags."""
+
+from __future__ import annotations
+
+import pytest
+
+from spotbag.instances.entries import SurvivalLevel
+from tests.helpers.soaks import soak, some
+from tests.helpers.surviving_plans import surviving_bag, wrong_survival_answers
+from tests.helpers.tiny_instances import FAMILIES
+
+
+def _level(seed: int) -> SurvivalLevel:
+    return "one-type" if seed % 2 == 0 else "blackout"
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "minutes"])
+@pytest.mark.parametrize("seed", some([*range(3, 12)], fast=1))
+def test_no_answer_about_plans_that_survive_is_wrong(family: str, seed: int) -> None:
+    assert list(wrong_survival_answers(surviving_bag(seed, family), _level(seed))) == []
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "minutes"])
+@soak(sample=20, whole=2000)
+def test_no_answer_about_thousands_of_plans_that_survive_is_wrong(family: str, how_many: int) -> None:
+    faults = {
+        seed: found
+        for seed in range(1000, 1000 + how_many)
+        if (found := list(wrong_survival_answers(surviving_bag(seed, family), _level(seed))))
+    }
+    assert faults == {}
