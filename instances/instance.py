@@ -83,16 +83,23 @@ class RescueTime(NamedTuple):
     ----------
     again_s : array of int, shape (n_groups, n_offers)
         Core seconds that a task takes, if it is on an offer: its own on demand, or the least that it takes again.
+    whole_s : array of int, shape (n_groups, n_offers)
+        Seconds that a task runs at least until it has ended there or has saved something.
     members : array of int, shape (n_sets, n_offers)
-        1 for the offers that count together: those that go down at one moment, and those on demand.
-    most_s, counted_s : int
-        Core seconds that there are, and those that heuristics may count on.
+        1 for the offers that count together: those that go down at one moment; in the first second, also those on
+        demand.
+    from_s : array of int, shape (n_sets,)
+        Of each set, tasks count that are whole for so long: until then, from when VMs are ready, all are lost at once.
+    most_s, counted_s : array of int, shape (n_sets,)
+        Core seconds that there are from then on, and those that heuristics may count on.
     """
 
     again_s: IntArray
+    whole_s: IntArray
     members: IntArray
-    most_s: int
-    counted_s: int
+    from_s: IntArray
+    most_s: IntArray
+    counted_s: IntArray
 
 
 class Instance(WholeDocument):

@@ -7,12 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..core.quantities import MAX_SECONDS, IntArray, read_only
+from ..core.quantities import MAX_SECONDS, BoolArray, IntArray, read_only
 from .durations import BASELINE, FULL_SPEED, NEVER
 from .instance import Instance, RescueTime
 
 _OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "rescue_time"}
 """What follows from the latest ends of tasks."""
+_MOMENTS = 4
+"""Moments after the first second at which what is lost is looked at, of each set of offers."""
 
 
 class RescuableInstance(Instance):
@@ -71,31 +73,51 @@ class RescuableInstance(Instance):
     @cached_property
     def rescue_time(self) -> RescueTime | None:
         """The time that there is on demand; None where it is enough for whatever is lost, and from a state."""
-        most_s = self._most_on_demand_s()
-        least_s = np.where(self._least_on_demand_s < NEVER, self._least_on_demand_s, 0)
-        if self.machines or self.rescue_share * most_s >= int(least_s @ self.group_size):
+        if self.machines:
             return None
         spot, own = self.offer_is_spot, ~self.offer_is_spot & ~self.offer_is_burstable
-        again_s = np.zeros((len(self.tasks), len(self.offers)), dtype=np.int64)
+        least_s = np.where(self._least_on_demand_s < NEVER, self._least_on_demand_s, 0)
+        period_s = np.ceil(np.minimum(self.checkpoint_interval_s + self.dump_s, float(NEVER))).astype(np.int64)
+        run_s = self.duration_s[:, :, FULL_SPEED]
+        whole_s = np.where(run_s < NEVER, np.minimum(run_s, period_s[:, None]), 0)
+        again_s = np.zeros(run_s.shape, dtype=np.int64)
         again_s[:, spot] = least_s[:, None]
-        again_s[:, own] = np.minimum(self.duration_s[:, own, FULL_SPEED], MAX_SECONDS)
-        sets = [spot]
-        if self.lost_at_once == "type":
-            types = np.array([offer.type_index for offer in self.offers])
-            sets = [spot & (types == number) for number in np.unique(types[spot]).tolist()]
-        members = np.array([lost | own for lost in sets], dtype=np.int64).reshape(-1, len(self.offers))
-        return RescueTime(again_s, members, most_s, int(self.rescue_share * most_s))
+        again_s[:, own] = np.minimum(run_s[:, own], MAX_SECONDS)
+        ready_s = max(self.boot_overhead_s, self.migration_overhead_s)
+        cores, left_s = self._most_cores_on_demand(), max(self.rescued_by_s - self.boot_overhead_s, 0)
+        sets: list[tuple[BoolArray, int, int]] = []
+        for lost in self._lost_at_once():
+            if self.rescue_share * cores * left_s < int(least_s @ self.group_size):
+                sets.append((lost | own, 0, cores * left_s))
+            longest_s = whole_s[:, lost].max(axis=1, initial=0)
+            moments, group_moment = np.unique(longest_s, return_inverse=True)
+            work_s = np.bincount(group_moment, least_s * self.group_size)[::-1].cumsum()[::-1]
+            most_s = cores * np.maximum(left_s - moments + 1 - ready_s, 0)
+            short = np.flatnonzero((moments > 0) & (self.rescue_share * most_s < work_s))
+            chosen = short[np.unique(np.linspace(0, len(short) - 1, _MOMENTS).astype(int))] if len(short) else short
+            sets += [(lost, int(moments[at]), int(most_s[at])) for at in chosen.tolist()]
+        if not sets:
+            return None
+        members, from_s, most_s = (np.array(column, dtype=np.int64) for column in zip(*sets, strict=True))
+        return RescueTime(again_s, whole_s, members, from_s, most_s, (self.rescue_share * most_s).astype(np.int64))
 
-    def _most_on_demand_s(self) -> int:
-        """Core seconds that regular VMs on demand have until then, as many as may be rented."""
+    def _lost_at_once(self) -> list[BoolArray]:
+        """Offers that go down at one moment, of each set of them."""
+        spot = self.offer_is_spot
+        if self.lost_at_once == "market":
+            return [spot]
+        types = np.array([offer.type_index for offer in self.offers])
+        return [spot & (types == number) for number in np.unique(types[spot]).tolist()]
+
+    def _most_cores_on_demand(self) -> int:
+        """Cores of regular VMs on demand, as many as may be rented."""
         cores = [
             vm_type.vcpus
             for vm_type in self.vm_types
             if vm_type.burstable is None and "on-demand" in vm_type.offers
             for _ in range(min(vm_type.offers["on-demand"].limit, self.n_tasks))
         ]
-        cap = self.limits.max_on_demand
-        return sum(sorted(cores, reverse=True)[:cap]) * max(self.rescued_by_s - self.boot_overhead_s, 0)
+        return sum(sorted(cores, reverse=True)[: self.limits.max_on_demand])
 
     @cached_property
     def _least_on_demand_s(self) -> IntArray:

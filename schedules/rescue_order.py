@@ -13,7 +13,9 @@ from .schedule import Schedule
 
 
 def rescuable(schedule: Schedule) -> Schedule | None:
-    """Return a plan that ends each task early enough, in another order if need be; None if it does not."""
+    """Return a plan that leaves the time to do tasks again, in another order if need be; None if it does not."""
+    if not _fits_on_demand(schedule):
+        return None
     if _in_time(schedule):
         return schedule
     ordered = longest_first_order(schedule)
@@ -27,6 +29,16 @@ def _in_time(schedule: Schedule) -> bool:
     late = schedule.task_end_s > latest_s
     late[instance.running.task] = False
     return not late.any()
+
+
+def _fits_on_demand(schedule: Schedule) -> bool:
+    """Whether what is lost at once, when no task has ended, is no more than there is time for on demand."""
+    time = schedule.instance.rescue_time
+    if time is None:
+        return True
+    places = schedule.instance.task_group, schedule.vm_offer[schedule.task_vm]
+    counts = (time.whole_s[places] >= time.from_s[:, None]) * time.members[:, places[1]]
+    return bool((counts @ time.again_s[places] <= time.most_s).all())
 
 
 def longest_first_order(schedule: Schedule) -> Schedule:

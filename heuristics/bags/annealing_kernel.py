@@ -74,14 +74,18 @@ class Rescue(NamedTuple):
     ----------
     again_s : array of int, shape (n_offers, n_tasks), or (0, 0)
         Core seconds on demand of each task, if it is on each offer; nothing where there is time enough for all.
+    whole_s : array of int, shape (n_offers, n_tasks), or (0, 0)
+        Seconds that each task runs there until it has ended or saved something.
     members : array of int, shape (n_sets, n_offers)
         1 for the offers that count in each set: those of what may go down at once, and those on demand.
-    most_s : array of int, shape (n_sets,)
-        Most that a set may take.
+    from_s, most_s : array of int, shape (n_sets,)
+        Of each set, tasks count that are whole for so long, and the most that they may take; see `RescueTime`.
     """
 
     again_s: IntArray
+    whole_s: IntArray
     members: IntArray
+    from_s: IntArray
     most_s: IntArray
 
 
@@ -177,11 +181,18 @@ def lateness(latest: IntArray, durations: IntArray, tasks: IntArray, number: int
 
 
 @shared_part
+def _takes(rescue: Rescue, one: int, k: int, i: int) -> int:
+    """Return what a task takes of a set, on an offer."""
+    takes: int = rescue.members[one, k] * rescue.again_s[k, i]
+    return takes if rescue.whole_s[k, i] >= rescue.from_s[one] else 0
+
+
+@shared_part
 def _taken_by(rescue: Rescue, one: int, ka: int, kb: int, i: int, j: int) -> int:
     """Return what a set takes more if a task of one offer goes to another one, and one of that, if any, comes back."""
-    more: int = rescue.members[one, kb] * rescue.again_s[kb, i] - rescue.members[one, ka] * rescue.again_s[ka, i]
+    more = _takes(rescue, one, kb, i) - _takes(rescue, one, ka, i)
     if j >= 0:
-        more += rescue.members[one, ka] * rescue.again_s[ka, j] - rescue.members[one, kb] * rescue.again_s[kb, j]
+        more += _takes(rescue, one, ka, j) - _takes(rescue, one, kb, j)
     return more
 
 

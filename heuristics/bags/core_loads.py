@@ -159,8 +159,9 @@ class CoreLoads:
         if len(self.rescue.again_s):
             core, tasks = self._placed()
             column = self.core_column[core]
-            of_column = np.bincount(column, self.rescue.again_s[column, tasks], len(self.offers))
-            self.taken[:] = self.rescue.members @ of_column.astype(np.int64)
+            again_s, whole_s = self.rescue.again_s[column, tasks], self.rescue.whole_s[column, tasks]
+            for one, (members, from_s) in enumerate(zip(self.rescue.members, self.rescue.from_s, strict=True)):
+                self.taken[one] = (members[column] * again_s)[whole_s >= from_s].sum()
 
     def restore(self, core_tasks: IntArray, core_count: IntArray) -> None:
         """Take another state of the same VMs."""
@@ -370,11 +371,10 @@ def rescue_of(instance: Instance, indices: IntArray, groups: IntArray) -> Rescue
 
     time = instance.rescue_time
     if time is None:
-        nothing = np.zeros((0, 0), dtype=np.int64)
-        return Rescue(nothing, nothing, np.zeros(0, dtype=np.int64))
-    again_s = np.ascontiguousarray(time.again_s[:, indices][groups].T)
-    members = np.ascontiguousarray(time.members[:, indices])
-    return Rescue(again_s, members, np.full(len(members), time.counted_s))
+        nothing, no_sets = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return Rescue(nothing, nothing, nothing, no_sets, no_sets)
+    again_s, whole_s = (np.ascontiguousarray(of[:, indices][groups].T) for of in (time.again_s, time.whole_s))
+    return Rescue(again_s, whole_s, np.ascontiguousarray(time.members[:, indices]), time.from_s, time.counted_s)
 
 
 def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:

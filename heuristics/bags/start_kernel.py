@@ -276,7 +276,8 @@ def place_early(
                 continue
             enough = True
             for one in range(len(taken)):
-                enough = enough and taken[one] + rescue.members[one, k] * rescue.again_s[k, group] <= rescue.most_s[one]
+                counts = rescue.members[one, k] and rescue.whole_s[k, group] >= rescue.from_s[one]
+                enough = enough and (not counts or taken[one] + rescue.again_s[k, group] <= rescue.most_s[one])
             if not enough:
                 continue
             # The first lane with a load of so much at most: each inner node of the tree has the least load below it.
@@ -308,7 +309,8 @@ def place_early(
                     node //= 2
             way[task], lane[task] = k, chosen
             for one in range(len(taken)):
-                taken[one] += rescue.members[one, k] * rescue.again_s[k, group]
+                if rescue.members[one, k] and rescue.whole_s[k, group] >= rescue.from_s[one]:
+                    taken[one] += rescue.again_s[k, group]
             break
         if way[task] < 0:
             return False

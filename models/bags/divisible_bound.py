@@ -10,7 +10,7 @@ e_ik and memory r_i, time counted from the moment the VMs are ready:
     S_k <= n_k min(T, L_k)                          (VMs of the offer)
     sum_{k in market} S_k <= n_market T             (VMs of the market)
     sum_{k spot, i in J} e_ik x_ik <= M_J           (tasks that must end early)
-    sum_{k in R, i} a_ik x_ik <= A                  (time on demand to do again what is lost at once)
+    sum_{k in R, i in W} a_ik x_ik <= A_R           (time on demand to do again what is lost at once)
     T0 <= T <= D                                    (combinatorial bound, deadline)
 
 The machines of an offer that exist already are a pool of their own. Until h_v, machine v is paid for anyway: what runs
@@ -22,7 +22,9 @@ on it ends then, or it is paid in advance. Up to that moment its cores are free 
 Where tasks on spot VMs must end early (`RescuableInstance`), each core has a last task of its own among those of any
 set J: together they take no longer than the latest ends of as many tasks of J as there are cores, the latest ones
 (M_J). Sets are those of all tasks that must end by some moment. What goes down in the first second must be done again
-beside what is on demand anyway, for each set R of offers that go down at once and of those on demand (`RescueTime`).
+beside what is on demand anyway, for each set R of offers that go down at once and of those on demand; and all tasks W
+that run for so long that none of them has ended or saved anything at some later second, in what is left of the time
+then (`RescueTime`).
 
 It is solved by its Lagrangian dual: for any multipliers >= 0 of the last two rows and a split of each offer's price
 into one for cores and one for memory, every task takes its cheapest offer, which is a lower bound; the best
@@ -341,7 +343,9 @@ class _Dual:
         time = instance.rescue_time
         if time is not None:
             again_s = time.again_s[:, indices].astype(float)
-            self.rescue = time._replace(again_s=again_s, members=time.members[:, indices])
+            self.rescue = time._replace(
+                again_s=again_s, whole_s=time.whole_s[:, indices], members=time.members[:, indices]
+            )
             self.size += len(time.members)
         # Between these moments, the seconds of every pool and market are convex in T, and the part with T is concave.
         moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
@@ -392,7 +396,11 @@ class _Dual:
         """Price of the time on demand that a task of each group takes on each offer."""
         if self.rescue is None:
             return _NO_PRICES
-        price: FloatArray = self.rescue.again_s * (self._of_rescue(theta) @ self.rescue.members)
+        unit = np.zeros(self.rescue.again_s.shape)
+        for value, members, from_s in zip(self._of_rescue(theta), self.rescue.members, self.rescue.from_s, strict=True):
+            if value > 0:
+                unit += value * members * (self.rescue.whole_s >= from_s)
+        price: FloatArray = self.rescue.again_s * unit
         return price
 
     def _early_price(self, theta: FloatArray) -> FloatArray:
@@ -439,8 +447,9 @@ class _Dual:
         if len(self.early.most_s):
             gradient[self.size - len(self.early.most_s) :] = (work * self.early.spot[choice]) @ self.early.members
         if self.rescue is not None:
-            again_s = np.bincount(choice, self.counts * self.rescue.again_s[rows, choice], n_offers)
-            self._of_rescue(gradient)[:] = self.rescue.members @ again_s
+            again_s = self.counts * self.rescue.again_s[rows, choice]
+            counts = self.rescue.whole_s[rows, choice] >= self.rescue.from_s[:, None]
+            self._of_rescue(gradient)[:] = (self.rescue.members[:, choice] * counts) @ again_s
         return value, gradient
 
     def time_rows(self) -> LinearRows:
@@ -512,7 +521,8 @@ class _Dual:
         sample.memory_kb = self.memory_kb[middle]
         sample.early = self.early._replace(members=self.early.members[middle])
         if self.rescue is not None:
-            sample.rescue = self.rescue._replace(again_s=self.rescue.again_s[middle])
+            again_s, whole_s = self.rescue.again_s[middle], self.rescue.whole_s[middle]
+            sample.rescue = self.rescue._replace(again_s=again_s, whole_s=whole_s)
         return sample.maximum().theta
 
     def _bound(self, best: Maximum, infeasible: bool) -> DivisibleBound:

@@ -158,13 +158,15 @@ class IntervalModel:
         self.cores_and_memory_suffice()
         self.credits_suffice()
         self.markets_are_limited()
+        self.what_is_lost_at_once_fits_the_time_on_demand()
         if self.switches.energy_cuts:
             self.energy_fits_the_paid_time()
             self.cores_hold_few_long_tasks()
         if self.switches.symmetry:
             self.identical_vms_are_ordered()
             self.identical_tasks_are_ordered()
-            self.dearer_twins_come_last()
+            if self.instance.rescue_time is None:  # else it matters how many of their VMs go down at once
+                self.dearer_twins_come_last()
 
     def each_task_runs_once(self) -> None:
         """Each task on one VM in one mode (Burst-HADS eq. 4, without the start). Without a place: infeasible."""
@@ -257,6 +259,17 @@ class IntervalModel:
             self.model.add(sum(used.values()) <= cap)
             # The same in seconds, for the linear relaxation.
             self.model.add(sum(self.vms[index].paid_s for index in members) <= cap * self.last)
+
+    def what_is_lost_at_once_fits_the_time_on_demand(self) -> None:
+        """What goes down at once before any of its tasks has ended can be done again (`RescueTime`)."""
+        time = self.instance.rescue_time
+        if time is None:
+            return
+        groups = self.instance.task_group
+        for members, from_s, most_s in zip(time.members, time.from_s, time.most_s.tolist(), strict=True):
+            counts = members * (time.whole_s >= from_s) * time.again_s
+            seconds = [int(counts[groups[place.task], self.vms[place.vm].offer.index]) for place in self.places]
+            self.model.add(weighted_sum(self.places, seconds) <= most_s)
 
     # ------------------------------------------------- cuts and symmetry (own)
 

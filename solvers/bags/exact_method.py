@@ -13,7 +13,7 @@ from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.task_classes import offers_of_vms
-from ...schedules.method import Outcome, Run, TracePoint
+from ...schedules.method import Outcome, Run, TracePoint, kept
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 
@@ -50,7 +50,10 @@ def exact_outcome(
     slow: list[str] = []
     if baseline_only:
         slow = sorted({offer.vm_type.name for offer in offers_of_vms(instance) if offer.burstable})
-    plans = [plan for plan in (found, start) if plan is not None]
+    given = [plan for plan in (found, start) if plan is not None]
+    plans = [plan for plan in map(kept, given) if plan is not None]
+    if len(plans) < len(given):  # the model knows not all that is asked: what it proves is that nothing is better
+        model_bound = min(model_bound, *(plan.objective for plan in given))
     best = min(plans, key=lambda plan: plan.objective, default=None)
     bound = divisible_bound(instance).objective
     if not slow:
@@ -90,7 +93,8 @@ def start_plan(instance: Instance, run: Run) -> Outcome:
     run.incumbent.take(by_greedy.schedule)
     run.incumbent.raise_bound(divisible_bound(instance).objective)
     by_length = lpt(instance, LptOptions(), run)
-    plans = [plan for plan in (by_greedy.schedule, by_length.schedule) if plan is not None]
+    made = (by_greedy.schedule, by_length.schedule)
+    plans = [plan for plan in map(kept, filter(None, made)) if plan is not None]
     best = min(plans, key=lambda plan: plan.objective, default=None)
     return Outcome(best, by_greedy.explanation if best is None else "")
 

@@ -84,14 +84,19 @@ class Facts:
         return self.memory_free and self.n_classes <= _FEW_CLASSES
 
     @cached_property
+    def _new_and_apart(self) -> bool:
+        """True if there are new VMs only, and nothing is asked of what several of them lose at once."""
+        return not self.from_state and self.instance.rescue_time is None
+
+    @cached_property
     def classed(self) -> bool:
-        """True if models of classes take the bag, which know new VMs only."""
-        return not self.from_state and self.memory_free and self.n_classes <= MOST_CLASSES
+        """True if models of classes take the bag, which know VMs that are new, each by itself."""
+        return self._new_and_apart and self.memory_free and self.n_classes <= MOST_CLASSES
 
     @cached_property
     def few_for_columns(self) -> bool:
-        """True if columns take the bag: new VMs only, and so many classes."""
-        return not self.from_state and self.n_classes <= MOST_CLASSES_OF_COLUMNS
+        """True if columns take the bag: new VMs, each by itself, and so many classes."""
+        return self._new_and_apart and self.n_classes <= MOST_CLASSES_OF_COLUMNS
 
     @cached_property
     def tiny(self) -> bool:
@@ -133,7 +138,7 @@ class Facts:
     @cached_property
     def large_core_counts(self) -> bool:
         """True if the model of core counts is worth a try after all others, though it is large."""
-        return not self.from_state and self.small and self.memory_free and not (self.burstable or self.core_counts)
+        return self._new_and_apart and self.small and self.memory_free and not (self.burstable or self.core_counts)
 
     @cached_property
     def binds(self) -> bool:

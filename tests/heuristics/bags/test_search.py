@@ -127,7 +127,7 @@ def test_vms_that_have_changed_places_are_known_to_have_been_dealt_anew(seed: in
     n_vms, n_tasks = 4, 6
     durations, vms = rng.integers(10, 100, size=(1, n_tasks)), np.arange(n_vms)
     nothing, none = np.zeros((0, 0), np.int64), np.zeros(0, np.int64)
-    rescue = Rescue(nothing, nothing, none)
+    rescue = Rescue(nothing, nothing, nothing, none, none)
     cores = Cores(durations, np.zeros(n_vms, np.int64), vms, np.arange(n_vms + 1), nothing, rescue)
     unlimited = np.full(n_vms, 10**6)
     objective = Objective(np.full(n_vms, 0.01), np.zeros(n_vms, np.int64), unlimited, 1.0, 100.0)

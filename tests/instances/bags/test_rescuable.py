@@ -26,6 +26,7 @@ from spotbag.schedules.method import Run
 from spotbag.schedules.rescue_order import rescuable
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.interval_method import IntervalOptions, interval
+from spotbag.solvers.bags.solve import solve
 from tests.helpers.soaks import soak, some
 from tests.helpers.tiny_core_instances import hand_instance
 
@@ -62,8 +63,33 @@ def test_the_time_on_demand_counts_where_it_is_short() -> None:
     question = RescuableInstance.of(bag(limits={"max_on_demand": 1}, deadline_s=139), "type")
     time = question.rescue_time
     assert time is not None
-    assert (time.most_s, time.again_s.tolist(), time.members.tolist()) == (139, [[100, 100], [40, 40]], [[1, 1]])
+    # In the first second, 140 s are lost, or to be done on demand anyway. Later, only the shorter one is lost, as the
+    # other could not be done again: its 40 s fit the 139 - 39 - 10 s that are left in its last second.
+    assert (time.again_s.tolist(), time.whole_s.tolist()) == ([[100, 100], [40, 40]], [[0, 100], [40, 40]])
+    assert (time.members.tolist(), time.from_s.tolist(), time.most_s.tolist()) == ([[1, 1]], [0], [139])
     assert RescuableInstance.of(bag(limits={"max_on_demand": 1}, deadline_s=140), "type").rescue_time is None
+
+
+def test_what_is_lost_just_before_the_first_task_ends_must_fit_the_time_that_is_left() -> None:
+    """Six tasks of 100 s: plans with four on a spot type were taken, and none was found that survives."""
+    tasks = [{"id": "t", "memory_mb": 100, "base_runtime_s": 100, "count": 6}]
+    offers = {market: {"price_usd_per_hour": 3.6, "limit": 5} for market in ("spot", "on-demand")}
+    dear = {market: {"price_usd_per_hour": 7.2, "limit": 5} for market in ("spot", "on-demand")}
+    vm_types = [
+        {"name": name, "vcpus": 1, "memory_mb": 1024, "offers": prices} for name, prices in (("a", offers), ("b", dear))
+    ]
+    instance = bag(tasks=tasks, vm_types=vm_types, limits={"max_on_demand": 1}, deadline_s=400)
+    question = RescuableInstance.of(instance, "type")
+    time = question.rescue_time
+    assert time is not None
+    # One VM on demand has 400 s in all, and 400 - 99 - 10 s after the 99th: what two tasks take.
+    assert time.members.tolist() == [[1, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 1], [0, 0, 1, 0]]
+    assert (time.from_s.tolist(), time.most_s.tolist()) == ([0, 100, 0, 100], [400, 291, 400, 291])
+    # Two on each: 2 x 0.1 on either market of a, and 2 x 0.2 on spot VMs of b.
+    assert interval(question, IntervalOptions(), Run()).bound == pytest.approx(0.8)
+    plan = solve(instance.replace(d_spot_s=None), "search", survive="one-type", options={"moves": 20_000}).schedule
+    assert plan is not None
+    assert plan.cost_usd == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -196,15 +222,12 @@ def wrong_lanes(seed: int) -> str:
         return "a task ends too late to be done again"
     time = question.rescue_time
     if time is not None:
-        taken = Counter({k: int(time.members[k] @ _again(plan, time.again_s)) for k in range(len(time.members))})
-        if max(taken.values(), default=0) > time.most_s:
-            return f"{taken} core seconds are to be done on demand, and there are {time.most_s}"
+        for members, from_s, most_s in zip(time.members, time.from_s, time.most_s, strict=True):
+            places = list(zip(plan.instance.task_group, plan.vm_offer[plan.task_vm], strict=True))
+            taken = sum(time.again_s[at] for at in places if members[at[1]] and time.whole_s[at] >= from_s)
+            if taken > most_s:
+                return f"{taken} core seconds are to be done on demand, and there are {most_s}"
     return ""
-
-
-def _again(plan: Schedule, again_s: Any) -> Any:
-    offer = plan.vm_offer[plan.task_vm]
-    return np.bincount(offer, again_s[plan.instance.task_group, offer], len(plan.instance.offers)).astype(np.int64)
 
 
 @pytest.mark.parametrize("first", some([0, 30, 60, 90], fast=1))
