@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spotbag.audits.bags.plan import check
-from spotbag.core.errors import InputError
+from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.lanes import lanes_plan
 from spotbag.heuristics.bags.rescue import certify
@@ -118,8 +118,16 @@ def _minutes(rng: random.Random) -> dict[str, Any]:
     return document
 
 
-def wrong_survival_answers(instance: Instance, level: SurvivalLevel) -> Iterator[str]:
-    """What is wrong with what is said of the plans of a bag that survive: by `auto`, the bound, and the first plan."""
+EXACT = ("interval", "columns", "patterns", "core-counts", "class-programme")
+
+
+def wrong_survival_answers(
+    instance: Instance, level: SurvivalLevel, methods: Sequence[str] = ("auto",)
+) -> Iterator[str]:
+    """What is wrong with what is said of the plans of a bag that survive: by methods, the bound, and the first plan.
+
+    Of `auto` alone, a plan is demanded where there is one.
+    """
     fixed = with_d_spot(instance)
     plans = None if fixed.d_spot_s is None else survivors(fixed, level)
     if plans is None:
@@ -134,7 +142,9 @@ def wrong_survival_answers(instance: Instance, level: SurvivalLevel) -> Iterator
     first = lanes_plan(question)
     if first is not None and not check(fixed, Schedule(fixed, *_columns(first))).feasible:
         yield "the first plan cannot be carried out"
-    yield from _wrong_result(solve(instance, "auto", survive=level), plans, level)
+    for method in methods:
+        with suppress(ModelRefusal):
+            yield from _wrong_result(solve(instance, method, survive=level), plans, level)
 
 
 def _wrong_result(result: Result, plans: Survivors, level: SurvivalLevel) -> Iterator[str]:
@@ -144,7 +154,7 @@ def _wrong_result(result: Result, plans: Survivors, level: SurvivalLevel) -> Ite
         yield f"{result.status} with a bound of {result.bound}, a plan has {least}"
     if result.status == "infeasible" and plans.best is not None:
         yield "infeasible, and a plan survives"
-    if result.status == "no-plan" and plans.certified is not None:
+    if result.status == "no-plan" and plans.certified is not None and result.method == "auto":
         yield f"no plan, and one with {plans.certified.objective} survives"
     if result.schedule is None:
         return

@@ -6,7 +6,7 @@ import pytest
 
 from spotbag.instances.entries import SurvivalLevel
 from tests.helpers.soaks import soak, some
-from tests.helpers.surviving_plans import surviving_bag, wrong_survival_answers
+from tests.helpers.surviving_plans import EXACT, surviving_bag, wrong_survival_answers
 from tests.helpers.tiny_instances import FAMILIES
 
 
@@ -27,5 +27,16 @@ def test_no_answer_about_thousands_of_plans_that_survive_is_wrong(family: str, h
         seed: found
         for seed in range(1000, 1000 + how_many)
         if (found := list(wrong_survival_answers(surviving_bag(seed, family), _level(seed))))
+    }
+    assert faults == {}
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "minutes"])
+@soak(sample=5, whole=500)
+def test_no_proof_about_hundreds_of_plans_that_survive_is_wrong(family: str, how_many: int) -> None:
+    faults = {
+        seed: found
+        for seed in range(5000, 5000 + how_many)
+        if (found := list(wrong_survival_answers(surviving_bag(seed, family), _level(seed), EXACT)))
     }
     assert faults == {}
