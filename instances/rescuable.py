@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..core.quantities import MAX_SECONDS, BoolArray, IntArray, read_only
+from ..core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray, read_only
 from .durations import BASELINE, FULL_SPEED, NEVER
+from .entries import RentalOffer
 from .instance import Instance, RescueTime
 
 _OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "rescue_time"}
@@ -64,11 +65,30 @@ class RescuableInstance(Instance):
         latest = np.array(super().latest_end_s)
         if not self.offer_is_spot.any():
             return read_only(latest)
-        types = [offer.type_index for offer in self.offers if offer.market == "spot"]
-        ready_s = max(self.boot_overhead_s, self.migration_overhead_s)
-        again = self.rescued_by_s + 1 - ready_s - self._left_at_end_s[:, types]
-        latest[:, self.offer_is_spot] = np.minimum(latest[:, self.offer_is_spot], again)
+        for offer in self.offers:
+            if offer.market == "spot":
+                latest[:, offer.index] = np.minimum(latest[:, offer.index], self._latest_end_on(offer))
         return read_only(latest)
+
+    def _latest_end_on(self, offer: RentalOffer) -> IntArray:
+        """Latest end of a task of each group on a spot offer that can be done again whenever it is lost.
+
+        The worst moments are its last second, and the last one before its first checkpoint or before its last one is
+        complete: from one checkpoint to the next, what is left falls as evenly as time goes by.
+        """
+        ready_s = max(self.boot_overhead_s, self.migration_overhead_s)
+        begin_s = self.rescued_by_s + 1 - ready_s
+        count, least_s = self.checkpoint_count[:, offer.type_index], self._least_on_demand_s
+        latest: IntArray = begin_s - self._left_s(offer.type_index, count)
+        speed = 1.0 if offer.vm_type.burstable is None else offer.vm_type.burstable.baseline_fraction
+        mode = FULL_SPEED if offer.vm_type.burstable is None else BASELINE
+        duration_s = np.minimum(super().duration_s[:, offer.index, mode], MAX_SECONDS)
+        period_s = np.where(count > 0, self.checkpoint_interval_s + self.dump_s, 0.0) / speed
+        for done in (np.zeros_like(count), np.maximum(count - 1, 0)):
+            lost_after_s = np.ceil((done + 1) * period_s - 1e-9).astype(np.int64)
+            before = begin_s - self._left_s(offer.type_index, done) - lost_after_s + duration_s
+            latest = np.where((count > 0) & (least_s < NEVER), np.minimum(latest, before), latest)
+        return latest
 
     @cached_property
     def rescue_time(self) -> RescueTime | None:
@@ -121,22 +141,21 @@ class RescuableInstance(Instance):
 
     @cached_property
     def _least_on_demand_s(self) -> IntArray:
-        """Least time of a task of each group on a regular VM on demand, shape (n_groups,)."""
+        """Least time of a task of each group on a regular VM on demand that there may be, shape (n_groups,)."""
         regular = [
             number
             for number, vm_type in enumerate(self.vm_types)
             if vm_type.burstable is None and "on-demand" in vm_type.offers
+            if self.machines or (vm_type.offers["on-demand"].limit and self.limits.max_on_demand != 0)
         ]
         least: IntArray = self.runtime_s[:, regular].min(axis=1, initial=NEVER)
         return least
 
-    @cached_property
-    def _left_at_end_s(self) -> IntArray:
-        """What a task lost in its last second on a spot VM of a type takes on demand, shape (n_groups, n_types)."""
-        least = self._least_on_demand_s[:, None]
-        saved = np.zeros(self.runtime_s.shape)
-        if self.checkpoint is not None:
-            saved = self.checkpoint_count * self.checkpoint_interval_s[:, None] / self.runtime_s
+    def _left_s(self, type_index: int, done: FloatArray) -> IntArray:
+        """What is left on demand of a task of each group with so many checkpoints done, shape (n_groups,)."""
+        least = self._least_on_demand_s
+        saved = np.where(done > 0, done * np.where(done > 0, self.checkpoint_interval_s, 0.0), 0.0)
+        saved = saved / self.runtime_s[:, type_index]
         left = np.ceil(np.where(least < NEVER, least, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
         return np.where(least < NEVER, left, NEVER)
 

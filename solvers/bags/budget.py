@@ -22,6 +22,8 @@ class Budget:
         The first quantity of a goal; what it leaves is the second one's.
     surviving
         The plan that survives; what it leaves is for what a plan costs that need not.
+    risky
+        Of that, the first plan where what is lost at once may not fit the time on demand.
     little_to_gain
         Relative gap to the bound of all plans at which that is not asked.
     without_survival
@@ -71,6 +73,7 @@ class Budget:
     cheapest_of_near_least: float = 0.5
     first_quantity: float = 0.8
     surviving: float = 0.9
+    risky: float = 0.7
     little_to_gain: float = 1e-3
     without_survival: float = 0.5
     polish: float = 0.25

@@ -105,7 +105,10 @@ def _first_to_leave_time(
     with within(share_of_time(BUDGET.surviving)):
         question, start, look_s = _with_enough_time(search, question, start)
         left_s = seconds_left()
-        with within(None if left_s is None else max(left_s - look_s, BUDGET.surviving * left_s / 2)):
+        # Where a plan may not survive though its tasks end early enough, that is found out while others can be made.
+        risky = left_s is not None and (question.rescue_time is not None or not memory_is_free(question))
+        of_it = BUDGET.risky if risky else 1.0
+        with within(None if left_s is None else of_it * max(left_s - look_s, BUDGET.surviving * left_s / 2)):
             if attempts.method.name not in ("auto", "search"):  # most of their plans leave no time
                 with within(share_of_time(BUDGET.without_survival)):
                     start = first_stage(search.quick, question, start).schedule
@@ -115,6 +118,10 @@ def _first_to_leave_time(
             if not search.take(instance, attempt.schedule):
                 search.keep(initial)
                 search.look_at_fewer(question)
+            elif risky and not search.settled():
+                later = first_stage(attempts, question, attempt.schedule)
+                search.take(instance, later.schedule)
+                attempt = replace(later, bound=max(attempt.bound, later.bound))
     best = search.best
     if best is None and attempt.bound == math.inf:  # nothing but plans that do not survive
         plain = first_stage(attempts, instance, initial)
@@ -281,7 +288,7 @@ class _Search:
         if initial is not None and initial is not self.first.schedule and not self.take(self._instance, initial):
             self.take(self._instance, self._repaired(initial))
 
-    def _settled(self) -> bool:
+    def settled(self) -> bool:
         """Whether nothing better can be found."""
         if out_of_time():
             return True
@@ -289,7 +296,7 @@ class _Search:
 
     def go_on(self) -> None:
         """Use what is left of a time limit for a better plan, where there is one."""
-        if seconds_left() is None or self._settled():
+        if seconds_left() is None or self.settled():
             return
         better = first_stage(self._attempts, self._instance, self.best)
         self.first = replace(self.first, bound=max(self.first.bound, better.bound))
@@ -312,7 +319,7 @@ class _Search:
             else:
                 low = single_s
         for step in range(steps):
-            if self._settled() or high - low <= instance.deadline_s / 100:
+            if self.settled() or high - low <= instance.deadline_s / 100:
                 break
             middle = (low + high) // 2
             # Where there is no plan at all, there is none at an earlier D_spot either.
@@ -332,7 +339,7 @@ class _Search:
         low, high = 0, int(instance.offer_is_spot[self.first.schedule.vm_offer].sum())
         steps = self._steps()
         for step in range(steps):
-            if self._settled() or high - low <= 1:
+            if self.settled() or high - low <= 1:
                 break
             middle = (low + high) // 2
             limits = instance.limits.model_copy(update={"max_spot": exist + middle})
@@ -360,7 +367,7 @@ class _Search:
 
     def _try(self, d_spot_s: int, to_come: int) -> bool | None:
         """Make a plan for a D_spot; return whether one survives, None if there is no plan."""
-        if self._settled():
+        if self.settled():
             return None
         with within(share_of_time(1 / max(to_come, 1))):
             survives = self._try_with(self.quick, self._instance.replace(d_spot_s=d_spot_s))
@@ -390,7 +397,7 @@ class _Search:
 
     def polish(self, first_took_s: float) -> None:
         """Ask the method itself, if the plans were made by another one, or in less time."""
-        if self.best is None or self._settled() or self.quick is self._silent:
+        if self.best is None or self.settled() or self.quick is self._silent:
             return
         limited = self._silent.method.exact and seconds_left() is None
         # With more effort, D_spot is used to the full, which a plan may not survive: then another one.
