@@ -22,8 +22,9 @@ class Budget:
         The first quantity of a goal; what it leaves is the second one's.
     surviving
         The plan that survives; what it leaves is for what a plan costs that need not.
-    risky
-        Of that, the first plan where what is lost at once may not fit the time on demand.
+    risky, early
+        Of that, the first plan where what is lost at once may not fit the time on demand; and where no simple plan with
+        tasks that end as late as they may survives, but one with an earlier D_spot, for which the rest is.
     little_to_gain
         Relative gap to the bound of all plans at which that is not asked.
     without_survival
@@ -74,6 +75,7 @@ class Budget:
     first_quantity: float = 0.8
     surviving: float = 0.9
     risky: float = 0.7
+    early: float = 0.5
     little_to_gain: float = 1e-3
     without_survival: float = 0.5
     polish: float = 0.25

@@ -104,10 +104,11 @@ def _first_to_leave_time(
     start = None if initial is None else rescuable(plan_of(question, initial))
     with within(share_of_time(BUDGET.surviving)):
         question, start, look_s = _with_enough_time(search, question, start)
-        left_s = seconds_left()
         # Where a plan may not survive though its tasks end early enough, that is found out while others can be made.
-        risky = left_s is not None and (question.rescue_time is not None or not memory_is_free(question))
-        of_it = BUDGET.risky if risky else 1.0
+        risky = question.rescue_time is not None or not memory_is_free(question)
+        early = _that_end_early(search, question) if risky and search.best is None else None
+        simple, left_s = search.best, seconds_left()
+        of_it = BUDGET.early if early is not None else BUDGET.risky if risky else 1.0
         with within(None if left_s is None else of_it * max(left_s - look_s, BUDGET.surviving * left_s / 2)):
             if attempts.method.name not in ("auto", "search"):  # most of their plans leave no time
                 with within(share_of_time(BUDGET.without_survival)):
@@ -117,8 +118,10 @@ def _first_to_leave_time(
         with suppress(LimitReached):
             if not search.take(instance, attempt.schedule):
                 search.keep(initial)
+                if early is not None and simple is not None:
+                    search.take(instance, first_stage(attempts, early, plan_of(early, simple)).schedule)
                 search.look_at_fewer(question)
-            elif risky and not search.settled():
+            elif risky and left_s is not None and not search.settled():
                 later = first_stage(attempts, question, attempt.schedule)
                 search.take(instance, later.schedule)
                 attempt = replace(later, bound=max(attempt.bound, later.bound))
@@ -165,6 +168,20 @@ def _with_enough_time(
                     return asked, plan_of(asked, start), look_s
                 return asked, plan, look_s
     return question, start, 0.0
+
+
+def _that_end_early(search: _Search, question: RescuableInstance) -> RescuableInstance | None:
+    """Return the question with the latest D_spot, by halves, for which a simple plan survives; None if none does."""
+    low, high = 0, question.time_limit_s("spot") if question.offer_is_spot.any() else 0
+    with suppress(LimitReached):
+        while high - low > question.deadline_s / 100 and not out_of_time():
+            middle = (low + high) // 2
+            plan = lanes_plan(question.replace(d_spot_s=middle))
+            if plan is not None and search.take(of_bag(question), plan):
+                low = middle
+            else:
+                high = middle
+    return question.replace(d_spot_s=low) if low else None
 
 
 def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
