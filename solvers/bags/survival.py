@@ -174,7 +174,7 @@ def _that_end_early(search: _Search, question: RescuableInstance) -> RescuableIn
     """Return the question with the latest D_spot, by halves, for which a simple plan survives; None if none does."""
     low, high = 0, question.time_limit_s("spot") if question.offer_is_spot.any() else 0
     with suppress(LimitReached):
-        while high - low > question.deadline_s / 100 and not out_of_time():
+        while high - low > max(question.deadline_s / 100, 1) and not out_of_time():
             middle = (low + high) // 2
             plan = lanes_plan(question.replace(d_spot_s=middle))
             if plan is not None and search.take(of_bag(question), plan):
