@@ -214,10 +214,16 @@ def _plan_to_begin_with(instance: Instance, bound: DivisibleBound, spare: int) -
     state = least_rent_start(instance, bound, spare)
     if state is not None and closes_gap(state.value(), bound.objective, _LITTLE):
         return state
-    plan = lanes_plan(instance, bound)
-    if plan is None or (state is not None and state.value() <= plan.objective):
+    in_lanes = _state_in_lanes(instance, bound, spare)
+    if in_lanes is None or (state is not None and state.value() <= in_lanes.value()):
         return state
-    return start_from_schedule(instance, plan, bound.offers, spare)
+    return in_lanes
+
+
+def _state_in_lanes(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
+    """Return the state of a plan in lanes."""
+    plan = lanes_plan(instance, bound)
+    return None if plan is None else start_from_schedule(instance, plan, bound.offers, spare)
 
 
 def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
@@ -271,6 +277,10 @@ def _search_core_loads(
         starts[len(plan)], plan = least_rent, (*plan, plan[0])
     elif least_rent is not None:
         starts[0], fresh = least_rent, partial(_plan_to_begin_with, instance, bound, spare)
+        # With other VMs, the annealing may come further: where cores are filled less, it opens and closes few.
+        in_lanes = _state_in_lanes(instance, bound, spare) if instance.leaves_time and goes_on else None
+        if in_lanes is not None:
+            starts[1] = in_lanes
     elif not few:
         more = options.moves is None and instance.n_tasks <= _MANY_TASKS
         moves = _MOVES_WITH_ROOM if more else options.moves or _default_moves(instance.n_tasks)
