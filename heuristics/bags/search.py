@@ -25,7 +25,6 @@ from .assignments import listed_plan
 from .core_loads import CoreLoads, priced_start, start_from_schedule
 from .found import Found
 from .full_speed import full_speed_plan
-from .identical_tasks import identical_tasks_plan
 from .lanes import first_plan, lanes_plan
 from .least_rent import least_rent_start
 from .lpt import LptOptions, lpt
@@ -185,9 +184,7 @@ def _search_cores(
     least_rent: CoreLoads | None,
 ) -> None:
     """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
-    if not instance.machines:
-        found.take(identical_tasks_plan(instance))
-    elif found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
+    if instance.machines and found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
         found.take(listed_plan(instance))
     if not bursts or instance.machines or not bursting_pays(instance):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)

@@ -14,13 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
-from spotbag.core.limits import within
 from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Rescue, Snapshot, anneal
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.heuristics.bags.identical_tasks import identical_tasks_plan
 from spotbag.heuristics.bags.lpt import LongestFirst, LptOptions, lpt
 from spotbag.heuristics.bags.search import SearchOptions, _late_share, _roomy_start, search
 from spotbag.heuristics.bags.start_order_kernel import Fleet, set_starts
@@ -38,7 +36,6 @@ from tests.helpers.fake_time import fake_time
 from tests.helpers.random_instances import random_instances
 from tests.helpers.second_by_second import brute_force_objective
 from tests.helpers.soaks import soak_of, some
-from tests.helpers.stops import StopAt
 
 TINY = [name for name in library_names() if name.startswith("tiny/")]
 
@@ -266,22 +263,6 @@ def test_progress_and_trace_agree_and_the_best_never_rises() -> None:
     assert result.objective <= best[-1] + 1e-9
 
 
-def test_identical_tasks_are_planned_while_there_is_time() -> None:
-    offers = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 100}}
-    instance = Instance(
-        name="identical",
-        deadline_s=2000,
-        vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}],
-        tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 10, "count": 100}],
-    )
-    stop = StopAt(1000)
-    with within(stop=stop):
-        plan = identical_tasks_plan(instance)
-    assert stop.asked == 1000
-    assert plan is not None
-    assert check(instance, plan).feasible
-
-
 def test_identical_tasks_are_planned_to_the_optimum() -> None:
     offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 2}}
     dear = {"spot": {"price_usd_per_hour": 7.2, "limit": 1}}
@@ -296,11 +277,10 @@ def test_identical_tasks_are_planned_to_the_optimum() -> None:
         ],
         tasks=[{"id": "t", "memory_mb": 1, "runtime_s": {"a": 20, "b": 15}, "count": 4}],
     )
-    schedule = identical_tasks_plan(instance)
+    schedule = search(instance, SearchOptions(20_000), Run()).schedule
     assert schedule is not None
     assert schedule.objective == pytest.approx(brute_force_objective(instance))
     assert check(instance, schedule).feasible
-    assert identical_tasks_plan(library_instance("tiny/two-cores")) is None
 
 
 @given(
