@@ -133,8 +133,7 @@ class RescuableInstance(Instance):
         """Cores of regular VMs on demand, as many as may be rented."""
         cores = [
             vm_type.vcpus
-            for vm_type in self.vm_types
-            if vm_type.burstable is None and "on-demand" in vm_type.offers
+            for vm_type in (self.vm_types[number] for number in self._regular_types)
             for _ in range(min(vm_type.offers["on-demand"].limit, self.n_tasks))
         ]
         return sum(sorted(cores, reverse=True)[: self.limits.max_on_demand])
@@ -142,14 +141,18 @@ class RescuableInstance(Instance):
     @cached_property
     def _least_on_demand_s(self) -> IntArray:
         """Least time of a task of each group on a regular VM on demand that there may be, shape (n_groups,)."""
-        regular = [
+        least: IntArray = self.runtime_s[:, self._regular_types].min(axis=1, initial=NEVER)
+        return least
+
+    @cached_property
+    def _regular_types(self) -> list[int]:
+        """Types of which there may be VMs on demand that are not burstable, as indices."""
+        return [
             number
             for number, vm_type in enumerate(self.vm_types)
             if vm_type.burstable is None and "on-demand" in vm_type.offers
             if self.machines or (vm_type.offers["on-demand"].limit and self.limits.max_on_demand != 0)
         ]
-        least: IntArray = self.runtime_s[:, regular].min(axis=1, initial=NEVER)
-        return least
 
     def _left_s(self, type_index: int, done: FloatArray) -> IntArray:
         """What is left on demand of a task of each group with so many checkpoints done, shape (n_groups,)."""
