@@ -145,3 +145,5 @@ def _plan_many() -> None:
     compile_filling()
     for goal in get_args(Goal):
         solve(instance, "search", options=_LITTLE["search"], goal=goal, survive="none")
+    chosen = instance.replace(d_spot_s=None)
+    solve(chosen, "search", options=_LITTLE["search"], goal="cheapest", survive="one-type")
