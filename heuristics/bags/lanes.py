@@ -84,7 +84,7 @@ def first_plan(instance: Instance) -> Outcome:
 
 
 class _Lanes(NamedTuple):
-    """Ways to use the VMs of each offer: how many lanes, and what a task of each group takes there."""
+    """Ways to use the VMs of each offer: the number of lanes, and seconds, latest end and price of a task there."""
 
     offers: list[RentalOffer]
     n_lanes: IntArray

@@ -207,7 +207,7 @@ def begins_with_a_plan(instance: Instance) -> bool:
 
 
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
-    """Return the state of that plan, with as few VMs as do, and tasks that end as early as they must; None without."""
+    """Return the state of a plan with as few VMs as do, and with tasks that end as early as they must; None without."""
     state = least_rent_start(instance, bound, spare)
     if state is not None and closes_gap(state.value(), bound.objective, _LITTLE):
         return state

@@ -4,8 +4,8 @@ The search and the exact methods are asked for plans that leave each task on a s
 (`RescuableInstance`), and their bounds are of all such plans. What is lost at once may still be too much for what can
 be rented then: so the certificate is asked, and fewer spot VMs are tried where it says no.
 
-Other methods know nothing but D_spot, and nobody but they know what twins need: for these, plans are made for several
-D_spot, and the best that is shown to survive is taken (`spotbag.heuristics.bags.rescue`).
+Other methods know nothing but D_spot, and no method knows what level ``each`` asks for: there, plans are made for
+several D_spot, and the best that is shown to survive is taken (`spotbag.heuristics.bags.rescue`).
 """
 
 from __future__ import annotations
