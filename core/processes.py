@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from .errors import SpotbagError
+from .errors import InputError, Issue, SpotbagError
 from .limits import Limit, LimitReached, Stop, current_limit, ended_by, within
 from .plugins import PluginWarning
 from .wording import PrintableStream
@@ -45,8 +45,11 @@ MOST_LOSSES = 3
 _HARMLESS = ("Failed to kill subprocesses", "A worker stopped while some jobs were given to the executor")
 """Warnings of the executor: workers have no processes of their own, and one that has been idle for long is replaced."""
 
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-"""Of libraries in worker processes, which would take a thread for each core otherwise: the workers share the cores."""
+THREADS = "SPOTBAG_THREADS"
+"""Environment variable with the number of threads where none is asked for; one for each usable core without it."""
+_LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_ONE_THREAD = dict.fromkeys((THREADS, *_LIBRARIES), "1")
+"""Of worker processes, which would take a thread for each core otherwise: the workers share the cores."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """What asks a program to end: Ctrl-C, and whoever else wants it gone."""
@@ -57,6 +60,22 @@ _received: list[int] = []
 def usable_cores() -> int:
     """How many cores this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_threads() -> int:
+    """How many threads work at once where no number is asked for.
+
+    Raises
+    ------
+    InputError
+        If the environment variable has no such number.
+    """
+    given = os.environ.get(THREADS)
+    if given is None:
+        return usable_cores()
+    if not (given.isdecimal() and int(given) >= 1):
+        raise InputError(THREADS, [Issue("", "must be a whole number from 1 on, such as 1", value=given)])
+    return int(given)
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -179,12 +198,24 @@ def run_in_thread(
     leave_after_s: float | None = None,
     name: str | None = None,
 ) -> bool:
-    """Do some work in a thread, and ask it to end when the limit is over.
+    """Do some work in a thread, and ask it to end when the limit is over; see `run_in_threads`."""
+    return run_in_threads((work,), end, watch, leave_after_s=leave_after_s, name=name)
+
+
+def run_in_threads(
+    works: Sequence[Callable[[], None]],
+    end: Callable[[], None],
+    watch: Callable[[], None] | None = None,
+    *,
+    leave_after_s: float | None = None,
+    name: str | None = None,
+) -> bool:
+    """Do several kinds of work in a thread each, and ask all of them to end when the limit is over.
 
     Parameters
     ----------
-    work : callable
-        What to do. An exception in it is raised here.
+    works : sequence of callable
+        What to do. An exception in one ends the others, and is raised here.
     end : callable
         Makes the work end early; called from this thread, and again until the work ends: a solver that has not begun
         yet does not notice.
@@ -194,27 +225,36 @@ def run_in_thread(
         Seconds after which work that was asked to end, and has not done so yet, is left to itself: solvers can take
         long until they notice. Nobody may touch then what it works on.
     name : str, optional
-        Of the thread; see `left_behind`.
+        Of the threads; see `left_behind`.
 
     Returns
     -------
     bool
-        Whether it has ended; False if it was left to itself.
+        Whether all have ended; False if some were left to themselves.
     """
     failures: list[BaseException] = []
-    ended = threading.Event()
+    going_on = list(works)
+    ended, last = threading.Event(), threading.Lock()
 
-    def guarded() -> None:
+    def guarded(work: Callable[[], None]) -> None:
         try:
             work()
         except BaseException as error:
             failures.append(error)
         finally:
-            ended.set()
+            with last:
+                going_on.remove(work)
+                if not going_on:
+                    ended.set()
+
+    def leave() -> None:
+        _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()]
+        _left_behind.extend((thread, end) for thread in threads if thread.is_alive())
 
     limit = current_limit()
-    thread = threading.Thread(target=guarded, name=name, daemon=True)
-    thread.start()
+    threads = [threading.Thread(target=guarded, args=(work,), name=name, daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
     # Not thread.join: interrupted, it can take a thread that is still running for one that has ended.
     over, asked_s = False, math.inf
     while not over:
@@ -230,12 +270,12 @@ def run_in_thread(
                 watch()
         except KeyboardInterrupt:  # a second interrupt waits for nothing
             end()
-            _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()] + [(thread, end)]
+            leave()
             raise
         except BaseException as error:  # of a callback: what runs must end before it is raised
             failures.append(error)
         if not over and leave_after_s is not None and time.monotonic() - asked_s >= leave_after_s:
-            _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()] + [(thread, end)]
+            leave()
             break
     if failures:
         raise failures[0]

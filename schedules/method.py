@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import ClassVar, Literal, TypeAlias
 
 from ..core.gaps import closes_gap
@@ -80,15 +82,24 @@ def kept(schedule: Schedule) -> Schedule | None:
     return rescuable(schedule)
 
 
+@dataclass(slots=True)
+class _Known:
+    """The best plan and bound of all parts of a run."""
+
+    schedule: Schedule | None
+    bound: float = -math.inf
+    lock: Lock = field(default_factory=Lock)
+
+
 class Incumbent:
     """The best plan and the best bound of a run so far: what is left of a method whose limit is reached.
 
+    Parts of a run may add to it in several threads at once.
+
     Attributes
     ----------
-    schedule : Schedule or None
-        The best plan.
-    bound : float
-        The best proven bound; minus infinity if there is none.
+    better_plan, better_bound : bool
+        Whether this part has added one.
     steps : list of StepTaken
         What has run so far, of a method that has steps; moments are those of ``time.perf_counter``.
 
@@ -101,26 +112,61 @@ class Incumbent:
     """
 
     def __init__(self, schedule: Schedule | None = None, second: float = 0.0) -> None:
+        self._known = _Known(schedule)
         self._second = second
-        self.schedule = schedule
-        self.bound = -math.inf
+        self._on_better: Callable[[], None] = lambda: None
+        self.better_plan = self.better_bound = False
         self.steps: list[StepTaken] = []
+
+    def part(self, on_better: Callable[[], None]) -> Incumbent:
+        """Return the same plan and bound for a part of the run; whatever that adds is told to a function."""
+        part = copy(self)
+        part._on_better = on_better
+        part.better_plan = part.better_bound = False
+        return part
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The best plan."""
+        return self._known.schedule
+
+    @schedule.setter
+    def schedule(self, schedule: Schedule | None) -> None:
+        self._known.schedule = schedule
+
+    @property
+    def bound(self) -> float:
+        """The best proven bound; minus infinity if there is none."""
+        return self._known.bound
 
     @property
     def objective(self) -> float:
         """Objective of the best plan; infinite without one."""
-        return math.inf if self.schedule is None else self.schedule.objective
+        schedule = self._known.schedule
+        return math.inf if schedule is None else schedule.objective
 
     def take(self, schedule: Schedule | None) -> None:
         """Keep a plan if it is the best, and what must be can be done again."""
-        if schedule is not None and schedule.objective < self.objective:
-            self.schedule = kept(schedule) or self.schedule
+        plan = kept(schedule) if schedule is not None and schedule.objective < self.objective else None
+        if plan is None:
+            return
+        with self._known.lock:
+            better = plan.objective < self.objective
+            if better:
+                self._known.schedule, self.better_plan = plan, True
+        if better:
+            self._on_better()
 
     def raise_bound(self, bound: float) -> None:
         """Keep a proven bound if it is the best; one of whole seconds as such."""
         if self._second and math.isfinite(bound):
             bound = max(bound, math.ceil(bound / self._second - 1e-6) * self._second * (1 - 1e-12))
-        self.bound = max(self.bound, bound)
+        with self._known.lock:
+            better = bound > self._known.bound
+            if better:
+                self._known.bound, self.better_bound = bound, True
+        if better:
+            self._on_better()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +182,7 @@ class Run:
     target_gap : float
         Relative gap to the bound that is good enough.
     threads : int
-        Threads of a solver.
+        How many threads may work at once.
     initial : Schedule, optional
         A plan to start from; nothing worse is returned.
     incumbent : Incumbent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,20 @@ _LEAVE_AFTER_S = 0.02
 """Seconds that HiGHS is waited for after its time is over: in presolve it may not look at the clock for longer."""
 
 
-def set_threads(solver: Any, threads: int) -> None:
-    """Set the threads of a HiGHS solver.
+_scheduler_is_ours = Lock()
 
-    Its scheduler is one for the process: with another number of threads than before, ``run`` fails and leaves an
-    objective of 0 behind, so the scheduler is made anew.
+
+def own_scheduler() -> None:
+    """Have the scheduler of HiGHS, which is one for the process, made for one thread.
+
+    With another number of threads than that of the scheduler, ``run`` fails and leaves an objective of 0 behind. So all
+    solvers here work in the thread that runs them, and several may at once; the scheduler is made for that before the
+    first of them, and never again while another may run.
     """
     import highspy
 
-    highspy.Highs.resetGlobalScheduler(True)
-    solver.setOptionValue("threads", threads)
+    if _scheduler_is_ours.acquire(blocking=False):  # for good
+        highspy.Highs.resetGlobalScheduler(True)
 
 
 def solve_with_highs(
@@ -66,7 +71,8 @@ def solve_with_highs(
     factor = _scale(program, program.value(start) if start is not None else better_than)
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
-    set_threads(solver, limits.threads)
+    own_scheduler()
+    solver.setOptionValue("threads", 1)
     solver.setOptionValue("random_seed", limits.seed)
     solver.setOptionValue("mip_rel_gap", limits.target_gap)
     solver.setOptionValue("mip_abs_gap", 0.0)

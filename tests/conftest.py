@@ -10,6 +10,8 @@ others kept when it needs them: else all compile the same ones at the same time.
 
 Compiled modules are kept, even where PYTHONDONTWRITEBYTECODE is set: else each of some sixty processes compiles the
 package and the tests anew.
+
+Plans are made in one thread where a test asks for no other number: the same ones each time.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ settings.load_profile("same-examples" if os.environ.get("CI") else "new-examples
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["SPOTBAG_THREADS"] = "1"
 
 gc.set_threshold(50_000, 20, 20)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...schedules.method import Run, TracePoint, kept
+from ...schedules.method import Run, TracePoint
 from ...schedules.schedule import Schedule
 
 
@@ -13,9 +13,15 @@ class Found:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.best = run.initial
         self.iteration = 0
         self.bound = -np.inf
+        if run.incumbent.objective == np.inf:
+            run.incumbent.schedule = run.initial
+
+    @property
+    def best(self) -> Schedule | None:
+        """The best plan, whoever has found it."""
+        return self.run.incumbent.schedule
 
     @property
     def objective(self) -> float:
@@ -30,9 +36,7 @@ class Found:
     def take(self, schedule: Schedule | None) -> None:
         """Keep a plan if it is the best, and what must be can be done again."""
         if schedule is not None and schedule.objective < self.objective - 1e-12:
-            plan = kept(schedule)
-            self.best = plan or self.best
-            self.run.incumbent.take(plan)
+            self.run.incumbent.take(schedule)
 
     def raise_bound(self, bound: float) -> None:
         """Keep a proven bound."""

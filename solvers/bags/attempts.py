@@ -58,7 +58,7 @@ class Attempt:
 
 
 class StepLog:
-    """The steps so far, one after the other.
+    """The steps so far, in the order in which they began.
 
     Attributes
     ----------
@@ -75,11 +75,11 @@ class StepLog:
 
     def add(self, instance: Instance, taken: Iterable[StepTaken]) -> None:
         """Note the steps that a method has taken for a question."""
-        for step in taken:
+        for step in sorted(taken, key=lambda step: step.began_s):
             began_s = step.began_s - self._begin
             asked = replace(step, began_s=began_s, d_spot_s=instance.d_spot_s, deadline_s=instance.deadline_s)
             self.steps.append(asked)
-            self.until_s = began_s + step.took_s
+            self.until_s = max(self.until_s, began_s + step.took_s)
 
     def note(
         self,

@@ -104,19 +104,21 @@ def _share_of_first_search(facts: Facts) -> float | None:
     """Share of the first search: all, unless proofs are likely that need time."""
     if not facts.hurried:
         return None
+    most_s = math.inf
     if facts.from_state or facts.cores_alone or facts.few_classes:
-        return BUDGET.search_before_proofs
-    if facts.small:
+        share = BUDGET.search_before_proofs
+    elif facts.small:
         share, most_s = BUDGET.search_before_proofs, BUDGET.search_of_small_s
     elif facts.memory_free and facts.few_for_columns:
         share, most_s = BUDGET.search_of_columns, BUDGET.search_of_columns_s
     elif facts.middling:
         share, most_s = BUDGET.search_of_middling, BUDGET.search_of_middling_s
     elif facts.few_for_columns:
-        return BUDGET.search_of_classes if facts.n_classes <= MOST_CLASSES_OF_STARTS else BUDGET.search_of_many
+        share = BUDGET.search_of_classes if facts.n_classes <= MOST_CLASSES_OF_STARTS else BUDGET.search_of_many
     else:
         return None
-    return min(share, most_s / max(seconds_left() or 0.0, most_s))
+    left = seconds_left() or math.inf
+    return min(share, most_s / left) / (2 if facts.side_by_side else 1)
 
 
 def _share_of_slack(facts: Facts) -> float:
@@ -140,10 +142,10 @@ def _share_of_columns(facts: Facts) -> float:
 
 
 STEPS = (
-    Step("first plan", "search", lambda b: b.plan_first, lambda b: None, _first_plan),
+    Step("first plan", "start", lambda b: b.plan_first, lambda b: None, _first_plan),
     Step("configurations", "proof", lambda b: b.binds, lambda b: BUDGET.configurations, _configurations),
     Step("slack-fleets", "proof", lambda b: b.by_slack, _share_of_slack, _class_programme),
-    Step("first search", "search", lambda b: True, _share_of_first_search, _first_search),
+    Step("first search", "both", lambda b: True, _share_of_first_search, _first_search),
     Step(
         "core-patterns",
         "proof",

@@ -45,6 +45,11 @@ class Facts:
         self.configurations: ConfigurationBound | None = None
 
     @cached_property
+    def side_by_side(self) -> bool:
+        """True if a search goes on while others prove: there is more than one thread."""
+        return self.run.threads > 1
+
+    @cached_property
     def from_state(self) -> bool:
         """True if VMs exist already."""
         return bool(self.instance.machines)
@@ -155,7 +160,9 @@ class Facts:
     @cached_property
     def goes_on(self) -> bool:
         """True if a long search follows the exact steps: where memory or credits count, these are rarely the end."""
-        return self.limited and not (self.from_state or self.cores_alone or self.small or self.few_classes)
+        if self.side_by_side or self.from_state or not self.limited:
+            return False
+        return not (self.cores_alone or self.small or self.few_classes)
 
     @cached_property
     def hurried(self) -> bool:
@@ -176,6 +183,8 @@ class Facts:
     @cached_property
     def searches_again(self) -> bool:
         """True if there is a search at the end: after a short one, and where there may be time for it."""
+        if self.side_by_side:
+            return True
         return self.is_proved_soon or (self.hurried if self.from_state else self.limited)
 
     @property

@@ -14,7 +14,7 @@ from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
 from ...core.gaps import SAME_COST, whole_seconds
 from ...core.limits import LimitReached, Stop, stopped, within
-from ...core.processes import interruptible
+from ...core.processes import default_threads, interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
@@ -141,7 +141,7 @@ def pareto_front(
     *,
     time_limit_s: float | None = None,
     seed: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
     most_points: int | None = None,
     on_point: Callable[[FrontPoint, int], None] | None = None,
     initial: Iterable[Schedule] = (),
@@ -162,7 +162,7 @@ def pareto_front(
         The problem; its objective does not matter.
     time_limit_s : float, optional
         For all together; 60 s if absent. The points so far are returned when it is over.
-    seed, threads : int
+    seed, threads : int, optional
         See `solve`.
     most_points : int, optional
         At most so many points, evenly spread over the makespans; else all of them, as far as the time goes.
@@ -187,6 +187,7 @@ def pareto_front(
     ModelRefusal
         If the class programme alone is asked for, and refuses the instance.
     """
+    threads = default_threads() if threads is None else threads
     _check_arguments(time_limit_s, seed, threads, most_points, method)
     require_by_second(instance)
     begin = time.perf_counter()

@@ -73,7 +73,7 @@ def replan(
     survive: SurvivalOption | None = None,
     method: str = "auto",
     seed: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
 ) -> Result:
     """Plan what a state has left of a bag.
 
@@ -97,7 +97,7 @@ def replan(
         found in time that does, the best one is returned with a warning: something must be done.
     method : str
         For time limits over 0.3 s: one of the methods that plan from a state.
-    seed, threads : int
+    seed, threads : int, optional
         See `solve`.
 
     Returns
@@ -172,7 +172,7 @@ def _refuse_wrong(
     if stop is not None and not callable(getattr(stop, "is_set", None)):
         raise InputError("stop", [Issue("", "must have a method is_set(), such as threading.Event", value=stop)])
     refuse_no_time_limit(time_limit_s)
-    refuse_wrong(time_limit_s, seed, threads)
+    refuse_wrong(time_limit_s, seed, 1 if threads is None else threads)
     if level not in SURVIVAL_OPTIONS:
         rule = f"is unknown (known: {', '.join(SURVIVAL_OPTIONS)})"
         raise InputError("survive", [Issue("", rule, value=level)])

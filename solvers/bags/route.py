@@ -1,23 +1,28 @@
-"""The loop of the route: steps in turn, on one incumbent."""
+"""The loop of the route: steps in turn, or in two lanes side by side, on one incumbent."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event
 from typing import Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...core.processes import run_in_threads
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run, StepEnd, StepTaken, TracePoint
 from .budget import BUDGET
 from .facts import Facts
 from .infeasible import explain
 
-Lane: TypeAlias = Literal["search", "proof"]
+Lane: TypeAlias = Literal["start", "both", "search", "proof"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +33,9 @@ class Step:
     ----------
     name : str
         What ``--explain`` calls it.
-    lane : {"search", "proof"}
-        Whether it looks for plans, or for bounds and then for plans.
+    lane : {"start", "both", "search", "proof"}
+        Of two lanes side by side, where it is done: before both, in both (from different seeds), in the one that looks
+        for plans, or in the one that looks for bounds and then for plans.
     applies : callable
         Whether it takes the bag.
     share : callable
@@ -57,17 +63,17 @@ class Route:
         self.explanation = ""
         self.warnings: tuple[str, ...] = ()
         self.failures: tuple[str, ...] = ()
-        self._iterations = self._iterations_before = 0
-        self._patience_ends: float | None = None
+        self.lanes: list[_Lane] = []
+        self.settled = Event()
+        self.report = run.report
 
-    def go(self, steps: Iterable[Step]) -> Outcome:
-        """Ask all steps that apply, in turn, until nothing is left to be done."""
+    def go(self, steps: Sequence[Step]) -> Outcome:
+        """Ask all steps that apply until nothing is left to be done."""
         with suppress(LimitReached):  # then the best plan and bound so far
-            for step in steps:
-                if self.finished():
-                    break
-                if step.applies(self.facts):
-                    self._take(step)
+            if self.facts.side_by_side:
+                self._side_by_side(steps)
+            else:
+                self._lane(self.run).go(steps)
         return self._outcome()
 
     def finished(self) -> bool:
@@ -75,57 +81,43 @@ class Route:
         known = self.known
         return out_of_time() or known.bound == math.inf or self.run.answered(known.objective, known.bound)
 
-    def _take(self, step: Step) -> None:
-        """Run a step, and keep what is better; a refusal or a failure ends the step only."""
-        share = step.share(self.facts)
-        left = None if share is None else share * self._left_s()
-        began = time.perf_counter()
-        self._iterations_before = self._iterations
-        part = replace(self.run, initial=self.known.schedule, on_progress=self._progress)
-        before = self.known.objective, self.known.bound
-        ended: StepEnd = "done"
-        try:
-            with within(left, begin=began) as limit:
-                outcome = step.run(self.facts, part)
-        except LimitReached:  # plans and bounds of a step that was cut short are known already
-            ended = "time"
-        except ModelRefusal:
-            ended = "refused"
-        except SpotbagError as error:  # what is known so far is the answer all the same
-            ended = "failed"
-            self.failures = (*self.failures, f"a step of auto failed: {error}")
-        else:
-            self.known.take(outcome.schedule)
-            if outcome.bound is not None:
-                self.known.raise_bound(outcome.bound)
-            self.explanation = outcome.explanation or self.explanation
-            self.warnings = outcome.warnings
-        now = time.perf_counter()
-        if ended == "done" and now > limit.deadline:
-            ended = "time"
-        took_s = now - began
-        if share is None and self._patience_ends is not None:
-            self._patience_ends += took_s  # such as a minute of compiling on a busy machine
-        after = self.known.objective, self.known.bound
-        brought = after[0] < before[0], after[1] > before[1]
-        self.known.steps.append(StepTaken(step.name, began, took_s, *after, *brought, ended))
+    def settle(self) -> None:
+        """End the other lane as well if nothing is left to be done."""
+        if self.finished():
+            self.settled.set()
 
-    def _left_s(self) -> float:
-        """Seconds that are left for exact steps."""
-        left = seconds_left()
-        if left is None:
-            now = time.perf_counter()
-            self._patience_ends = self._patience_ends or now + BUDGET.patience_for_s(self.facts.instance.n_tasks)
-            left = max(self._patience_ends - now, 0.0)
-        return left
+    def _lane(self, run: Run) -> _Lane:
+        self.lanes.append(_Lane(self, run))
+        return self.lanes[-1]
 
-    def _progress(self, point: TracePoint, planned: int) -> None:
-        """Pass on where a step stands, with what the steps before it have found."""
-        best = min(point.best, self.known.objective)
-        bound = max(self.known.bound, -math.inf if point.bound is None else point.bound)
-        self._iterations = self._iterations_before + point.iteration
-        known = bound if bound > -math.inf else None
-        self.run.report(replace(point, iteration=self._iterations, best=best, bound=known), planned)
+    def _side_by_side(self, steps: Sequence[Step]) -> None:
+        """Search in one thread and prove in another, which searches from another seed when nothing is to be proved.
+
+        What steps report is passed on in the thread of the call.
+        """
+        self._lane(self.run).go([step for step in steps if step.lane == "start"])
+        for_plans = [step for step in steps if step.lane in ("both", "search")]
+        for_proofs = [step for step in steps if step.lane in ("both", "proof")]
+        if self.facts.limited:
+            for_proofs += [step for step in steps if step.lane == "search"]
+        news: deque[tuple[TracePoint, int]] = deque()
+        self.report = lambda point, planned: news.append((point, planned))
+        searching = self._lane(self.run)
+        proving = self._lane(replace(self.run, seed=self.run.seed + 1, threads=self.run.threads - 1))
+
+        def pass_on() -> None:
+            while news:
+                self.run.report(*news.popleft())
+
+        def in_lane(lane: _Lane, steps: Sequence[Step]) -> None:
+            with suppress(LimitReached), within(stop=self.settled, on_life=_nothing):
+                lane.go(steps)
+
+        works = [
+            partial(copy_context().run, in_lane, searching, for_plans),
+            partial(copy_context().run, in_lane, proving, for_proofs),
+        ]
+        run_in_threads(works, self.settled.set, pass_on)
 
     def _outcome(self) -> Outcome:
         """Result of all steps."""
@@ -138,3 +130,79 @@ class Route:
             (*self.warnings, *self.failures),
             None if bound == -math.inf else bound,
         )
+
+
+def _nothing() -> None:
+    """Give no sign of life: the thread of the call does that."""
+
+
+class _Lane:
+    """Steps one after the other."""
+
+    def __init__(self, route: Route, run: Run) -> None:
+        self._route = route
+        self._run = run
+        self._iterations_before = self.iterations = 0
+        self._patience_ends: float | None = None
+
+    def go(self, steps: Sequence[Step]) -> None:
+        """Ask all steps that apply, in turn, until nothing is left to be done."""
+        for step in steps:
+            if self._route.finished():
+                return
+            if step.applies(self._route.facts):
+                self._take(step)
+
+    def _take(self, step: Step) -> None:
+        """Run a step, and keep what is better; a refusal or a failure ends the step only."""
+        route = self._route
+        share = step.share(route.facts)
+        left = None if share is None else share * self._left_s()
+        began = time.perf_counter()
+        self._iterations_before = self.iterations
+        own = route.known.part(route.settle)
+        part = replace(self._run, initial=own.schedule, on_progress=self._progress, incumbent=own)
+        ended: StepEnd = "done"
+        try:
+            with within(left, begin=began) as limit:
+                outcome = step.run(route.facts, part)
+        except LimitReached:  # plans and bounds of a step that was cut short are known already
+            ended = "time"
+        except ModelRefusal:
+            ended = "refused"
+        except SpotbagError as error:  # what is known so far is the answer all the same
+            ended = "failed"
+            route.failures = (*route.failures, f"a step of auto failed: {error}")
+        else:
+            own.take(outcome.schedule)
+            if outcome.bound is not None:
+                own.raise_bound(outcome.bound)
+            route.explanation = outcome.explanation or route.explanation
+            route.warnings = outcome.warnings
+        now = time.perf_counter()
+        if ended == "done" and now > limit.deadline:
+            ended = "time"
+        took_s = now - began
+        if share is None and self._patience_ends is not None:
+            self._patience_ends += took_s  # such as a minute of compiling on a busy machine
+        brought = own.better_plan, own.better_bound
+        route.known.steps.append(StepTaken(step.name, began, took_s, own.objective, own.bound, *brought, ended))
+
+    def _left_s(self) -> float:
+        """Seconds that are left for exact steps."""
+        left = seconds_left()
+        if left is None:
+            now = time.perf_counter()
+            self._patience_ends = self._patience_ends or now + BUDGET.patience_for_s(self._route.facts.instance.n_tasks)
+            left = max(self._patience_ends - now, 0.0)
+        return left
+
+    def _progress(self, point: TracePoint, planned: int) -> None:
+        """Pass on where a step stands, with what the steps before it have found."""
+        known = self._route.known
+        best = min(point.best, known.objective)
+        bound = max(known.bound, -math.inf if point.bound is None else point.bound)
+        self.iterations = self._iterations_before + point.iteration
+        iteration = sum(lane.iterations for lane in self._route.lanes)
+        proved = bound if bound > -math.inf else None
+        self._route.report(replace(point, iteration=iteration, best=best, bound=proved), planned)

@@ -25,7 +25,7 @@ from ...core.limits import (
     stopped,
     within,
 )
-from ...core.processes import interruptible
+from ...core.processes import default_threads, interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
@@ -52,7 +52,7 @@ def solve(
     time_limit_s: float | None = None,
     target_gap: float = 0.0,
     seed: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
     initial: Schedule | None = None,
     options: Mapping[str, Any] | None = None,
     on_progress: Callable[[TracePoint, int], None] | None = None,
@@ -83,8 +83,10 @@ def solve(
     seed : int
         For methods that use random numbers: same seed, one thread and no time limit, same plan. Exact methods end open
         questions after some time even without a limit: what they find until then depends on the machine.
-    threads : int
-        Threads of a solver.
+    threads : int, optional
+        How many may work at once: with more than one, the route searches and proves side by side, and CP-SAT has the
+        others. All usable cores if absent, or what the environment variable ``SPOTBAG_THREADS`` says; one where a plan
+        must be the same each time, as which thread is the first depends on the machine.
     initial : Schedule, optional
         A plan of the instance to start from; nothing worse is returned.
     options : mapping, optional
@@ -128,6 +130,7 @@ def solve(
         return _fastest_near_least(ask, instance, near_least, time_limit_s, initial)
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
+    threads = default_threads() if threads is None else threads
     refuse_wrong(time_limit_s, seed, threads, target_gap)
     require_by_second(instance)
     if goal is not None or budget_usd is not None:

@@ -11,6 +11,8 @@ several D_spot, and the best that is shown to survive is taken (`spotbag.heurist
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -44,6 +46,7 @@ _MOVES, _MOVES_WITHOUT = 1_000_000, 200_000
 _RESCUE_SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.3)
 """Of the time on demand, whole tasks fill so much where that is short."""
 _MOST_POLISHED = 3
+_AS_LONG_AS_IT_TAKES = sys.maxsize
 
 
 def in_surviving_order(schedule: Schedule, level: SurvivalLevel) -> Schedule | None:
@@ -172,16 +175,52 @@ def _with_enough_time(
 
 def _that_end_early(search: _Search, question: RescuableInstance) -> RescuableInstance | None:
     """Return the question with the latest D_spot, by halves, for which a simple plan survives; None if none does."""
-    low, high = 0, question.time_limit_s("spot") if question.offer_is_spot.any() else 0
+    latest = question.time_limit_s("spot") if question.offer_is_spot.any() else 0
+    survived = [0]
+
+    def survives(d_spot_s: int, to_come: int) -> bool:
+        plan = lanes_plan(question.replace(d_spot_s=d_spot_s))
+        if plan is None or not search.take(of_bag(question), plan):
+            return False
+        survived.append(d_spot_s)
+        return True
+
     with suppress(LimitReached):
-        while high - low > max(question.deadline_s / 100, 1) and not out_of_time():
-            middle = (low + high) // 2
-            plan = lanes_plan(question.replace(d_spot_s=middle))
-            if plan is not None and search.take(of_bag(question), plan):
-                low = middle
-            else:
-                high = middle
-    return question.replace(d_spot_s=low) if low else None
+        _halve(0, latest, max(question.deadline_s / 100, 1), _AS_LONG_AS_IT_TAKES, survives, out_of_time)
+    return question.replace(d_spot_s=survived[-1]) if survived[-1] else None
+
+
+def _halve(
+    low: int,
+    high: int,
+    apart: float,
+    steps: int,
+    ask: Callable[[int, int], bool | None],
+    settled: Callable[[], bool],
+) -> None:
+    """Ask about the middle, again and again: no is one for all that is higher.
+
+    Parameters
+    ----------
+    low, high : int
+        What no is said to, as far as is known, is between them.
+    apart : float
+        How near they may come.
+    steps : int
+        Questions at most.
+    ask : callable
+        From a middle, and the number of questions that are still to come, to the answer; None, for none, is a yes.
+    settled : callable
+        Whether no more need be asked.
+    """
+    for step in range(steps):
+        if high - low <= apart or settled():
+            return
+        middle = (low + high) // 2
+        if ask(middle, steps - step) is False:
+            high = middle
+        else:
+            low = middle
 
 
 def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
@@ -335,15 +374,8 @@ class _Search:
                 self.look_at_fewer(instance.replace(d_spot_s=single_s))
             else:
                 low = single_s
-        for step in range(steps):
-            if self.settled() or high - low <= instance.deadline_s / 100:
-                break
-            middle = (low + high) // 2
-            # Where there is no plan at all, there is none at an earlier D_spot either.
-            if self._try(middle, steps - step + 1) is False:
-                high = middle
-            else:
-                low = middle
+        # Where there is no plan at all, there is none at an earlier D_spot either.
+        _halve(low, high, instance.deadline_s / 100, steps, self._try, self.settled)
         if self.best is None:
             self._try(0, 1)
 
@@ -353,21 +385,16 @@ class _Search:
             return
         instance = self._instance
         exist = sum(machine.market == "spot" for machine in instance.machines)
-        low, high = 0, int(instance.offer_is_spot[self.first.schedule.vm_offer].sum())
-        steps = self._steps()
-        for step in range(steps):
-            if self.settled() or high - low <= 1:
-                break
-            middle = (low + high) // 2
-            limits = instance.limits.model_copy(update={"max_spot": exist + middle})
-            survives: bool | None = None
-            with suppress(LimitReached), within(share_of_time(1 / (steps - step))):
+        first_has = int(instance.offer_is_spot[self.first.schedule.vm_offer].sum())
+
+        def survives(n_spot: int, to_come: int) -> bool | None:
+            limits = instance.limits.model_copy(update={"max_spot": exist + n_spot})
+            with suppress(LimitReached), within(share_of_time(1 / to_come)):
                 plan = first_stage(self.quick, question.replace(limits=limits), None).schedule
-                survives = None if plan is None else self.take(instance, plan)
-            if survives is False:
-                high = middle
-            else:
-                low = middle
+                return None if plan is None else self.take(instance, plan)
+            return None
+
+        _halve(0, first_has, 1, self._steps(), survives, self.settled)
 
     def _steps(self) -> int:
         return next((steps for most, steps in _STEPS if self._instance.n_tasks <= most), 1)

@@ -25,6 +25,8 @@ from .methods import METHODS, find_method
 from .replan import replan
 from .solve import solve
 
+_plan = partial(solve, threads=1)  # the same steps each time
+
 _INSTANCES = ("tiny/two-cores", "tiny/memory-parts-them", "memory/m10")
 _BY_SLACK, _BY_LATEST_ENDS = "hads/J60", "distinct/200"
 _STATES = ("hads/J60", "memory/m10")
@@ -92,7 +94,7 @@ def _replan_all() -> None:
     """Plan anew with and without a plan, before and after the loss of a VM, and where memory binds."""
     for name in _STATES:
         instance = with_d_spot(library_instance(name))
-        plan = solve(instance, "greedy", survive="none").schedule
+        plan = _plan(instance, "greedy", survive="none").schedule
         if stopped():
             return
         assert plan is not None, "the greedy plans them"
@@ -120,10 +122,10 @@ def _load(method: str) -> None:
         instance = library_instance(name)
         with suppress(SpotbagError):  # a method that refuses one of them takes another
             little = instance.replace(tasks=instance.tasks[:_MOST_TASKS])
-            solve(little, method, options=_LITTLE.get(method), time_limit_s=10.0)
+            _plan(little, method, options=_LITTLE.get(method), time_limit_s=10.0)
     if method == "search":  # plans that leave time to do again what is lost
         instance = library_instance(_BY_LATEST_ENDS).replace(d_spot_s=None)
-        solve(instance, method, options=_LITTLE[method], goal="cheapest", survive="one-type", time_limit_s=10.0)
+        _plan(instance, method, options=_LITTLE[method], goal="cheapest", survive="one-type", time_limit_s=10.0)
     if method == "class-programme":  # many classes, where the cost alone counts
         instance = with_d_spot(library_instance(_BY_SLACK))
         SlackFleets(cheapest_by(instance, instance.deadline_s)).cheapest()
@@ -144,6 +146,6 @@ def _plan_many() -> None:
     instance = Instance.from_document(document, "many tasks")
     compile_filling()
     for goal in get_args(Goal):
-        solve(instance, "search", options=_LITTLE["search"], goal=goal, survive="none")
+        _plan(instance, "search", options=_LITTLE["search"], goal=goal, survive="none")
     chosen = instance.replace(d_spot_s=None)
-    solve(chosen, "search", options=_LITTLE["search"], goal="cheapest", survive="one-type")
+    _plan(chosen, "search", options=_LITTLE["search"], goal="cheapest", survive="one-type")

@@ -27,7 +27,7 @@ from ...core.quantities import FloatArray
 from ...instances.platforms.entries import SLOT_S
 from ...models.platforms.dual import METRICS, Caps, Metric, Prices
 from ...models.platforms.fluid import PlatformFluid
-from ..highs import set_threads
+from ..highs import own_scheduler
 
 _MOST_GROUPS = 400
 _MOST_CELLS, _FEW_CELLS = 64_000, 12_000
@@ -161,7 +161,8 @@ class _Flow:
 
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
-        set_threads(solver, 1)
+        own_scheduler()
+        solver.setOptionValue("threads", 1)
         try:
             checkpoint()
             solver.passModel(self._model())

@@ -25,6 +25,7 @@ from ...core.processes import run_in_thread
 from ...core.quantities import FloatArray
 from ...heuristics.streams.packing import Packing
 from ...models.streams.paid_units import Heaviest, UnitsProblem, refutes
+from ..highs import own_scheduler
 
 _WEIGHT = 1_000_000
 """What a dual of 1, the price of a unit, is as a whole number."""
@@ -114,7 +115,7 @@ class _Master:
     def __init__(self, problem: UnitsProblem, until: float, whole: bool = False) -> None:
         import highspy
 
-        highspy.Highs.resetGlobalScheduler(True)  # see highs.set_threads
+        own_scheduler()
         self._highspy = highspy
         self._problem = problem
         self._until = until

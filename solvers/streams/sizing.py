@@ -32,6 +32,7 @@ from ...models.streams.sizing_program import (
     ranks_at,
     tightened,
 )
+from ..highs import own_scheduler
 
 SizingMethod: TypeAlias = Literal["milp", "dynamic-programme"]
 SizingStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
@@ -244,10 +245,9 @@ def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tupl
 
 def _minimise(program: SizingProgram, time_limit_s: float | None) -> bool:
     """Solve with HiGHS in this process; say whether the optimum was proved."""
-    import highspy
     import pulp
 
-    highspy.Highs.resetGlobalScheduler(True)  # see highs.set_threads
+    own_scheduler()
     solver = pulp.HiGHS(
         msg=False,
         threads=1,

@@ -2,7 +2,7 @@
 
 ``python -m spotbag.generated`` writes them in a checkout; with ``--check`` it writes nothing, names those that are
 stale, and ends with 1 if there are any. The pages on the papers come from replays of many minutes, and only with
-``--papers``.
+``--papers``. Plans are made in one thread, so that they are the same each time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .core.errors import SpotbagError
+from .core.processes import THREADS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -172,6 +174,7 @@ def made_by_nothing(root: Path, made: Collection[Path]) -> Sequence[Path]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or compare; return the exit code."""
+    os.environ[THREADS] = "1"
     parser = argparse.ArgumentParser(
         prog="python -m spotbag.generated",
         description="Write schemas, library and figures of the docs anew.",

@@ -322,7 +322,15 @@ class MethodOptions:
         ),
     ] = 0.0
     seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the random numbers.")] = 0
-    threads: Annotated[int, typer.Option("--threads", metavar="T", min=1, help="Threads of a solver.")] = 1
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="T",
+            min=1,
+            help="Threads that work at once: all cores if absent (one in comparisons); 1 for the same plan each time.",
+        ),
+    ] = None
     initial: Annotated[
         str | None,
         typer.Option("--initial", metavar="FILE", help="A plan to start from; nothing worse is returned."),

@@ -179,7 +179,7 @@ def _specification(
         first_seed=planning.seed,
         time_limit_s=time_limit,
         target_gap=planning.target_gap,
-        threads=planning.threads,
+        threads=planning.threads or 1,  # of methods that are compared, each has one
         options=options_by_method(methods, planning.options),
     )
 
