@@ -20,10 +20,9 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.core_pattern_bound import CorePattern, CorePatternProgramme
-from ...models.bags.task_classes import task_classes, usable_offers
+from ...models.bags.task_classes import MOST_CLASSES, task_classes, usable_offers
 from ...schedules.queues import Queue
 
-MOST_CLASSES = 40
 """Classes beyond which the linear programme takes too long for a search."""
 
 MAKESPANS = 6

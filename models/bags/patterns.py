@@ -31,7 +31,7 @@ from ...schedules.schedule import Schedule
 from ..integer_program import IntegerProgram
 from .core_patterns import OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
 from .makespan_window import MakespanWindow
-from .task_classes import TaskClasses, task_classes, usable_offers
+from .task_classes import MOST_CLASSES, TaskClasses, task_classes, usable_offers
 from .vm_limits import effective_cores, least_work_s
 
 MOST_PATTERNS = 60_000
@@ -40,7 +40,6 @@ MOST_PATTERNS = 60_000
 MOST_PATTERNS_IN_ALL = 200_000
 """Patterns of all offers together beyond which the model refuses: three columns each, and half a gigabyte."""
 
-MOST_CLASSES = 40
 """Classes beyond which the model refuses without counting patterns."""
 
 _WORK_UNITS = 10_000

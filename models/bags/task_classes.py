@@ -12,6 +12,11 @@ from ...instances.durations import FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 
+MOST_CLASSES = 40
+"""Classes that models of what a core runs take."""
+MOST_CLASSES_OF_COLUMNS = 250
+"""Classes that a model of what a VM runs takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaskClasses:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from ...core.gaps import closes_gap
 from ...core.limits import seconds_left
-from ...heuristics.bags.core_pattern_starts import MOST_CLASSES as MOST_CLASSES_OF_STARTS
 from ...heuristics.bags.lanes import first_plan
 from ...heuristics.bags.search import SearchOptions, search
 from ...instances.instance import Instance
-from ...models.bags.configuration_bound import configuration_bound
-from ...models.bags.core_pattern_bound import core_pattern_bound
+from ...models.bags.task_classes import MOST_CLASSES
 from ...schedules.method import Outcome, Run
 from .budget import BUDGET
-from .class_programme_method import ClassProgrammeOptions, class_programme
-from .columns_method import ColumnOptions, columns
-from .core_counts_method import CoreCountOptions, core_counts
 from .facts import Facts
-from .interval_method import IntervalOptions, interval
-from .patterns_method import PatternOptions, patterns
+from .methods import find_method, make_options
 from .route import Route, Step
 
 _MOVES_OF_TINY = 20_000
@@ -28,12 +22,7 @@ _MOVES_BEFORE_PATTERNS = 300_000
 _WIDE_GAP = 0.015
 
 
-@dataclass(frozen=True, slots=True)
-class AutoOptions:
-    """The route has no options."""
-
-
-def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
+def auto(instance: Instance, run: Run) -> Outcome:
     """Plan by the divisible bound, the search, and exact models as long as they are worth a try.
 
     Every step gets the best plan so far; the best plan and the best bound of all steps are returned.
@@ -42,8 +31,6 @@ def auto(instance: Instance, options: AutoOptions, run: Run) -> Outcome:
     ----------
     instance : Instance
         With D_spot set.
-    options : AutoOptions
-        None.
     run : Run
         Limits. Without a time limit, the exact steps take 30 s at most.
     """
@@ -56,34 +43,28 @@ def _first_plan(facts: Facts, part: Run) -> Outcome:
 
 
 def _configurations(facts: Facts, part: Run) -> Outcome:
+    from ...models.bags.configuration_bound import configuration_bound  # here, as below, since few bags ask for it
+
     facts.configurations = configuration_bound(facts.instance)
     return Outcome(None, bound=facts.configurations.objective)
 
 
 def _core_patterns(facts: Facts, part: Run) -> Outcome:
+    from ...models.bags.core_pattern_bound import core_pattern_bound
+
     assert facts.configurations is not None, "the step before it has them"
     enough = part.enough(part.incumbent.objective)
     return Outcome(None, bound=core_pattern_bound(facts.instance, facts.configurations, enough))
 
 
-def _class_programme(facts: Facts, part: Run) -> Outcome:
-    return class_programme(facts.instance, ClassProgrammeOptions(), part)
+def _by(name: str) -> Callable[[Facts, Run], Outcome]:
+    """Return the step that asks a method."""
 
+    def ask(facts: Facts, part: Run) -> Outcome:
+        method = find_method(name)
+        return method.run(facts.instance, make_options(method, {}), part)
 
-def _core_counts(facts: Facts, part: Run) -> Outcome:
-    return core_counts(facts.instance, CoreCountOptions(), part)
-
-
-def _patterns(facts: Facts, part: Run) -> Outcome:
-    return patterns(facts.instance, PatternOptions(), part)
-
-
-def _columns(facts: Facts, part: Run) -> Outcome:
-    return columns(facts.instance, ColumnOptions(), part)
-
-
-def _interval(facts: Facts, part: Run) -> Outcome:
-    return interval(facts.instance, IntervalOptions(), part)
+    return ask
 
 
 def _first_search(facts: Facts, part: Run) -> Outcome:
@@ -114,7 +95,7 @@ def _share_of_first_search(facts: Facts) -> float | None:
     elif facts.middling:
         share, most_s = BUDGET.search_of_middling, BUDGET.search_of_middling_s
     elif facts.few_for_columns:
-        share = BUDGET.search_of_classes if facts.n_classes <= MOST_CLASSES_OF_STARTS else BUDGET.search_of_many
+        share = BUDGET.search_of_classes if facts.n_classes <= MOST_CLASSES else BUDGET.search_of_many
     else:
         return None
     left = seconds_left() or math.inf
@@ -144,7 +125,7 @@ def _share_of_columns(facts: Facts) -> float:
 STEPS = (
     Step("first plan", "start", lambda b: b.plan_first, lambda b: None, _first_plan),
     Step("configurations", "proof", lambda b: b.binds, lambda b: BUDGET.configurations, _configurations),
-    Step("slack-fleets", "proof", lambda b: b.by_slack, _share_of_slack, _class_programme),
+    Step("slack-fleets", "proof", lambda b: b.by_slack, _share_of_slack, _by("class-programme")),
     Step("first search", "both", lambda b: True, _share_of_first_search, _first_search),
     Step(
         "core-patterns",
@@ -158,13 +139,13 @@ STEPS = (
         "proof",
         lambda b: b.classed and not b.by_slack,
         lambda b: BUDGET.class_programme,
-        _class_programme,
+        _by("class-programme"),
     ),
-    Step("core-counts", "proof", lambda b: b.core_counts, lambda b: BUDGET.core_counts, _core_counts),
-    Step("patterns", "proof", lambda b: b.classed, _share_of_patterns, _patterns),
-    Step("columns", "proof", lambda b: b.few_for_columns, _share_of_columns, _columns),
-    Step("large core-counts", "proof", lambda b: b.large_core_counts, lambda b: BUDGET.core_counts, _core_counts),
-    Step("interval", "proof", lambda b: b.exact, _share_of_interval, _interval),
+    Step("core-counts", "proof", lambda b: b.core_counts, lambda b: BUDGET.core_counts, _by("core-counts")),
+    Step("patterns", "proof", lambda b: b.classed, _share_of_patterns, _by("patterns")),
+    Step("columns", "proof", lambda b: b.few_for_columns, _share_of_columns, _by("columns")),
+    Step("large core-counts", "proof", lambda b: b.large_core_counts, lambda b: BUDGET.core_counts, _by("core-counts")),
+    Step("interval", "proof", lambda b: b.exact, _share_of_interval, _by("interval")),
     Step("search", "search", lambda b: b.searches_again, lambda b: None, _last_search),
 )
 """In the order in which they are asked."""

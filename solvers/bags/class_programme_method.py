@@ -58,7 +58,7 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     ModelRefusal
         If memory can bind, CPU credits must be followed over time, or there are too many count vectors.
     """
-    if cost_counts_alone(instance):
+    if objective_weights(instance)[1] == 0:
         with suppress(ModelRefusal):  # then that of the programme says more
             outcome = _by_slack(instance, run)
             if not _is_open(outcome, run) or count_vectors(task_classes(instance)) > MOST_COUNT_VECTORS:
@@ -73,11 +73,6 @@ def class_programme(instance: Instance, options: ClassProgrammeOptions, run: Run
     if baseline_only and plan.bound == math.inf:
         explanation = "no plan runs all tasks of burstable VMs in baseline mode"
     return exact_outcome(instance, start, plan.schedule, plan.bound, explanation, baseline_only=baseline_only)
-
-
-def cost_counts_alone(instance: Instance) -> bool:
-    """Whether the objective is the cost, and the makespan no part of it."""
-    return objective_weights(instance)[1] == 0
 
 
 def _by_slack(instance: Instance, run: Run) -> Outcome:

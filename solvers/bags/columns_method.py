@@ -23,7 +23,7 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import divisible_bound, worst_objective
 from ...models.bags.makespan_window import makespan_window
-from ...models.bags.task_classes import task_classes
+from ...models.bags.task_classes import MOST_CLASSES_OF_COLUMNS, task_classes
 from ...models.bags.vm_columns import VmColumn, plan_of_columns
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
@@ -33,7 +33,6 @@ from .column_master import ColumnMaster
 from .column_program import ColumnProgram, column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
 
-MOST_CLASSES = 250
 _MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
 _SMALL_GAP = 0.01
 _POOL_GROWTH = 1.4
@@ -95,10 +94,10 @@ class _ColumnSearch:
         self.instance = instance
         self.run = run
         self.classes = task_classes(instance)
-        if len(self.classes) > MOST_CLASSES:
+        if len(self.classes) > MOST_CLASSES_OF_COLUMNS:
             raise ModelRefusal(
-                f"columns take up to {MOST_CLASSES} classes of identical tasks, and there are {len(self.classes)}; "
-                f"'search' takes any number"
+                f"columns take up to {MOST_CLASSES_OF_COLUMNS} classes of identical tasks, and there are "
+                f"{len(self.classes)}; 'search' takes any number"
             )
         begin = start_plan(instance, run)
         self.start = self.best = begin.schedule

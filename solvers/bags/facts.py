@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ...core.limits import checkpoint, seconds_left
 from ...heuristics.bags.search import begins_with_a_plan, bursting_pays
 from ...instances.instance import Instance
-from ...models.bags.configuration_bound import ConfigurationBound
-from ...models.bags.patterns import MOST_CLASSES
-from ...models.bags.task_classes import has_more_classes, memory_is_free, offers_of_vms, task_classes
+from ...models.bags.task_classes import (
+    MOST_CLASSES,
+    MOST_CLASSES_OF_COLUMNS,
+    has_more_classes,
+    memory_is_free,
+    offers_of_vms,
+    task_classes,
+)
+from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
-from .class_programme_method import cost_counts_alone, has_small_class_programme
-from .columns_method import MOST_CLASSES as MOST_CLASSES_OF_COLUMNS
-from .core_counts_method import has_small_core_counts
+
+if TYPE_CHECKING:
+    from ...models.bags.configuration_bound import ConfigurationBound
 
 _FEW_CLASSES = 12
 _TINY, _SMALL, _MIDDLING, _QUICK = 12, 20, 60, 3_000
@@ -62,7 +69,7 @@ class Facts:
     @cached_property
     def n_classes(self) -> float:
         """Classes of identical tasks; infinite if there are more than any step takes."""
-        if has_more_classes(self.instance, max(MOST_CLASSES, MOST_CLASSES_OF_COLUMNS)):
+        if has_more_classes(self.instance, MOST_CLASSES_OF_COLUMNS):
             return math.inf
         classes = task_classes(self.instance, from_state=True)
         checkpoint()
@@ -126,19 +133,27 @@ class Facts:
     @cached_property
     def class_programme(self) -> bool:
         """True if the class programme is done in a tenth of a second."""
-        return self.classed and has_small_class_programme(self.instance)
+        if not self.classed:
+            return False
+        from .class_programme_method import has_small_class_programme  # here, as below, since few bags have few classes
+
+        return has_small_class_programme(self.instance)
 
     @cached_property
     def by_slack(self) -> bool:
         """True if the programme over the slack of VMs proves the bag in less time than a search takes, as a rule."""
-        return self.classed and cost_counts_alone(self.instance) and not self.class_programme
+        return self.classed and objective_weights(self.instance)[1] == 0 and not self.class_programme
 
     @cached_property
     def core_counts(self) -> bool:
         """True if the model of core counts is so small that it goes before larger ones."""
         if self.from_state:
             return (self.small or self.few_classes) and self.memory_free and not self.burstable
-        return self.classed and has_small_core_counts(self.instance, self._first_plan)
+        if not self.classed:
+            return False
+        from .core_counts_method import has_small_core_counts
+
+        return has_small_core_counts(self.instance, self._first_plan)
 
     @cached_property
     def large_core_counts(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import importlib
 import inspect
 import math
 import re
@@ -134,10 +135,17 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"{type(value).__name__}"
 
 
-def _auto() -> Loaded:
-    from .auto import AutoOptions, auto
+def _built_in(module: str, function: str, options: str = "") -> Callable[[], Loaded]:
+    """Return what imports a method, and the dataclass of its options; one without is called without."""
 
-    return AutoOptions, auto
+    def load() -> Loaded:
+        made = importlib.import_module(module, __package__)
+        plan = getattr(made, function)
+        if not options:
+            return _NoOptions, lambda instance, _, run: plan(instance, run)
+        return getattr(made, options), plan
+
+    return load
 
 
 def _greedy() -> Loaded:
@@ -146,71 +154,7 @@ def _greedy() -> Loaded:
     return GreedyOptions, lambda instance, options, _: greedy(instance, options)
 
 
-def _lpt() -> Loaded:
-    from ...heuristics.bags.lpt import LptOptions, lpt
-
-    return LptOptions, lpt
-
-
-def _fewest_vms() -> Loaded:
-    from ...heuristics.bags.baselines import fewest_vms
-
-    return _NoOptions, lambda instance, _, run: fewest_vms(instance, run)
-
-
-def _first_fit() -> Loaded:
-    from ...heuristics.bags.baselines import first_fit
-
-    return _NoOptions, lambda instance, _, run: first_fit(instance, run)
-
-
-def _ils() -> Loaded:
-    from ...heuristics.bags.iterated_local_search import IlsOptions, iterated_local_search
-
-    return IlsOptions, iterated_local_search
-
-
-def _search() -> Loaded:
-    from ...heuristics.bags.search import SearchOptions, search
-
-    return SearchOptions, search
-
-
-def _patterns() -> Loaded:
-    from .patterns_method import PatternOptions, patterns
-
-    return PatternOptions, patterns
-
-
-def _class_programme() -> Loaded:
-    from .class_programme_method import ClassProgrammeOptions, class_programme
-
-    return ClassProgrammeOptions, class_programme
-
-
-def _columns() -> Loaded:
-    from .columns_method import ColumnOptions, columns
-
-    return ColumnOptions, columns
-
-
-def _interval() -> Loaded:
-    from .interval_method import IntervalOptions, interval
-
-    return IntervalOptions, interval
-
-
-def _core_counts() -> Loaded:
-    from .core_counts_method import CoreCountOptions, core_counts
-
-    return CoreCountOptions, core_counts
-
-
-def _time_indexed() -> Loaded:
-    from .time_indexed_method import TimeIndexedOptions, time_indexed
-
-    return TimeIndexedOptions, time_indexed
-
+_HEURISTICS = "...heuristics.bags"
 
 METHODS: dict[str, MethodEntry] = {
     method.name: method
@@ -218,7 +162,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "auto",
             "bound, search, and the exact model that fits: what to use",
-            _auto,
+            _built_in(".auto", "auto"),
             True,
             "any instance; proves optima of small ones and of few classes of identical tasks",
             True,
@@ -236,7 +180,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "lpt",
             "longest task first over the VM counts that come out best: the simple baseline",
-            _lpt,
+            _built_in(f"{_HEURISTICS}.lpt", "lpt", "LptOptions"),
             False,
             "any instance",
             False,
@@ -245,21 +189,21 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "fewest-vms",
             "longest task first on as few VMs of the cheapest offers as the deadline needs: a baseline",
-            _fewest_vms,
+            _built_in(f"{_HEURISTICS}.baselines", "fewest_vms"),
             False,
             "any instance; burstable VMs at the baseline",
         ),
         MethodEntry(
             "first-fit",
             "first fit decreasing, the deadline as the capacity of each core, the cheapest offers first: a baseline",
-            _first_fit,
+            _built_in(f"{_HEURISTICS}.baselines", "first_fit"),
             False,
             "any instance; burstable VMs at the baseline",
         ),
         MethodEntry(
             "ils",
             "primary scheduling of Burst-HADS: iterated local search",
-            _ils,
+            _built_in(f"{_HEURISTICS}.iterated_local_search", "iterated_local_search", "IlsOptions"),
             False,
             "any instance of up to about 20,000 tasks",
             seeded=True,
@@ -268,7 +212,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "search",
             "our search: simulated annealing from the prices of the bound",
-            _search,
+            _built_in(f"{_HEURISTICS}.search", "search", "SearchOptions"),
             False,
             "any instance; burstable VMs at the baseline, and at full speed only if no plan is found else",
             True,
@@ -278,7 +222,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "patterns",
             "pattern model: integer programme of what each core runs",
-            _patterns,
+            _built_in(".patterns_method", "patterns", "PatternOptions"),
             True,
             "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
             True,
@@ -287,7 +231,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "class-programme",
             "dynamic programme over counts of identical tasks; no solver",
-            _class_programme,
+            _built_in(".class_programme_method", "class_programme", "ClassProgrammeOptions"),
             True,
             "few classes of identical tasks, or few tasks; more where the cost alone counts (burstable VMs there as a "
             "relaxation); memory that never binds; credits that count at the end",
@@ -297,7 +241,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "columns",
             "column generation over VMs, branching on the makespan",
-            _columns,
+            _built_in(".columns_method", "columns", "ColumnOptions"),
             True,
             "up to 250 classes, few tasks to a VM, memory that binds; burstable VMs as a relaxation",
             True,
@@ -306,7 +250,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "interval",
             "CP-SAT with optional intervals, cores, memory and CPU credits",
-            _interval,
+            _built_in(".interval_method", "interval", "IntervalOptions"),
             True,
             "small bags of any kind: memory that binds, burstable VMs with their credits",
             True,
@@ -316,7 +260,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "core-counts",
             "integer programme of how many tasks of a class each core runs",
-            _core_counts,
+            _built_in(".core_counts_method", "core_counts", "CoreCountOptions"),
             True,
             "few classes on few cores, up to about 20 distinct tasks, memory that never binds, no burstable VMs",
             True,
@@ -326,7 +270,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "time-indexed",
             "the integer programme of Burst-HADS (section III-C), corrected",
-            _time_indexed,
+            _built_in(".time_indexed_method", "time_indexed", "TimeIndexedOptions"),
             True,
             "tiny instances without burstable VMs; others on a coarser grid, without proof",
             False,

@@ -20,7 +20,6 @@ from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run, StepEnd, StepTaken, TracePoint
 from .budget import BUDGET
 from .facts import Facts
-from .infeasible import explain
 
 Lane: TypeAlias = Literal["start", "both", "search", "proof"]
 
@@ -123,6 +122,8 @@ class Route:
         """Result of all steps."""
         best, bound = self.known.schedule, self.known.bound
         if best is None and bound == math.inf:
+            from .infeasible import explain
+
             self.explanation = explain(self.facts.instance)
         return Outcome(
             best,

@@ -24,7 +24,6 @@ from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, secon
 from ...heuristics.bags.d_spot import spot_offers
 from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify
-from ...heuristics.bags.survival_repair import repaired
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
@@ -333,6 +332,8 @@ class _Search:
 
     def _repaired(self, plan: Schedule) -> Schedule | None:
         """Return a plan that is repaired, if there is time for that."""
+        from ...heuristics.bags.survival_repair import repaired  # here, since few plans are repaired
+
         better: Schedule | None = None
         with suppress(LimitReached):
             better = repaired(plan)

@@ -15,7 +15,6 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
-from spotbag.solvers.bags.auto import AutoOptions
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
@@ -141,7 +140,7 @@ def test_the_fastest_plan_within_a_budget_is_looked_for_by_the_search_first(monk
     def only_by_the_deadline(instance: Instance, options: object, run: Run) -> Outcome:
         return greedy(instance) if instance.deadline_s == bag.deadline_s else Outcome(None)
 
-    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], load=lambda: (AutoOptions, only_by_the_deadline)))
+    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], load=lambda: (object, only_by_the_deadline)))
     found = solve(bag, goal="fastest", budget_usd=1000.0).schedule
     assert found is not None
     assert found.makespan_s == fastest.makespan_s

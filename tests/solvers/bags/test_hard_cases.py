@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import ScheduleDocument
 from spotbag.schedules.method import Outcome, Run
-from spotbag.solvers.bags import auto as auto_module
-from spotbag.solvers.bags.auto import AutoOptions, auto
+from spotbag.solvers.bags.auto import auto
+from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.soaks import some
 
@@ -81,10 +82,10 @@ def test_a_step_that_fails_leaves_the_plan(monkeypatch: pytest.MonkeyPatch) -> N
     def fails(*_: object, **__: object) -> Outcome:
         raise SpotbagError("out of order")
 
-    for step in ("class_programme", "core_counts", "patterns", "columns", "interval"):
-        monkeypatch.setattr(auto_module, step, fails)
+    for step in ("class-programme", "core-counts", "patterns", "columns", "interval"):
+        monkeypatch.setitem(METHODS, step, replace(METHODS[step], load=lambda: (object, fails)))
     problem = with_credits(d_spot_s=3600)
-    outcome = auto(problem, AutoOptions(), Run(initial=greedy(problem).schedule))
+    outcome = auto(problem, Run(initial=greedy(problem).schedule))
     assert outcome.schedule is not None
     assert check(problem, outcome.schedule).feasible
     assert any("out of order" in warning for warning in outcome.warnings)
