@@ -17,7 +17,7 @@ from ..core.errors import InputError, Issue
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, Credits, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
 from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, WholeDocument, duplicates, first_issues, made_all
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
+from ..instances.durations import BASELINE, FULL_SPEED, NEVER, duration_table
 from ..instances.entries import MAX_TASKS, Burstable, Machine, Market, RunningTask, Task
 from ..instances.instance import Instance, RunningTasks
 from .evaluation import vm_cost_usd
@@ -45,7 +45,8 @@ class TaskOnVm(Record):
     start_s : float
         Since when.
     end_s : float, optional
-        When it is expected to end, if that is not when its run time is over.
+        When it is expected to end, if that is not when its run time is over. One that takes longer is taken to be that
+        many times as long everywhere, if it has to be done again.
     mode : {"burst", "baseline"}, optional
         On burstable VMs: full speed if absent.
     """
@@ -556,10 +557,14 @@ class _Remaining:
         kept: list[Any] = [*picked(rows, group.tolist())]
         if not single:
             kept = [with_fields(row, id=name, count=1) for row, name in zip(kept, names, strict=True)]
-        for position, fraction in self.saved.items():
+        duration_s = given.duration_s[group]
+
+        def take(position: int, times: float) -> IntArray:
+            """Have a task take so many times as long, on all types; return how long it occupies a core then."""
             whole = runtime_s[position]
             able = whole < NEVER
-            left = np.where(able, np.maximum(np.ceil(np.where(able, whole, 0) * (1 - fraction) - _NOISE_S), 1), NEVER)
+            left = np.clip(np.ceil(np.where(able, whole, 0) * times - _NOISE_S), 1, MAX_SECONDS)
+            left = np.where(able, left, NEVER)
             runtime_s[position] = left
             given_runtime_s[position] = np.where(able, left, np.inf)
             by_type = {
@@ -568,6 +573,18 @@ class _Remaining:
                 if seconds < NEVER
             }
             kept[position] = with_fields(kept[position], runtime_s=by_type, base_runtime_s=None)
+            memory_mb = given.given_memory_mb[group[position : position + 1]]
+            row = duration_table(given.checkpoint, memory_mb, runtime_s[position : position + 1], given.offers)
+            duration_s[position] = row[0]
+            return duration_s[position]
+
+        for position, fraction in self.saved.items():
+            take(position, 1 - fraction)
+        overruns = self._overruns(duration_s)
+        for position, (place, taken_s) in overruns.items():
+            seconds = duration_s[position][place]
+            while seconds < taken_s:  # twice, where more checkpoints are taken than follows from the factor
+                seconds = take(position, taken_s / int(seconds))[place]
         # Algorithm 1 of HADS knows whole bags only.
         kept_fields = (given.model_fields_set | {"format"}) - {"d_spot_rule", "machines"}
         fields: dict[str, Any] = {name: getattr(given, name) for name in kept_fields}
@@ -588,9 +605,9 @@ class _Remaining:
             "checkpoint_interval_s": given.checkpoint_interval_s[group],
             "given_runtime_s": given_runtime_s,
             "runtime_s": runtime_s,
+            "duration_s": duration_s,
         }
-        if not self.saved:
-            arrays["duration_s"] = given.duration_s[group]
+        if not self.saved and not overruns:
             arrays["sustained_s"] = given.sustained_s[group]
             arrays["taken_from"] = (given, group) if single else None
         # Of what is rented, only how much of it may be depends on the machines.
@@ -604,6 +621,29 @@ class _Remaining:
         remaining.model_fields_set.add("machines")
         self._share_offers(remaining)
         return remaining
+
+    def _overruns(self, duration_s: IntArray) -> dict[int, tuple[tuple[int, int], int]]:
+        """Tasks that are expected to run for longer than they take, by their position.
+
+        Returns
+        -------
+        dict
+            Offer and mode, and the seconds from the start to the end that is expected. A task that takes longer where
+            it runs takes longer everywhere.
+        """
+        found = {}
+        offers = {(offer.vm_type.name, offer.market): offer for offer in self.given.offers}
+        for vm in self.state.vms:
+            offer = offers.get((vm.type, vm.market))
+            for entry in vm.running:
+                if offer is None or entry.end_s is None:
+                    continue
+                position = int(np.searchsorted(self.tasks, self.given.task_index[entry.task]))
+                mode = BASELINE if offer.burstable and entry.mode == "baseline" else FULL_SPEED
+                taken_s = math.ceil(entry.end_s - entry.start_s - _NOISE_S)
+                if duration_s[position, offer.index, mode] < taken_s:
+                    found[position] = ((offer.index, mode), taken_s)
+        return found
 
     def _share_offers(self, remaining: Instance) -> None:
         """Take what follows of how many machines of each offer exist from the last state that had as many."""

@@ -19,6 +19,7 @@ from ...core.gaps import closes_gap
 from ...core.limits import Limit, LimitReached, Stop, refuse_no_time_limit, stopped, watched_time, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
+from ...core.wording import first_names
 from ...heuristics.bags.full_speed import full_speed_plan
 from ...heuristics.bags.quick_search import held_plan, quick_plan
 from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
@@ -88,8 +89,8 @@ def replan(
         ``start``; with more time, ``method`` goes on from there.
     start : Schedule or Result, optional
         The plan that is being carried out: of the bag, or of an earlier state of it. Much better plans are found with
-        it in little time, and VMs of whose credits the state says nothing have those that a plan of the bag leaves
-        them.
+        what fits of it in little time, and VMs of whose credits the state says nothing have those that a plan of the
+        bag leaves them.
     stop : Stop, optional
         Any object with ``is_set()``: once it says True, the best plan so far is returned.
     survive : {"one-type", "blackout", "each", "none"}, optional
@@ -110,7 +111,7 @@ def replan(
     Raises
     ------
     InputError
-        If the state or ``start`` is of another bag, the deadline has passed, nothing is left, or an argument is out of
+        If the state is of another bag, the deadline has passed, nothing is left, or an argument is out of
         its range.
 
     Notes
@@ -129,9 +130,6 @@ def replan(
     try:
         running = start.schedule if isinstance(start, Result) else start
         remaining = (state if running is None else state.with_credits_of(running)).remaining(instance)
-        if running is not None and not any(name in running.instance.task_index for name in remaining.task_ids):
-            rule = f"must be a plan of {instance.name!r}: it has none of the tasks that are left"
-            raise InputError("start", [Issue("", rule, value=running.instance.name)])
         long = time_limit_s > LONG_S or remaining.objective.budget_usd is not None
         quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
         with interruptible(stop) as limit:
@@ -139,7 +137,7 @@ def replan(
             held = None if running is None else _held(remaining, running, state.time_s)
             quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance, held)
         if not long or limit.stopped():
-            return _told(quick, running, limit)
+            return _told(quick, state, running, limit)
     finally:
         if collects:
             gc.enable()
@@ -158,7 +156,7 @@ def replan(
             threads=threads,
         )
     # Something must be done, even if it does not survive.
-    return _told(quick if found.schedule is None and found.status == "no-plan" else found, running, limit)
+    return _told(quick if found.schedule is None and found.status == "no-plan" else found, state, running, limit)
 
 
 def _refuse_wrong(
@@ -178,12 +176,17 @@ def _refuse_wrong(
         raise InputError("survive", [Issue("", rule, value=level)])
 
 
-def _told(result: Result, running: Schedule | None, limit: Limit) -> Result:
+def _told(result: Result, state: State, running: Schedule | None, limit: Limit) -> Result:
     """Say whether the work was asked to stop, and name new VMs as no VM of the plan that is carried out was named."""
     plan = result.schedule
     if plan is not None and running is not None:
         plan = with_new_names(plan, running.vm_ids)
-    return replace(result, schedule=plan, interrupted=limit.stopped())
+    late = [vm.id for vm in state.vms if vm.status == "launching" and vm.ready_s < state.time_s]
+    warnings = result.warnings
+    if late:
+        which = f"VMs that launch should be ready by now, and are planned as if ready at once: {first_names(late)}"
+        warnings = (*warnings, f"{which}; a later ready_s in the state says when they are expected")
+    return replace(result, schedule=plan, warnings=warnings, interrupted=limit.stopped())
 
 
 class _Terms(NamedTuple):

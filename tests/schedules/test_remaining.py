@@ -25,6 +25,8 @@ from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import format_schedule_csv, read_schedule, read_schedule_document, write_schedule
 from spotbag.schedules.state import State, TaskOnVm, VmState
+from spotbag.solvers.bags.replan import replan
+from spotbag.solvers.bags.solve import solve
 from tests.helpers.rescues import carried_on, random_plan, random_rest
 from tests.helpers.soaks import soak_of
 
@@ -60,6 +62,9 @@ def look_at_the_rest(seed: int, ticks: int, fraction: float, late_s: float, spen
     assert rest.d_spot_s == max(math.floor((instance.d_spot_s or 0) - now_s), 0)
     assert rest.objective.budget_usd == pytest.approx(max(50.0 - spent_usd, 1e-6))
     assert list(rest.task_ids) == [name for name in instance.task_ids if name not in state.done]
+    lengths_s = (plan.task_end_s - plan.task_start_s).tolist()
+    seconds = {name: lengths_s[instance.task_index[name]] for name in state.running_ids}
+    overruns = {name: Fraction(math.ceil(late_s), taken) for name, taken in seconds.items() if late_s > taken}
     for name in rest.task_ids:
         task, index = rest.tasks[rest.task_group[rest.task_index[name]]], instance.task_index[name]
         given = instance.tasks[instance.task_group[index]]
@@ -70,7 +75,11 @@ def look_at_the_rest(seed: int, ticks: int, fraction: float, late_s: float, spen
             if whole is not None and name in saved:
                 left = max(math.ceil(Fraction(whole) * (1 - Fraction(repr(fraction)))), 1)
             found = int(rest.runtime_s[rest.task_group[rest.task_index[name]], number])
-            assert (NEVER if found > 10**9 else found) == left
+            if whole is not None and name in overruns:
+                left = math.ceil(whole * overruns[name])
+                assert found == left or (found > left and instance.checkpoint is not None)
+            else:
+                assert (NEVER if found > 10**9 else found) == left
     kinds = {vm_type.name: vm_type for vm_type in instance.vm_types}
     for offer in rest.offers:
         exist = sum((vm.type, vm.market) == (offer.vm_type.name, offer.market) for vm in vms)
@@ -88,11 +97,13 @@ def look_at_the_rest(seed: int, ticks: int, fraction: float, late_s: float, spen
         assert machine.paid_until_s == paid_s
         assert [(run.task, run.core) for run in machine.running] == [(run.task, run.core) for run in vm.running]
         for entry, run in zip(machine.running, vm.running, strict=True):
-            task = instance.task_index[run.task]
-            seconds = int(plan.task_end_s[task] - plan.task_start_s[task])
-            end_s = run.start_s + seconds if run.end_s is None else run.end_s
+            end_s = run.start_s + seconds[run.task] if run.end_s is None else run.end_s
             expected_s = max(math.ceil(Fraction(end_s) - begin_s), int(end_s <= now_s))
-            assert entry.start_s == min(expected_s - seconds, 0)
+            if run.task in overruns:
+                assert entry.start_s <= run.start_s - begin_s
+                assert rest.running_end_s[rest.running.task.tolist().index(rest.task_index[run.task])] == expected_s
+            else:
+                assert entry.start_s == min(expected_s - seconds[run.task], 0)
     assert [*zip(*(column.tolist() for column in rest.running), strict=True)] == [
         (rest.task_index[run.task], number, run.core, run.start_s, run.mode == "baseline")
         for number, machine in enumerate(rest.machines)
@@ -317,3 +328,72 @@ def test_what_follows_of_a_rest_is_what_follows_of_its_fields(seed: int) -> None
             np.testing.assert_equal(getattr(rest, name), getattr(anew, name), name)
             found = getattr(rest, name)
             assert not isinstance(found, np.ndarray) or not found.flags.writeable
+
+
+def late_task(end_s: float, deadline_s: int, **fields: Any) -> tuple[Instance, State]:
+    """A task of 100 s that has run for 50 s and is expected to end at another moment, and one that waits."""
+    offer = {"price_usd_per_hour": 3.6, "limit": 1}
+    bag = Instance(
+        name="late",
+        deadline_s=deadline_s,
+        d_spot_s=deadline_s,
+        survive="none",
+        vm_types=[
+            {"name": name, "vcpus": 1, "memory_mb": 100, "offers": {"spot": offer, "on-demand": offer}}
+            for name in ("a", "b")
+        ],
+        tasks=[{"id": name, "memory_mb": 1, "runtime_s": {"a": 100, "b": 40}} for name in ("runs", "waits")],
+        **fields,
+    )
+    runs = TaskOnVm(task="runs", core=0, start_s=0.0, end_s=end_s)
+    vm = VmState(id="mine", type="a", market="spot", running=(runs,))
+    return bag, State(instance="late", time_s=50.0, vms=(vm,))
+
+
+def test_a_running_task_that_takes_longer_than_it_should_ends_when_it_is_expected() -> None:
+    # It was planned to end at 150 s, its whole run time from now on, and a deadline of 250 s was held to be kept.
+    bag, state = late_task(300.0, 600)
+    left = state.remaining(bag)
+    assert left.running_end_s.tolist() == [250]
+    assert left.runtime_s[0].tolist() == [300, 120]  # three times as long as was said, there and anywhere else
+    assert left.runtime_s[1].tolist() == [100, 40]
+    plan = solve(left, "search").schedule
+    assert plan is not None
+    assert plan.task_end_s[0] == 250
+    assert check(left, plan).feasible
+
+
+def test_a_running_task_that_ends_after_the_deadline_leaves_no_plan() -> None:
+    bag, state = late_task(300.0, 250)
+    assert replan(bag, state, time_limit_s=0.05).status == "infeasible"
+
+
+def test_a_task_that_ends_as_it_should_or_sooner_is_as_long_as_was_said() -> None:
+    for end_s, left_s in ((100.0, 50), (70.5, 21), (30.0, 1)):
+        bag, state = late_task(end_s, 600)
+        left = state.remaining(bag)
+        assert left.running_end_s.tolist() == [left_s]
+        assert left.runtime_s[0].tolist() == [100, 40]
+
+
+def test_a_late_task_with_checkpoints_ends_when_it_is_expected() -> None:
+    # More checkpoints are taken in a longer time; what follows from a state is what its document says.
+    checkpoint = {"overhead_fraction": 0.25, "dump_base_s": 3.0, "dump_s_per_mb": 0.0}
+    for end_s in (101.0, 131.5, 199.0, 420.0):
+        bag, state = late_task(end_s, 1000, checkpoint=checkpoint)
+        left = state.remaining(bag)
+        assert left.running_end_s.tolist() == [math.ceil(end_s - 50)]
+        again = Instance.from_document(left.to_document(), "again")
+        assert again.running_end_s.tolist() == left.running_end_s.tolist()
+        assert again.duration_s.tolist() == left.duration_s.tolist()
+
+
+def test_a_start_with_none_of_the_tasks_that_are_left_is_no_error() -> None:
+    # The queue ran empty, and a job came: the last plan has nothing of it, and was refused again and again.
+    bag, state = late_task(100.0, 600)
+    plan = solve(bag, "greedy").schedule
+    grown = bag.replace(tasks=(*bag.tasks, bag.tasks[1].model_copy(update={"id": "new"})))
+    empty = state.advance(120.0, finished=["runs"], started={"waits": ("mine", 0)}).advance(220.0, finished=["waits"])
+    found = replan(grown, empty, start=plan, time_limit_s=0.05)
+    assert found.schedule is not None
+    assert found.schedule.instance.task_ids == ("new",)

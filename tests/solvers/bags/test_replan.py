@@ -449,11 +449,12 @@ def test_arguments_out_of_their_range_are_refused(
     assert said in str(caught.value)
 
 
-def test_a_start_of_another_bag_is_refused(under_way: tuple[Instance, Schedule, State]) -> None:
+def test_a_start_of_another_bag_is_of_no_use(under_way: tuple[Instance, Schedule, State]) -> None:
     instance, _, state = under_way
     other = solve(library_instance("tiny/one-task"), "greedy").schedule
-    with pytest.raises(InputError, match="it has none of the tasks that are left"):
-        replan(instance, state, start=other)
+    found = replan(instance, state, start=other).schedule
+    assert found is not None
+    assert check(found.instance, found).feasible
     with pytest.raises(InputError, match=r"must be a spotbag\.State"):
         replan(instance, None)  # type: ignore[arg-type]
 
@@ -592,3 +593,15 @@ def test_tasks_burst_on_a_machine_as_far_as_its_credits_go() -> None:
         assert result.schedule is not None
         assert result.schedule.makespan_s == seconds
         assert check(result.instance, result.schedule).violations == ()
+
+
+def test_a_vm_that_should_be_ready_and_still_launches_is_told() -> None:
+    # It was planned ready at once, call after call, without a word.
+    instance = library_instance("tiny/boot")
+    plan = solve(instance, "greedy").schedule
+    assert plan is not None
+    begun = State.begin(plan)
+    late = begun.advance(max(vm.ready_s for vm in begun.vms) + 5)
+    assert any("should be ready by now" in text and plan.vm_ids[0] in text for text in replan(instance, late).warnings)
+    ready = begun.advance(late.time_s, ready=plan.vm_ids)
+    assert not any("should be ready" in text for text in replan(instance, ready).warnings)
