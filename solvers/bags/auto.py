@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from ...core.gaps import closes_gap
-from ...core.limits import seconds_left
 from ...heuristics.bags.lanes import first_plan
 from ...heuristics.bags.search import SearchOptions, search
 from ...instances.instance import Instance
-from ...models.bags.task_classes import MOST_CLASSES
 from ...schedules.method import Outcome, Run
-from .budget import BUDGET
 from .facts import Facts
 from .methods import find_method, make_options
 from .route import Route, Step
 
 _MOVES_OF_TINY = 20_000
 _MOVES_BEFORE_PATTERNS = 300_000
-_WIDE_GAP = 0.015
 
 
 def auto(instance: Instance, run: Run) -> Outcome:
@@ -81,71 +75,22 @@ def _last_search(facts: Facts, part: Run) -> Outcome:
     return search(facts.instance, SearchOptions(), part, facts.first)
 
 
-def _share_of_first_search(facts: Facts) -> float | None:
-    """Share of the first search: all, unless proofs are likely that need time."""
-    if not facts.hurried:
-        return None
-    most_s = math.inf
-    if facts.from_state or facts.cores_alone or facts.few_classes:
-        share = BUDGET.search_before_proofs
-    elif facts.small:
-        share, most_s = BUDGET.search_before_proofs, BUDGET.search_of_small_s
-    elif facts.memory_free and facts.few_for_columns:
-        share, most_s = BUDGET.search_of_columns, BUDGET.search_of_columns_s
-    elif facts.middling:
-        share, most_s = BUDGET.search_of_middling, BUDGET.search_of_middling_s
-    elif facts.few_for_columns:
-        share = BUDGET.search_of_classes if facts.n_classes <= MOST_CLASSES else BUDGET.search_of_many
-    else:
-        return None
-    left = seconds_left() or math.inf
-    return min(share, most_s / left) / (2 if facts.side_by_side else 1)
-
-
-def _share_of_slack(facts: Facts) -> float:
-    return BUDGET.slack_of_threshold if facts.run.threshold > -math.inf else BUDGET.slack
-
-
-def _share_of_patterns(facts: Facts) -> float:
-    return BUDGET.patterns_of_few if facts.few_classes else BUDGET.patterns
-
-
-def _share_of_interval(facts: Facts) -> float:
-    return BUDGET.interval_before_search if facts.goes_on else 1.0
-
-
-def _share_of_columns(facts: Facts) -> float:
-    if facts.goes_on:
-        known = facts.run.incumbent
-        wide = facts.memory_free and not closes_gap(known.objective, known.bound, _WIDE_GAP)
-        return BUDGET.columns_of_wide_gap if wide else BUDGET.columns_between_searches
-    return BUDGET.columns if facts.exact else 1.0
+def _never(facts: Facts) -> bool:
+    return False
 
 
 STEPS = (
-    Step("first plan", "start", lambda b: b.plan_first, lambda b: None, _first_plan),
-    Step("configurations", "proof", lambda b: b.binds, lambda b: BUDGET.configurations, _configurations),
-    Step("slack-fleets", "proof", lambda b: b.by_slack, _share_of_slack, _by("class-programme")),
-    Step("first search", "both", lambda b: True, _share_of_first_search, _first_search),
-    Step(
-        "core-patterns",
-        "proof",
-        lambda b: b.configurations is not None,
-        lambda b: BUDGET.core_patterns,
-        _core_patterns,
-    ),
-    Step(
-        "class-programme",
-        "proof",
-        lambda b: b.classed and not b.by_slack,
-        lambda b: BUDGET.class_programme,
-        _by("class-programme"),
-    ),
-    Step("core-counts", "proof", lambda b: b.core_counts, lambda b: BUDGET.core_counts, _by("core-counts")),
-    Step("patterns", "proof", lambda b: b.classed, _share_of_patterns, _by("patterns")),
-    Step("columns", "proof", lambda b: b.few_for_columns, _share_of_columns, _by("columns")),
-    Step("large core-counts", "proof", lambda b: b.large_core_counts, lambda b: BUDGET.core_counts, _by("core-counts")),
-    Step("interval", "proof", lambda b: b.exact, _share_of_interval, _by("interval")),
-    Step("search", "search", lambda b: b.searches_again, lambda b: None, _last_search),
+    Step("first plan", "start", lambda b: b.plan_first, _first_plan, _never),
+    Step("configurations", "proof", lambda b: b.binds, _configurations),
+    Step("slack-fleets", "proof", lambda b: b.by_slack, _by("class-programme")),
+    Step("first search", "both", lambda b: True, _first_search, lambda b: b.hurried, lambda b: b.first_search_s),
+    Step("core-patterns", "proof", lambda b: b.configurations is not None, _core_patterns),
+    Step("class-programme", "proof", lambda b: b.classed and not b.by_slack, _by("class-programme")),
+    Step("core-counts", "proof", lambda b: b.core_counts, _by("core-counts")),
+    Step("patterns", "proof", lambda b: b.classed, _by("patterns")),
+    Step("columns", "proof", lambda b: b.few_for_columns, _by("columns")),
+    Step("large core-counts", "proof", lambda b: b.large_core_counts, _by("core-counts")),
+    Step("interval", "proof", lambda b: b.exact, _by("interval")),
+    Step("search", "search", lambda b: b.searches_again, _last_search, _never),
 )
 """In the order in which they are asked."""

@@ -45,26 +45,11 @@ class Budget:
     patience_s, patience_s_a_task, most_patience_s
         Seconds of exact steps in all, and of both quantities of a goal, where there is no limit; more of them for each
         task, up to the most; see `patience_for_s`.
-    configurations, core_patterns
-        The two bounds where memory may bind.
-    slack, slack_of_threshold
-        The programme over the slack of VMs; where nothing is asked but whether a threshold is met, nothing else
-        proves that it is not.
-    search_before_proofs
-        The first search where proofs are likely: small models, few tasks, or a state.
-    search_of_columns, search_of_middling
-        The first search, where memory or credits count: before columns that are likely to help, and before intervals.
-    search_of_classes, search_of_many
-        The same, before columns where memory may bind: of few classes, and of more.
-    search_of_small_s, search_of_middling_s, search_of_columns_s
-        Most seconds of the first search of such bags; there is another at the end.
-    class_programme, core_counts, patterns, patterns_of_few
-        Exact steps that others follow; patterns also where there are few classes, which they prove as a rule.
-    columns, columns_of_wide_gap, columns_between_searches
-        Columns that intervals follow; between two long searches, where the gap is wide (the bound's doing as a rule)
-        and else.
-    interval_before_search
-        Intervals that a long search follows.
+    step
+        A step of the route that others follow, of the time that is left.
+    first_search_s, short_search_s
+        Most seconds of the first search, where proofs follow it; and of one of few tasks, or beside which another goes
+        on.
     """
 
     check_s_a_task: float = 20e-6
@@ -88,26 +73,9 @@ class Budget:
     patience_s: float = 4.0
     patience_s_a_task: float = 0.03
     most_patience_s: float = 30.0
-    configurations: float = 0.5
-    core_patterns: float = 0.4
-    slack: float = 0.2
-    slack_of_threshold: float = 0.7
-    search_before_proofs: float = 0.3
-    search_of_columns: float = 0.5
-    search_of_middling: float = 0.4
-    search_of_classes: float = 0.8
-    search_of_many: float = 0.6
-    search_of_small_s: float = 1.0
-    search_of_middling_s: float = 5.0
-    search_of_columns_s: float = 10.0
-    class_programme: float = 0.3
-    core_counts: float = 0.5
-    patterns: float = 0.4
-    patterns_of_few: float = 0.6
-    columns: float = 0.7
-    columns_of_wide_gap: float = 0.9
-    columns_between_searches: float = 0.3
-    interval_before_search: float = 0.6
+    step: float = 0.5
+    first_search_s: float = 5.0
+    short_search_s: float = 1.0
 
     def patience_for_s(self, n_tasks: int) -> float:
         """Seconds in which steps that prove something may go on without a limit: what a bag does not need is not lost.

@@ -20,6 +20,7 @@ from ...models.bags.task_classes import (
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
+from .budget import BUDGET
 
 if TYPE_CHECKING:
     from ...models.bags.configuration_bound import ConfigurationBound
@@ -173,20 +174,20 @@ class Facts:
         return (self.middling if self.from_state else self.small) or not self.memory_free
 
     @cached_property
-    def goes_on(self) -> bool:
-        """True if a long search follows the exact steps: where memory or credits count, these are rarely the end."""
-        if self.side_by_side or self.from_state or not self.limited:
-            return False
-        return not (self.cores_alone or self.small or self.few_classes)
-
-    @cached_property
     def hurried(self) -> bool:
         """True if the first search leaves time for proofs."""
         if not self.limited or self.is_proved_soon:
             return False
         if self.from_state:
             return self.exact
-        return self.core_counts or not (self.cores_alone or self.few_classes)
+        if self.cores_alone or self.few_classes:
+            return self.core_counts
+        return self.middling or self.few_for_columns
+
+    @cached_property
+    def first_search_s(self) -> float:
+        """Most seconds of the first search where it is hurried."""
+        return BUDGET.short_search_s if self.small or self.side_by_side else BUDGET.first_search_s
 
     @cached_property
     def is_proved_soon(self) -> bool:

@@ -37,18 +37,21 @@ class Step:
         for plans, or in the one that looks for bounds and then for plans.
     applies : callable
         Whether it takes the bag.
-    share : callable
-        Share of the time that is left for it; of its patience, if there is no limit. None for all of the time, and as
-        long as it takes without a limit.
     run : callable
         From the facts and its part of the run to what it comes to.
+    shares : callable
+        Whether it leaves time for the steps that follow it, or its patience if there is no limit; if not, it takes as
+        long as it takes.
+    most_s : callable
+        Most seconds for it where it shares.
     """
 
     name: str
     lane: Lane
     applies: Callable[[Facts], bool]
-    share: Callable[[Facts], float | None]
     run: Callable[[Facts, Run], Outcome]
+    shares: Callable[[Facts], bool] = lambda facts: True
+    most_s: Callable[[Facts], float] = lambda facts: math.inf
 
 
 class Route:
@@ -148,17 +151,17 @@ class _Lane:
 
     def go(self, steps: Sequence[Step]) -> None:
         """Ask all steps that apply, in turn, until nothing is left to be done."""
-        for step in steps:
+        for number, step in enumerate(steps, 1):
             if self._route.finished():
                 return
             if step.applies(self._route.facts):
-                self._take(step)
+                self._take(step, steps[number:])
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Step, later: Sequence[Step]) -> None:
         """Run a step, and keep what is better; a refusal or a failure ends the step only."""
         route = self._route
-        share = step.share(route.facts)
-        left = None if share is None else share * self._left_s()
+        shares = step.shares(route.facts)
+        left = self._left_s(step, later) if shares else None
         began = time.perf_counter()
         self._iterations_before = self.iterations
         own = route.known.part(route.settle)
@@ -184,19 +187,20 @@ class _Lane:
         if ended == "done" and now > limit.deadline:
             ended = "time"
         took_s = now - began
-        if share is None and self._patience_ends is not None:
+        if not shares and self._patience_ends is not None:
             self._patience_ends += took_s  # such as a minute of compiling on a busy machine
         brought = own.better_plan, own.better_bound
         route.known.steps.append(StepTaken(step.name, began, took_s, own.objective, own.bound, *brought, ended))
 
-    def _left_s(self) -> float:
-        """Seconds that are left for exact steps."""
-        left = seconds_left()
+    def _left_s(self, step: Step, later: Sequence[Step]) -> float:
+        """Seconds for a step: all that are left, of which it leaves some to those that follow it."""
+        facts, left = self._route.facts, seconds_left()
         if left is None:
             now = time.perf_counter()
-            self._patience_ends = self._patience_ends or now + BUDGET.patience_for_s(self._route.facts.instance.n_tasks)
+            self._patience_ends = self._patience_ends or now + BUDGET.patience_for_s(facts.instance.n_tasks)
             left = max(self._patience_ends - now, 0.0)
-        return left
+        others = any(other.applies(facts) for other in reversed(later))
+        return min(left * (BUDGET.step if others else 1.0), step.most_s(facts))
 
     def _progress(self, point: TracePoint, planned: int) -> None:
         """Pass on where a step stands, with what the steps before it have found."""

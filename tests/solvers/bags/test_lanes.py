@@ -34,7 +34,7 @@ def step(name: str, lane: Lane, run: Run, into: list[tuple[str, int, str]]) -> S
         into.append((name, part.seed, threading.current_thread().name))
         return Outcome(None)
 
-    return Step(name, lane, lambda facts: True, lambda facts: None, note)
+    return Step(name, lane, lambda facts: True, note)
 
 
 def test_each_lane_has_its_steps_in_a_thread_of_its_own_and_a_seed_of_its_own() -> None:
@@ -66,8 +66,8 @@ def test_a_lane_that_proves_ends_the_other() -> None:
         return Outcome(None)
 
     steps = [
-        Step("search", "search", lambda facts: True, lambda facts: None, search_for_ever),
-        Step("proof", "proof", lambda facts: True, lambda facts: None, prove),
+        Step("search", "search", lambda facts: True, search_for_ever, lambda facts: False),
+        Step("proof", "proof", lambda facts: True, prove, lambda facts: False),
     ]
     run = Run(threads=2)
     outcome = Route(TINY, run).go(steps)
@@ -86,8 +86,8 @@ def test_what_goes_wrong_in_one_lane_ends_the_other_and_is_raised() -> None:
         raise ZeroDivisionError("a mistake of ours")
 
     steps = [
-        Step("search", "search", lambda facts: True, lambda facts: None, search_for_ever),
-        Step("proof", "proof", lambda facts: True, lambda facts: None, fail),
+        Step("search", "search", lambda facts: True, search_for_ever, lambda facts: False),
+        Step("proof", "proof", lambda facts: True, fail, lambda facts: False),
     ]
     with pytest.raises(ZeroDivisionError, match="a mistake of ours"):
         Route(TINY, Run(threads=2)).go(steps)
