@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from .wording import cut_in_the_middle, printable, printable_line
 
@@ -125,3 +126,34 @@ def input_error(source: str, rule: str) -> InputError:
 
 class ModelRefusal(SpotbagError):  # noqa: N818 (a model that declines politely, not a failure)
     """The model is not valid for the instance, or too large for it; the message says why, and what is."""
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_FAILURES = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
+
+
+def public(function: Function) -> Function:
+    """Have a function that fails say which argument is of no type that it takes; else it is as it was.
+
+    Raises
+    ------
+    InputError
+        Of a call with such an argument, in place of what failed in the middle of the work.
+    """
+
+    @wraps(function)
+    def blaming(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except SpotbagError:
+            raise
+        except _FAILURES as error:
+            from .arguments import first_wrong  # here, since nearly all calls are right
+
+            wrong = first_wrong(function, args, kwargs)
+            if wrong is None:
+                raise
+            raise wrong from error
+
+    return cast(Function, blaming)

@@ -53,11 +53,12 @@ class Offer(Record):
     price_usd_per_hour : float
         Price of one VM; billed by the second from the moment it is ready.
     limit : int
-        Most VMs of this type that may be rented in this market at the same time.
+        Most VMs of this type that may be rented in this market at the same time; 0 if none may, such as while a quota
+        is used up.
     """
 
     price_usd_per_hour: Price
-    limit: Annotated[int, Field(ge=1, le=10**6), INTEGRAL]
+    limit: Annotated[int, Field(ge=0, le=10**6), INTEGRAL]
 
 
 class Burstable(Record):

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from ..core.bill import unpaid_usd
-from ..core.errors import InputError, Issue
+from ..core.errors import InputError, Issue, public
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, Credits, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
 from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, WholeDocument, duplicates, first_issues, made_all
@@ -133,6 +133,7 @@ class State(WholeDocument):
     # ------------------------------------------------------------------ making
 
     @classmethod
+    @public
     def begin(cls, plan: Schedule) -> State:
         """Return the state in which the VMs of a plan have been requested, and nothing has run yet.
 
@@ -147,6 +148,7 @@ class State(WholeDocument):
         )
 
     @classmethod
+    @public
     def planned(cls, plan: Schedule, time_s: float) -> State:
         """Return the state at a moment if all goes as planned, from the beginning; VMs end with their last task.
 
@@ -226,6 +228,7 @@ class State(WholeDocument):
 
     # ------------------------------------------------------------------- going on
 
+    @public
     def advance(
         self,
         time_s: float,
@@ -367,6 +370,7 @@ class State(WholeDocument):
             vms=tuple(vms.values()),
         )
 
+    @public
     def follow(self, plan: Schedule) -> State:
         """Return the state in which the new VMs of a plan that was made from here have been requested.
 
@@ -383,6 +387,7 @@ class State(WholeDocument):
             raise _wrong(f"has a VM {min(there)!r} already")
         return self._known(**(self._fields() | {"vms": (*self.vms, *_requested(plan, self.time_s, new))}))
 
+    @public
     def with_credits_of(self, plan: Schedule) -> State:
         """Return the state in which VMs have the credits that a plan leaves them, where nothing is said of theirs.
 
@@ -417,6 +422,7 @@ class State(WholeDocument):
         begun = {*self.done, *self.running_ids}
         return tuple([name for name in instance.task_ids if name not in begun])
 
+    @public
     def remaining(self, instance: Instance) -> Instance:
         """Return what is left to be planned: the tasks that are not done, and the VMs that exist.
 
@@ -559,8 +565,8 @@ class _Remaining:
             kept = [with_fields(row, id=name, count=1) for row, name in zip(kept, names, strict=True)]
         duration_s = given.duration_s[group]
 
-        def take(position: int, times: float) -> IntArray:
-            """Have a task take so many times as long, on all types; return how long it occupies a core then."""
+        def take(position: int, times: float) -> None:
+            """Have a task take so many times as long, on all types."""
             whole = runtime_s[position]
             able = whole < NEVER
             left = np.clip(np.ceil(np.where(able, whole, 0) * times - _NOISE_S), 1, MAX_SECONDS)
@@ -576,15 +582,14 @@ class _Remaining:
             memory_mb = given.given_memory_mb[group[position : position + 1]]
             row = duration_table(given.checkpoint, memory_mb, runtime_s[position : position + 1], given.offers)
             duration_s[position] = row[0]
-            return duration_s[position]
 
         for position, fraction in self.saved.items():
             take(position, 1 - fraction)
         overruns = self._overruns(duration_s)
         for position, (place, taken_s) in overruns.items():
-            seconds = duration_s[position][place]
-            while seconds < taken_s:  # twice, where more checkpoints are taken than follows from the factor
-                seconds = take(position, taken_s / int(seconds))[place]
+            at = (position, *place)
+            while duration_s[at] < taken_s:  # twice, where fewer checkpoints are taken than follows from the factor
+                take(position, taken_s / int(duration_s[at]))
         # Algorithm 1 of HADS knows whole bags only.
         kept_fields = (given.model_fields_set | {"format"}) - {"d_spot_rule", "machines"}
         fields: dict[str, Any] = {name: getattr(given, name) for name in kept_fields}

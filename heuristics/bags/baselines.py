@@ -91,7 +91,7 @@ def _on_fewest_vms(longest_first: LongestFirst, moment_s: int) -> Schedule | Non
     counted = instance.group_size[:, None]
     runs = longest_first.durations < NEVER
     seconds = np.where(runs, longest_first.durations, 0)
-    work = np.where(runs, longest_first.durations.min(axis=1)[:, None], 0)
+    work = np.where(runs, longest_first.durations.min(axis=1, initial=NEVER)[:, None], 0)
     cost = (_price_of_second(instance, offers) * seconds * counted).sum(axis=0)
     order = np.argsort(cost / np.maximum((work * counted).sum(axis=0), 1), kind="stable").tolist()
     most = sum(longest_first.first_vms(order))
@@ -133,7 +133,7 @@ class _FirstFit:
         """Return the plan; None if a task finds no place."""
         instance = self.instance
         task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-        longest_first = np.argsort(-self.durations.min(axis=1)[instance.task_group], kind="stable")
+        longest_first = np.argsort(-self.durations.min(axis=1, initial=NEVER)[instance.task_group], kind="stable")
         cheapest = np.argsort(_price_of_second(instance, self.offers) * self.durations, axis=1, kind="stable").tolist()
         memory_kb = instance.memory_kb.tolist()
         for task in longest_first.tolist():

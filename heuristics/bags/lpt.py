@@ -97,7 +97,7 @@ class LongestFirst:
         self.offers = [offer for offer in instance.offers if offer.limit]
         indices = [offer.index for offer in self.offers]
         self.durations = instance.sustained_s[:, indices]
-        shortest = self.durations.min(axis=1)
+        shortest = self.durations.min(axis=1, initial=NEVER)
         self.order = np.argsort(-shortest[instance.task_group], kind="stable")
         self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in self.offers])
 

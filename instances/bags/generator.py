@@ -246,6 +246,8 @@ def _check_arguments(
 def _vm_types(catalogue: str | Sequence[VmType], limit: int) -> tuple[VmType, ...]:
     """VM types of a catalogue by name, with a limit of VMs for each; or those that are given."""
     if not isinstance(catalogue, str):
+        if not catalogue:
+            raise SpotbagError("the catalogue has no VM types: give one at least")
         return tuple(catalogue)
     if catalogue not in CATALOGUES:
         raise SpotbagError(f"catalogue {catalogue!r} is unknown; known: {', '.join(CATALOGUES)}")

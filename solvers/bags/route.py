@@ -79,13 +79,15 @@ class Route:
         return self._outcome()
 
     def finished(self) -> bool:
-        """Whether nothing is left to be done."""
-        known = self.known
-        return out_of_time() or known.bound == math.inf or self.run.answered(known.objective, known.bound)
+        """Whether nothing is left to be done, or no time for it."""
+        return out_of_time() or self._answered()
+
+    def _answered(self) -> bool:
+        return self.known.bound == math.inf or self.run.answered(self.known.objective, self.known.bound)
 
     def settle(self) -> None:
-        """End the other lane as well if nothing is left to be done."""
-        if self.finished():
+        """End the other lane as well if nothing is left to be done; that the time of a step is over is its own end."""
+        if self._answered():
             self.settled.set()
 
     def _lane(self, run: Run) -> _Lane:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -252,7 +253,14 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+    found = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+    if isinstance(found, FunctionType):
+        from .core.errors import public
+
+        found = public(found)
+        found.__module__ = __name__  # by which processes find it
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

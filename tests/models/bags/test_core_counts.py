@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,8 +23,8 @@ from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
-from spotbag.solvers.bags import auto as auto_module
 from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts, has_small_core_counts
+from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
@@ -212,7 +213,7 @@ def test_auto_takes_core_counts_by_columns_not_by_tasks(monkeypatch: pytest.Monk
     def not_asked(*_: Any) -> Any:
         raise AssertionError("the core counts prove it")
 
-    monkeypatch.setattr(auto_module, "patterns", not_asked)
+    monkeypatch.setitem(METHODS, "patterns", replace(METHODS["patterns"], load=lambda: (object, not_asked)))
     problem = hand_instance([], tasks=tasks_of_classes([9, 8, 8, 8]), vcpus=2, limit=3)
     assert solve(problem, "auto").status == "optimal"
     hurried = solve(problem, "auto", time_limit_s=60)

@@ -10,7 +10,7 @@ import pytest
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
-from spotbag.core.limits import checkpoint, current_limit
+from spotbag.core.limits import checkpoint, current_limit, within
 from spotbag.core.processes import THREADS, default_threads, usable_cores
 from spotbag.heuristics.bags.greedy import greedy
 from spotbag.heuristics.bags.lpt import LptOptions, lpt
@@ -75,6 +75,28 @@ def test_a_lane_that_proves_ends_the_other() -> None:
     assert outcome.bound == outcome.schedule.objective
     taken = {noted.name: (noted.ended, noted.better_plan, noted.better_bound) for noted in run.incumbent.steps}
     assert taken == {"search": ("time", False, False), "proof": ("done", True, True)}
+
+
+def test_a_plan_that_comes_when_the_time_of_its_step_is_over_ends_no_lane() -> None:
+    # The best plan of a search that was cut short ended both lanes, after a second of ten.
+    def late(facts: Facts, part: Run) -> Outcome:
+        plan = greedy(facts.instance).schedule
+        with within(0.0):
+            part.incumbent.take(plan)
+        return Outcome(None)
+
+    asked = threading.Event()
+
+    def prove(facts: Facts, part: Run) -> Outcome:
+        asked.set()
+        return Outcome(None)
+
+    steps = [
+        Step("late", "proof", lambda facts: True, late, lambda facts: False),
+        Step("proof", "proof", lambda facts: True, prove, lambda facts: False),
+    ]
+    Route(TINY, Run(threads=2)).go(steps)
+    assert asked.is_set()
 
 
 def test_what_goes_wrong_in_one_lane_ends_the_other_and_is_raised() -> None:
