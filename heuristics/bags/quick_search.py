@@ -7,7 +7,7 @@ it ends first.
 
 from __future__ import annotations
 
-import itertools
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -15,44 +15,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.limits import stopped
-from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import IntArray
 from ...instances.instance import Instance
 from ...models.bags.divisible_bound import DivisibleBound
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
 from ...schedules.schedule import Schedule
+from .annealing import LoadsWalk, QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of, listed_plan
 from .core_loads import CoreLoads, empty_state, fill, priced_start
 
 if TYPE_CHECKING:
-    from .annealing_kernel import Cooling
+    from .annealing_kernel import Objective
 
 _SPARE_VMS = 1
 _DEALS, _DEALING_TASKS = 16, 100
 """One move in so many deals two VMs anew, where there are no more tasks than so many."""
-_STEPS, _STEP_S, _BETWEEN_S = 24, 2e-3, 1.5e-4
-"""Most steps of a run, the least seconds of one, and what grouping the cores anew between two of them may take."""
-_LOADS_A_S, _ASSIGNMENTS_A_S = 2.5e6, 2e5
-"""Moves a second of either kernel on a slow machine, which the first step of a bag counts on."""
-_SPEEDS = "_moves_a_second_of_kernels"
-_MOST_MOVES = 200_000
-_SNAPSHOT_TASKS = 200
-_SHORT_S = 1e-4
-_SAFE = 0.9
 _GONE, _NEW = -2, -1
 _FEW_LOST = 0.3
 _FEW_TASKS = 400
-_HOT_MANY, _COLD = 0.1, 0.003
-_HOT_QUEUES = 0.3
-_HOT_FEW, _COLD_FEW = (0.3, 40.0), (0.003, 0.1)
-_COLDEST_FIRST, _COLDEST_MANY = 0.02, 0.01
-_HEAT, _COLDEST_HEAT = 150.0, 3.0
-"""First and last temperature of the first run for few tasks, times their number: the fewer, the rougher is the way."""
 _ENOUGH_S_A_TASK = 4e-5
 """With less time, the first run begins cooler, by the square of what is lacking: hot, it would lose the plan that is
 carried on, and find no other."""
-_RUNS = (2.0, 20.0, 0.5, 100.0, 5.0)
-"""First temperatures of the runs for few tasks that follow, over and over; each from the best plan so far."""
 _RUN_S, _RUN_S_A_TASK, _MOST_RUNS = 0.002, 0.0004, 15
 _TIE = 1e-4
 """What a second of makespan is worth where the cost alone counts, in mean prices of a VM, and the reverse."""
@@ -205,163 +189,54 @@ def _offers_of(instance: Instance, start: Schedule) -> IntArray:
 
 def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
     """Anneal core loads until a moment."""
-    from .annealing_kernel import Snapshot, anneal
-
-    vm_price, time_weight = _with_ties(state.instance, state.vm_price, state.offers[state.vm_column], state.time_weight)
-    unit = time_weight + float(vm_price.mean())
-    cores = state.cores
-    objective = state.objective._replace(vm_price=vm_price, time_weight=time_weight)
-    random_state = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
-    best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
-    few = state.instance.n_tasks <= _SNAPSHOT_TASKS
-
-    def value_now() -> float:
-        late = float(np.maximum(0, state.vm_end - state.vm_limit).sum())
-        cost = float((vm_price * np.maximum(state.vm_end, state.vm_free)).sum())
-        return cost + time_weight * float(state.vm_end.max()) + state.penalty * late
-
-    value = value_now()
-    best = value if state.feasible() else np.inf
-    if best < np.inf and time.perf_counter() >= until:
-        return state.schedule()
-    n_open = len(state.instance.open_tasks)
-    deals = _DEALS if n_open <= _DEALING_TASKS else 0
-    for hottest, end in _runs(n_open, until):
-        if best < np.inf:
-            state.restore(best_tasks, best_count)
-            value = value_now()
-        coldest = min(_coldest(n_open), hottest / 2)
-        coolings = _Coolings(unit * hottest, unit * coldest, end, _Speed(state.instance, _LOADS_A_S), deals)
-        for cooling in coolings:
-            balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
-            plan = state.plan(random_state)
-            snapshot = Snapshot(few and best < np.inf, best_tasks, best_count)
-            _, best = anneal(cores, objective, balance, plan, cooling, snapshot, value, best)
-            coolings.moved()
-            state.regroup()
-            value = value_now()
-            if value < best - 1e-12 and state.feasible():
-                best_tasks[:], best_count[:] = state.core_tasks, state.core_count
-                best = value
-    if best == np.inf:
-        return None
-    state.restore(best_tasks, best_count)
-    return state.schedule() if state.feasible() else None
+    bag = state.instance
+    objective = _with_ties(bag, state.objective, state.offers[state.vm_column])
+    state.vm_price, state.time_weight = objective.vm_price, objective.time_weight
+    walk, options, n_open = LoadsWalk(state, random_state(seed, 0)), SearchOptions(), len(bag.open_tasks)
+    walk.settle(0.0)
+    if walk.best < math.inf and time.perf_counter() >= until:
+        return walk.schedule()
+    for number, (cooler, end) in enumerate(_runs(n_open, until)):
+        if number:
+            walk.to_best()
+        temperatures = options.temperatures(bag, number, cooler)
+        deals = _DEALS if n_open <= _DEALING_TASKS else 0
+        for _ in cooled(walk, temperatures, Steps(math.inf, end, bag, "loads"), deals):
+            pass
+    return walk.schedule()
 
 
 def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     """Anneal the tasks of each VM and their order until a moment."""
-    from .assignment_kernel import anneal_assignments
-
     state = assignments_of(plan, _SPARE_VMS)
-    instance, objective = state.instance, state.objective
-    vm_price, time_weight = _with_ties(instance, objective.vm_price, state.fleet.offer, objective.time_weight)
-    objective = objective._replace(vm_price=vm_price, time_weight=time_weight)
-    unit = time_weight + float(vm_price.mean())
-    state.plan.random[0] = seed * 7919 % 2147483646 + 1
-    best = state.best(np.inf)
-    hottest = _HOT_QUEUES if len(instance.open_tasks) <= _FEW_TASKS else _HOT_MANY
-    coolings = _Coolings(unit * hottest, unit * _COLD, until, _Speed(instance, _ASSIGNMENTS_A_S))
-    for cooling in coolings:
-        anneal_assignments(state.fleet, objective, state.credit_price, state.plan, state.alike, cooling, 0.0, best)
-        coolings.moved()
-    found = state.schedule(best.tasks, best.number, best.slow) if best.value[0] < np.inf else None
+    state.objective = _with_ties(state.instance, state.objective, state.fleet.offer)
+    walk = QueuesWalk(state, random_state(seed, 0))
+    temperatures = SearchOptions().temperatures(state.instance, 0)
+    for _ in cooled(walk, temperatures, Steps(math.inf, until, state.instance, "queues")):
+        pass
+    found = walk.schedule()
     return plan if found is None or found.objective > plan.objective else found
 
 
+def _with_ties(instance: Instance, objective: Objective, vm_offer: IntArray) -> Objective:
+    """Objective in which what does not count decides ties: the time where the cost alone counts, and the reverse."""
+    if objective.time_weight == 0.0:
+        return objective._replace(time_weight=_TIE * float(objective.vm_price.mean()))
+    if not objective.vm_price.any():
+        usd = instance.offer_price_usd_per_s[vm_offer]
+        return objective._replace(vm_price=_TIE * objective.time_weight * usd / max(float(usd.mean()), 1e-300))
+    return objective
+
+
 def _runs(n_open: int, until: float) -> Iterator[tuple[float, float]]:
-    """First temperature and end of each run: as many as the time allows for so few tasks."""
+    """How much cooler each run begins, and its end: as many as the time allows for so few tasks."""
     begin = time.perf_counter()
     begins = min(max(until - begin, 0.0) / n_open / _ENOUGH_S_A_TASK, 1.0) ** 2
-    if n_open > _FEW_TASKS:
-        yield max(_HOT_MANY * begins, _COLDEST_MANY), until
-        return
-    runs = min(max(int((until - begin) / (_RUN_S + _RUN_S_A_TASK * n_open)), 1), _MOST_RUNS)
-    least, most = _HOT_FEW
-    first = max(min(max(_HEAT / n_open, least), most) * begins, _COLDEST_FIRST)
-    for number, hottest in zip(range(runs), itertools.chain([first], itertools.cycle(_RUNS)), strict=False):
-        yield hottest, begin + (until - begin) * (number + 1) / runs
-
-
-def _coldest(n_open: int) -> float:
-    """Last temperature of all runs."""
-    least, most = _COLD_FEW
-    return _COLD if n_open > _FEW_TASKS else min(max(_COLDEST_HEAT / n_open, least), most)
-
-
-class _Speed:
-    """How many moves a second a kernel makes for a bag, from the last search of any of its states.
-
-    Attributes
-    ----------
-    moves_a_s : float
-        What is known, or what a slow machine would do.
-    is_known : bool
-        Whether it has been measured.
-    """
-
-    def __init__(self, instance: Instance, slow: float) -> None:
-        given = instance if instance.taken_from is None else instance.taken_from[0]
-        self._speeds: dict[float, float] = given.__dict__.setdefault(_SPEEDS, {})
-        self._kernel = slow
-        self.moves_a_s = self._speeds.get(slow, slow)
-        self.is_known = slow in self._speeds
-
-    def measured(self, moves: int, seconds: float) -> None:
-        """Note how long so many moves have taken."""
-        self.moves_a_s = self._speeds[self._kernel] = _SAFE * moves / max(seconds, 1e-9)
-        self.is_known = True
-
-
-class _Coolings:
-    """Moves and temperatures of the steps until a moment; each takes as long as those before it let expect.
-
-    Who carries a step out says when its moves have ended: what follows them is not theirs.
-    """
-
-    def __init__(self, hot: float, cold: float, until: float, speed: _Speed, deals: int = 0) -> None:
-        self._hot, self._cold, self._until = hot, cold, until
-        self._speed, self._deals = speed, deals
-        self._moved = time.perf_counter()
-
-    def moved(self) -> None:
-        """The moves of the step have ended."""
-        self._moved = time.perf_counter()
-
-    def __iter__(self) -> Iterator[Cooling]:
-        """Go through the steps."""
-        from .annealing_kernel import Cooling
-
-        begin, until, speed = time.perf_counter(), self._until, self._speed
-        steps = min(max((until - begin) / _STEP_S, 1.0), _STEPS)
-        between_s, after = _BETWEEN_S, 0.0
-        while not stopped():
-            now = time.perf_counter()
-            left, total = until - now - between_s, until - begin
-            part_s = max(total / steps - between_s, _SHORT_S)
-            moves = max(min(int(speed.moves_a_s * min(part_s, left)), _MOST_MOVES), 1)
-            if left < _SHORT_S:
-                return
-            share = max((now - begin) / total, after)
-            # How fast the machine is may not be known before the first step: that one does not cool.
-            after = min(share + moves / speed.moves_a_s / total, 1.0) if speed.is_known else share
-            from_s = time.perf_counter()
-            hot, cold = (self._hot * (self._cold / self._hot) ** part for part in (share, after))
-            yield Cooling(moves, hot, cold, self._deals)
-            speed.measured(moves, self._moved - from_s)
-            between_s = max(time.perf_counter() - self._moved, between_s / 2)
-
-
-def _with_ties(
-    instance: Instance, vm_price: FloatArray, vm_offer: IntArray, time_weight: float
-) -> tuple[FloatArray, float]:
-    """Price of each VM and weight of the time; of what does not count, a little, which decides ties."""
-    if time_weight == 0.0:
-        return vm_price, _TIE * float(vm_price.mean())
-    if not vm_price.any():
-        usd = instance.offer_price_usd_per_s[vm_offer]
-        return _TIE * time_weight * usd / max(float(usd.mean()), 1e-300), time_weight
-    return vm_price, time_weight
+    runs = 1
+    if n_open <= _FEW_TASKS:
+        runs = min(max(int((until - begin) / (_RUN_S + _RUN_S_A_TASK * n_open)), 1), _MOST_RUNS)
+    for number in range(runs):
+        yield 1.0 if number else begins, begin + (until - begin) * (number + 1) / runs
 
 
 def _carried_queues(instance: Instance, start: Schedule) -> Schedule | None:

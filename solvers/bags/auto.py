@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ...core.gaps import closes_gap
 from ...core.limits import seconds_left
+from ...heuristics.bags.annealing import SearchOptions
 from ...heuristics.bags.core_pattern_starts import MOST_CLASSES as MOST_CLASSES_OF_STARTS
 from ...heuristics.bags.lanes import first_plan
-from ...heuristics.bags.search import SearchOptions, search
+from ...heuristics.bags.search import search
 from ...instances.instance import Instance
 from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.core_pattern_bound import core_pattern_bound

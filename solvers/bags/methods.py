@@ -171,7 +171,8 @@ def _ils() -> Loaded:
 
 
 def _search() -> Loaded:
-    from ...heuristics.bags.search import SearchOptions, search
+    from ...heuristics.bags.annealing import SearchOptions
+    from ...heuristics.bags.search import search
 
     return SearchOptions, search
 
