@@ -207,14 +207,6 @@ def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: in
 
 
 @compiled
-def set_lateness(cores: Cores, tasks: IntArray, number: IntArray, load: IntArray, late: IntArray) -> None:
-    """Set by how much a task of each core is late at most; see `CoreState`."""
-    for core in range(len(load)):
-        offer = cores.offer[core]
-        late[core] = lateness(cores.latest[offer], cores.durations[offer], tasks[core], number[core], load[core])
-
-
-@compiled
 def anneal(
     cores: Cores,
     objective: Objective,

@@ -24,8 +24,8 @@ from ...schedules.schedule import Schedule
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
 
-_COMPILED_FROM_TASKS = 20_000
-_COMPILED_LATENESS_FROM_TASKS = 1_000
+COMPILED_FROM_TASKS = 3_000
+"""Fewer tasks are put by plain Python: the loops of a start take a second to compile the first time."""
 _MOST_PLACES = 30_000_000
 
 
@@ -151,11 +151,15 @@ class CoreLoads:
         """Set the end of each VM, and by how much tasks are late, from the tasks and loads of the cores."""
         self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
         if len(self.latest):
-            from .annealing_kernel import set_lateness
-
-            few = self.instance.n_tasks < _COMPILED_LATENESS_FROM_TASKS
-            loop = getattr(set_lateness, "py_func", set_lateness) if few else set_lateness
-            loop(self.cores, self.core_tasks, self.core_count, self.load, self.late)
+            core, tasks = self._placed()
+            latest = self.latest[self.core_column[core], tasks]
+            by_latest = np.lexsort((latest, core))  # see `annealing_kernel.lateness`
+            seconds = self.durations[self.core_column[core], tasks[by_latest]]
+            first = np.cumsum(self.core_count) - self.core_count
+            before = np.concatenate([[0], np.cumsum(seconds)])
+            end = self.core_start[core] + before[1:] - before[first[core]]
+            self.late[:] = 0
+            np.maximum.at(self.late, core, end - latest[by_latest])
         if len(self.rescue.again_s):
             core, tasks = self._placed()
             column = self.core_column[core]
@@ -480,13 +484,10 @@ def _columns(prices: FloatArray, table: IntArray, groups: IntArray, room: FloatA
 
 
 def by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
-    """Run a compiled loop whose last array is its result: on the arrays, or for a small bag as plain Python on lists.
-
-    It takes a second to compile the first time, and some hundredths to load.
-    """
+    """Run a compiled loop whose last array is its result; for a small bag as plain Python on lists."""
     checkpoint()
     result = arrays[-1]
-    if len(result) >= _COMPILED_FROM_TASKS:
+    if len(result) >= COMPILED_FROM_TASKS:
         loop(*arrays)
     else:
         plain = [array.tolist() for array in arrays]

@@ -15,7 +15,6 @@ from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
-_TASKS_A_CHECK = 8
 _FEW_TASKS = 200
 """Tasks up to which the plan takes some hundredths of a second, and is worth more than the time."""
 _SPARE_CREDITS = 1e-7
@@ -43,9 +42,8 @@ def full_speed_plan(instance: Instance) -> Schedule | None:
     order = instance.open_tasks[np.argsort(-fastest[instance.task_group[instance.open_tasks]], kind="stable")]
     task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
     baseline = np.zeros(instance.n_tasks, dtype=bool)
-    for number, task in enumerate(order.tolist()):
-        if number % _TASKS_A_CHECK == 0:
-            check_limit()
+    for task in order.tolist():
+        check_limit()
         group = int(instance.task_group[task])
         places = ((vm, machine.place(instance, group)) for vm, machine in enumerate(machines))
         found = [(place.end_s, vm, place) for vm, place in places if place is not None]

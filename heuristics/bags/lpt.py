@@ -19,7 +19,6 @@ from ...schedules.timing import VmTimeline
 
 _MOST_TRIALS = 400
 _WORK = 60_000_000
-_TASKS_A_CHECK = 64
 _FEW_PLACED = 5_000
 """Tasks that are placed, in all trials, in some hundredths of a second."""
 
@@ -180,9 +179,8 @@ class LongestFirst:
         durations = self.durations.tolist()
         open_columns = [k for k, heap in enumerate(heaps) if heap]
         taken: list[tuple[int, int, int]] = []
-        for number, group in enumerate(self.instance.task_group[self.order].tolist()):
-            if number % _TASKS_A_CHECK == 0:
-                check_limit()
+        for group in self.instance.task_group[self.order].tolist():
+            check_limit()
             seconds = durations[group]
             best_end, best = NEVER, -1
             for k in open_columns:
@@ -208,9 +206,8 @@ class LongestFirst:
         limits = limits_s[column].tolist()
         memory_free = [not self._binds(k) for k in column.tolist()]
         task_vm, task_core, start_s = places
-        for number, task in enumerate(self.order.tolist()):
-            if number % _TASKS_A_CHECK == 0:
-                check_limit()
+        for task in self.order.tolist():
+            check_limit()
             group = instance.task_group[task]
             durations = self.durations[group][column]
             need_kb = int(instance.memory_kb[group])

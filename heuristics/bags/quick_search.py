@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _SPARE_VMS = 1
 _DEALS, _DEALING_TASKS = 16, 100
 """One move in so many deals two VMs anew, where there are no more tasks than so many."""
-_GONE, _NEW = -2, -1
+_GONE, _NEW = range(-2, 0)
 _FEW_LOST = 0.3
 _FEW_TASKS = 400
 _ENOUGH_S_A_TASK = 4e-5

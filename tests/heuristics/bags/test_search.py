@@ -167,7 +167,7 @@ def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPa
         bound = divisible_bound(instance)
         states = []
         for fewest in (10**9, 0):
-            monkeypatch.setattr("spotbag.heuristics.bags.core_loads._COMPILED_FROM_TASKS", fewest)
+            monkeypatch.setattr("spotbag.heuristics.bags.core_loads.COMPILED_FROM_TASKS", fewest)
             states.append(priced_start(instance, bound, 0))
         plain, compiled = states
         assert plain is not None
