@@ -10,11 +10,11 @@ from ...core.limits import checkpoint
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
+from ...instances.rescuable import least_on_demand_s, left_on_demand_s
 from ...schedules.evaluation import objective_weights
 from ...schedules.rescue_order import (
     core_base_s,
     first_core,
-    least_on_demand_s,
     left_at_end_s,
     longest_first_order,
 )
@@ -136,10 +136,14 @@ class _Replacement:
             if seconds >= NEVER:
                 continue
             left = least
-            if offer.market == "spot" and instance.checkpoint is not None and least < NEVER:
-                written = instance.checkpoint_count[group, offer.type_index]
-                saved = written * instance.checkpoint_interval_s[group] / instance.runtime_s[group, offer.type_index]
-                left = int(np.ceil(least * (1.0 - saved) - 1e-9)) if written else least
+            if offer.market == "spot":
+                written, runtime = (
+                    instance.checkpoint_count[group, offer.type_index],
+                    instance.runtime_s[group, offer.type_index],
+                )
+                left = int(
+                    left_on_demand_s(self._least_s[group], written, instance.checkpoint_interval_s[group], runtime)
+                )
             vm_end = max(vm[0].paid_until_s, *(core.end_s for core in vm))
             for core in vm:
                 end_s = core.end_s + seconds
