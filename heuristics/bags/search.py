@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import partial
 
 import numpy as np
 
@@ -33,8 +32,7 @@ _PLAIN_TASKS, _PLAIN_MOVES = 25, 3_000
 _RUNS, _MOVES, _MOVES_OF_THOUSANDS = 7, 6_000_000, 860_000
 """Runs without a time limit, and moves of all of them; of more than 3,000 tasks, moves of the only run."""
 _FEW_TASKS = 400
-_FEW_LISTED = 300
-"""Tasks of which a first plan from a state is made one by one: the annealing may meet none where D_spot is early."""
+"""Tasks of which simple heuristics make plans soon, task by task; the annealing may meet none where D_spot is early."""
 
 _FEW_THOUSAND_TASKS, _MANY_TASKS = 3_000, 20_000
 _SHARE_OF_LPT, _MOST_LPT_TASKS = 0.05, 10_000
@@ -146,7 +144,7 @@ def _search_cores(
     least_rent: CoreLoads | None,
 ) -> None:
     """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
-    if instance.machines and found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
+    if instance.machines and found.best is None and len(instance.open_tasks) <= _FEW_TASKS:
         found.take(listed_plan(instance))
     if not bursts or instance.machines or not bursting_pays(instance):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)
@@ -221,23 +219,20 @@ def _search_core_loads(
 ) -> None:
     """Anneal core loads from the prices of the bound and from the best plans so far, in turn.
 
-    Of many tasks, ``least_rent`` is where it begins; of few, a turn of its own. If it ``goes_on``, that is done again
-    and again until the time limit.
+    Where there is a ``least_rent``, it begins there. If it ``goes_on``, that is done again and again until the time
+    limit.
     """
-    few = instance.n_tasks <= _FEW_TASKS
     runs, moves = _effort(instance, options)
     spare = _spare(instance)
-    fresh, starts = partial(priced_start, instance, bound, spare), dict[int, CoreLoads]()
+    starts = dict[int, CoreLoads]()
     goes_on = goes_on and options.moves is None and seconds_left() is not None
-    if few and least_rent is not None:
-        starts[runs], runs = least_rent, runs + 1
-    elif least_rent is not None:
-        starts[0], fresh = least_rent, partial(_plan_to_begin_with, instance, bound, spare)
+    if least_rent is not None:
+        starts[0] = least_rent
         # With other VMs, the annealing may come further: where cores are filled less, it opens and closes few.
         in_lanes = _state_in_lanes(instance, bound, spare) if instance.leaves_time and goes_on else None
         if in_lanes is not None:
             starts[1] = in_lanes
-    elif not few:
+    else:
         roomy = _roomy_start(instance, bound, spare, runs * moves)
         if roomy is not None:
             starts[0] = roomy
@@ -253,9 +248,9 @@ def _search_core_loads(
         if state is None and number % 2 and found.best is not None:
             state = start_from_schedule(instance, found.best, bound.offers, spare)
         elif state is None:
-            state = fresh()
+            state = priced_start(instance, bound, spare)
             worse = state is None or found.objective < state.value()
-            if number == 0 and not few and found.best is not None and worse:
+            if number == 0 and found.best is not None and worse:
                 state = start_from_schedule(instance, found.best, bound.offers, spare) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
