@@ -35,6 +35,8 @@ _FIRST_MOVES = 2_000
 _IDLE_RUNS_A_TASK = 2
 """Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
 _SNAPSHOT_TASKS = 2_000
+_DEALS, _DEALING_TASKS = 16, 100
+"""One move in so many deals two VMs anew, where there are no more tasks than so many."""
 _TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
 _SAFE = 0.9
@@ -107,9 +109,7 @@ class Walk(Protocol):
         """Try a number of moves."""
 
 
-def cooled(
-    walk: Walk, temperatures: tuple[float, float], steps: Steps, deals: int = 0
-) -> Iterator[tuple[float, float]]:
+def cooled(walk: Walk, temperatures: tuple[float, float], steps: Steps) -> Iterator[tuple[float, float]]:
     """Carry out a run step by step; yields its share and the objective with penalties, first those of the start.
 
     Parameters
@@ -120,8 +120,6 @@ def cooled(
         The first and the last one, in units of the walk.
     steps : Steps
         Moves of each step.
-    deals : int
-        One move in so many deals two VMs anew; none if 0.
     """
     from .annealing_kernel import Cooling
 
@@ -129,7 +127,7 @@ def cooled(
     yield 0.0, walk.settle(0.0)
     for moves, before, after in steps:
         first, last = (walk.unit * hot * (cold / hot) ** share for share in (before, after))
-        walk.move(Cooling(moves, first, last, deals))
+        walk.move(Cooling(moves, first, last))
         steps.moved()
         yield after, walk.settle(after)
 
@@ -156,6 +154,8 @@ class LoadsWalk:
         self._kernel = getattr(anneal, "py_func", anneal) if plain else anneal
         self._random = np.array([random], dtype=np.int64)
         self._task_penalty = state.task_penalty
+        few = len(state.instance.open_tasks) <= _DEALING_TASKS and not len(state.latest)
+        self._deals = _DEALS if few else 0
         self._value = math.inf
         self._tasks, self._number = state.core_tasks.copy(), state.core_count.copy()
 
@@ -179,7 +179,7 @@ class LoadsWalk:
         wanted = state.instance.n_tasks <= _SNAPSHOT_TASKS and self.best < math.inf
         snapshot = Snapshot(wanted, self._tasks, self._number)
         balance = 1e-3 * self.unit / max(int(state.vm_end.max()), 1)
-        plan = state.plan(self._random)
+        plan, cooling = state.plan(self._random), cooling._replace(deals=self._deals)
         self._value, self.best = self._kernel(
             state.cores, state.objective, balance, plan, cooling, snapshot, self._value, self.best
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled, compiled_part, shared_part
+from ...core.compiled import compiled, shared_part
 from ...core.quantities import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -477,7 +477,7 @@ def anneal(
     return value, best
 
 
-@compiled_part
+@shared_part
 def _deal(
     cores: Cores,
     objective: Objective,

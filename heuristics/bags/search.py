@@ -27,7 +27,7 @@ from .lanes import first_plan, lanes_plan
 from .least_rent import least_rent_start
 from .lpt import LptOptions, lpt
 
-_PLAIN_TASKS, _PLAIN_MOVES = 25, 3_000
+_PLAIN_TASKS, _PLAIN_MOVES = 25, 10_000
 """Most tasks for which so many moves by plain Python are enough: compiling takes seconds."""
 _RUNS, _MOVES, _MOVES_OF_THOUSANDS = 7, 6_000_000, 860_000
 """Runs without a time limit, and moves of all of them; of more than 3,000 tasks, moves of the only run."""
