@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _STEPS = 20
 """Steps of a run, at least; where the time is given, as many as there is time for."""
-_STEP_MOVES, _STEP_S, _LEAST_STEP_S = 25_000, 0.02, 0.002
+STEP_MOVES, _STEP_S, _LEAST_STEP_S = 25_000, 0.02, 0.002
 """Most moves of a step where they are counted; most and least seconds of one where the clock decides."""
 _FIRST_MOVES = 2_000
 """Moves of the first step while nobody knows how fast the machine is."""
@@ -271,7 +271,7 @@ class Steps:
             yield from self._by_clock()
             return
         moves = int(self._moves)
-        n_steps = max(_STEPS, -(-moves // _STEP_MOVES))
+        n_steps = max(_STEPS, -(-moves // STEP_MOVES))
         ends = [moves * step // n_steps for step in range(n_steps + 1)]
         for first, last in itertools.pairwise(ends):
             yield last - first, first / max(moves, 1), last / max(moves, 1)

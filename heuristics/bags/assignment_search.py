@@ -18,6 +18,7 @@ from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
 from .annealing import QueuesWalk, SearchOptions, Steps, cooled, is_idle, random_state
 from .assignments import Assignments, assignments_of, assignments_of_queues
+from .core_loads import SPARE_VMS
 from .core_pattern_starts import MAKESPANS, CorePatternStarts, core_pattern_starts
 from .fleets import FractionalFleet, fractional_fleet
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from .found import Found
 
 MOST_ASSIGNED_TASKS = 20_000
-_SPARE_VMS = 2
-"""Empty VMs of each offer beside those of a plan that is there; of a linear programme there are none."""
 
 _RUNS, _MOVES_A_TASK, _MOST_MOVES = 4, 5_000, 1_000_000
 """Runs without a time limit, and as many as there is time for with one; and most moves of a run."""
@@ -69,7 +68,7 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found)
         of_plan = state is None
         if state is None:
             assert found.best is not None
-            state = assignments_of(found.best, _SPARE_VMS)
+            state = assignments_of(found.best, SPARE_VMS)
         value = _run(state, options, number, until, found)
         if of_plan and fleet is not None and value <= found.objective:
             vms = _vms_of(fleet, found.best)
@@ -98,7 +97,7 @@ def _search_from_patterns(
         if queues is not None:
             state = assignments_of_queues(instance, queues, slow)
         elif found.best is not None:
-            state = assignments_of(found.best, 1)
+            state = assignments_of(found.best, SPARE_VMS)
         else:
             starts.keep(which, np.inf)
             continue

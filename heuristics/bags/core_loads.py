@@ -24,9 +24,12 @@ from ...schedules.schedule import Schedule
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
 
-COMPILED_FROM_TASKS = 3_000
-"""Fewer tasks are put by plain Python: the loops of a start take a second to compile the first time."""
-_MOST_PLACES = 30_000_000
+FEW_TASKS, MANY_TASKS = 400, 3_000
+"""Bags of which simple heuristics make a plan soon, task by task; and bags for which starts are made by compiled loops,
+which take a second to compile the first time, and of which the search makes one run."""
+MOST_PLACES = 50_000_000
+"""Most places for tasks on the cores, or the VMs, of a state: 400 MB."""
+SPARE_VMS = 1
 GONE, NEW = range(-2, 0)
 
 
@@ -525,8 +528,8 @@ def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
     state.core_count = np.bincount(core, minlength=n_cores)
     first = np.cumsum(state.core_count) - state.core_count
     most = int(state.core_count.max())
-    room = max(most, min(state.durations.shape[1], max(2 * most, 64), _MOST_PLACES // n_cores))
-    if n_cores * room > _MOST_PLACES:
+    room = max(most, min(state.durations.shape[1], max(2 * most, 64), MOST_PLACES // n_cores))
+    if n_cores * room > MOST_PLACES:
         return False
     state.core_tasks = np.zeros((n_cores, room), dtype=np.int64)
     state.core_tasks[core, np.arange(len(core)) - first[core]] = tasks
@@ -558,7 +561,7 @@ def by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
     """Run a compiled loop whose last array is its result; for a small bag as plain Python on lists."""
     checkpoint()
     result = arrays[-1]
-    if len(result) >= COMPILED_FROM_TASKS:
+    if len(result) >= MANY_TASKS:
         loop(*arrays)
     else:
         plain = [array.tolist() for array in arrays]

@@ -14,9 +14,8 @@ from ...instances.instance import Instance
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
+from .core_loads import FEW_TASKS
 
-_FEW_TASKS = 200
-"""Tasks up to which the plan takes some hundredths of a second, and is worth more than the time."""
 _SPARE_CREDITS = 1e-7
 
 
@@ -34,9 +33,9 @@ def full_speed_plan(instance: Instance) -> Schedule | None:
     Raises
     ------
     LimitReached
-        If it is asked to stop; and, of more than 200 tasks, if the time is over.
+        If it is asked to stop; and, of more than 400 tasks, if the time is over.
     """
-    check_limit = stop_point if instance.n_tasks <= _FEW_TASKS else checkpoint
+    check_limit = stop_point if instance.n_tasks <= FEW_TASKS else checkpoint
     machines = _machines(instance)
     fastest = instance.duration_s[:, :, FULL_SPEED].min(axis=1)
     order = instance.open_tasks[np.argsort(-fastest[instance.task_group[instance.open_tasks]], kind="stable")]

@@ -21,12 +21,10 @@ from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
-from .core_loads import COMPILED_FROM_TASKS, rescue_of
+from .core_loads import MANY_TASKS, rescue_of
 
 _MOST_WIDTHS = 6
 """Numbers of lanes of a type, at most."""
-_MOST_GREEDY_TASKS = 3_000
-"""Tasks of which the greedy makes a plan soon, also where memory may bind."""
 MOMENTS = 12
 """Moments that are tried by halves, where a plan is to end early."""
 _SPREAD_MOMENTS = 6
@@ -74,7 +72,7 @@ def first_plan(instance: Instance) -> Outcome:
     from .greedy import greedy
 
     in_lanes = lanes_plan(instance)
-    if instance.leaves_time or (in_lanes is not None and instance.n_tasks > _MOST_GREEDY_TASKS):
+    if instance.leaves_time or (in_lanes is not None and instance.n_tasks > MANY_TASKS):
         return Outcome(in_lanes)
     of_greedy = greedy(instance)
     if in_lanes is None or (of_greedy.schedule is not None and of_greedy.schedule.objective <= in_lanes.objective):
@@ -190,7 +188,7 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
     by_price = np.argsort(lanes.price, axis=1, kind="stable")
     opened = np.zeros(len(lanes.offers), dtype=np.int64)
     way, lane = np.full((2, len(groups)), -1)
-    place = place_early if len(groups) >= COMPILED_FROM_TASKS else getattr(place_early, "py_func", place_early)
+    place = place_early if len(groups) >= MANY_TASKS else getattr(place_early, "py_func", place_early)
     if not place(groups[order], by_price, lanes.seconds, latest, room, rescue, opened, way, lane):
         return None
     seconds = lanes.seconds[groups[order], way]

@@ -17,7 +17,6 @@ from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
-_MOST_TRIALS = 400
 _WORK = 60_000_000
 _FEW_PLACED = 5_000
 """Tasks that are placed, in all trials, in some hundredths of a second."""
@@ -54,7 +53,7 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> Outcome:
     """
     longest_first = LongestFirst(instance)
     counts = longest_first.most()
-    trials = options.trials or max(2, min(_MOST_TRIALS, _WORK // (instance.n_tasks * (sum(counts) + 50))))
+    trials = options.trials or max(2, _WORK // (instance.n_tasks * (sum(counts) + 50)))
     best: Schedule | None = None
     seen: set[tuple[int, ...]] = set()
     improved = True

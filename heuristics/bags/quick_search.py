@@ -23,12 +23,11 @@ from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
 from ...schedules.schedule import Schedule
 from .annealing import LoadsWalk, QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of, listed_plan
-from .core_loads import GONE, CoreLoads, offers_of, places_of, priced_start, start_from_schedule
+from .core_loads import GONE, SPARE_VMS, CoreLoads, offers_of, places_of, priced_start, start_from_schedule
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective
 
-_SPARE_VMS = 1
 _ENOUGH_S_A_TASK = 4e-5
 """With less time, the first run begins cooler, by the square of what is lacking: hot, it would lose the plan that is
 carried on, and find no other. Where there is ten times as much, another run follows."""
@@ -67,13 +66,13 @@ def quick_plan(
     if not len(instance.open_tasks):
         return schedule_of_queues(instance, [])
     if memory_is_free(instance):
-        state = None if start is None else start_from_schedule(instance, start, bound.offers, _SPARE_VMS)
+        state = None if start is None else start_from_schedule(instance, start, bound.offers, SPARE_VMS)
         if state is not None:
             # Where the VMs of the start fill a limit of their market, it has no others, and there may be no way out.
             found = _cool_loads(state, seed, _moment(until, 1.0 if state.feasible() else 0.5))
             if found is not None or stopped():
                 return found
-        state = priced_start(instance, bound, _SPARE_VMS)
+        state = priced_start(instance, bound, SPARE_VMS)
         return None if state is None else _cool_loads(state, seed, _moment(until, 1.0))
     plan = None if start is None else _carried_queues(instance, start)
     plan = plan or listed_plan(instance)
@@ -108,7 +107,7 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
 
 def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     """Anneal the tasks of each VM and their order until a moment."""
-    state = assignments_of(plan, _SPARE_VMS)
+    state = assignments_of(plan, SPARE_VMS)
     state.objective = _with_ties(state.instance, state.objective, state.fleet.offer)
     walk = QueuesWalk(state, random_state(seed, 0))
     temperatures = SearchOptions().temperatures(state.instance, 0)

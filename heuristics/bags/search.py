@@ -20,7 +20,7 @@ from ...schedules.method import Outcome, Run
 from .annealing import LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
 from .assignment_search import search_assignments
 from .assignments import listed_plan
-from .core_loads import CoreLoads, priced_start, start_from_schedule
+from .core_loads import FEW_TASKS, MANY_TASKS, SPARE_VMS, CoreLoads, priced_start, start_from_schedule
 from .found import Found
 from .full_speed import full_speed_plan
 from .lanes import first_plan, lanes_plan
@@ -31,10 +31,6 @@ _PLAIN_TASKS, _PLAIN_MOVES = 25, 10_000
 """Most tasks for which so many moves by plain Python are enough: compiling takes seconds."""
 _RUNS, _MOVES, _MOVES_OF_THOUSANDS = 7, 6_000_000, 860_000
 """Runs without a time limit, and moves of all of them; of more than 3,000 tasks, moves of the only run."""
-_FEW_TASKS = 400
-"""Tasks of which simple heuristics make plans soon, task by task; the annealing may meet none where D_spot is early."""
-
-_FEW_THOUSAND_TASKS, _MANY_TASKS = 3_000, 20_000
 _SHARE_OF_LPT, _MOST_LPT_TASKS = 0.05, 10_000
 """Share of the time for longest task first where memory may bind, and of so many tasks at most."""
 
@@ -84,7 +80,7 @@ def search(
     found = Found(run)
     memory_free = memory_is_free(instance)
     from_start = not instance.machines  # the simple heuristics know no others
-    few = from_start and (instance.n_tasks <= _FEW_THOUSAND_TASKS or not memory_free)
+    few = from_start and (instance.n_tasks <= MANY_TASKS or not memory_free)
     longest_first = slow = False  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
         soon = begins_with_a_plan(instance)
@@ -96,8 +92,8 @@ def search(
             bound = divisible_bound(instance)
             found.raise_bound(bound.objective)
             if soon and bound.objective < np.inf:
-                least_rent = _plan_to_begin_with(instance, bound, _spare(instance))
-        taken = least_rent is not None and instance.n_tasks > _FEW_TASKS and not (bursts and bursting_pays(instance))
+                least_rent = _plan_to_begin_with(instance, bound)
+        taken = least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and bursting_pays(instance))
         if least_rent is not None and taken:
             found.take(least_rent.schedule())
         slow = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
@@ -144,7 +140,7 @@ def _search_cores(
     least_rent: CoreLoads | None,
 ) -> None:
     """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
-    if instance.machines and found.best is None and len(instance.open_tasks) <= _FEW_TASKS:
+    if instance.machines and found.best is None and len(instance.open_tasks) <= FEW_TASKS:
         found.take(listed_plan(instance))
     if not bursts or instance.machines or not bursting_pays(instance):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)
@@ -161,26 +157,26 @@ def begins_with_a_plan(instance: Instance) -> bool:
     Such VMs are full until the deadline, and then few plans survive. Of up to some thousands of tasks that are to
     survive, the choice of D_spot has better ones among plans that leave room.
     """
-    free_to_fill = instance.survive == "none" or instance.n_tasks > _FEW_THOUSAND_TASKS
+    free_to_fill = instance.survive == "none" or instance.n_tasks > MANY_TASKS
     free_to_fill = free_to_fill or instance.leaves_time
     return free_to_fill and not instance.machines and objective_weights(instance)[1] == 0 and memory_is_free(instance)
 
 
-def _plan_to_begin_with(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
+def _plan_to_begin_with(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
     """Return the state of a plan with as few VMs as do, and with tasks that end as early as they must; None without."""
-    state = least_rent_start(instance, bound, spare)
+    state = least_rent_start(instance, bound, SPARE_VMS)
     if state is not None and closes_gap(state.value(), bound.objective, _LITTLE):
         return state
-    in_lanes = _state_in_lanes(instance, bound, spare)
+    in_lanes = _state_in_lanes(instance, bound)
     if in_lanes is None or (state is not None and state.value() <= in_lanes.value()):
         return state
     return in_lanes
 
 
-def _state_in_lanes(instance: Instance, bound: DivisibleBound, spare: int) -> CoreLoads | None:
+def _state_in_lanes(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
     """Return the state of a plan in lanes."""
     plan = lanes_plan(instance, bound)
-    return None if plan is None else start_from_schedule(instance, plan, bound.offers, spare)
+    return None if plan is None else start_from_schedule(instance, plan, bound.offers, SPARE_VMS)
 
 
 def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
@@ -223,17 +219,16 @@ def _search_core_loads(
     limit.
     """
     runs, moves = _effort(instance, options)
-    spare = _spare(instance)
     starts = dict[int, CoreLoads]()
     goes_on = goes_on and options.moves is None and seconds_left() is not None
     if least_rent is not None:
         starts[0] = least_rent
         # With other VMs, the annealing may come further: where cores are filled less, it opens and closes few.
-        in_lanes = _state_in_lanes(instance, bound, spare) if instance.leaves_time and goes_on else None
+        in_lanes = _state_in_lanes(instance, bound) if instance.leaves_time and goes_on else None
         if in_lanes is not None:
             starts[1] = in_lanes
     else:
-        roomy = _roomy_start(instance, bound, spare, runs * moves)
+        roomy = _roomy_start(instance, bound, runs * moves)
         if roomy is not None:
             starts[0] = roomy
     if goes_on:
@@ -246,12 +241,12 @@ def _search_core_loads(
             return
         state = starts.pop(number, None)
         if state is None and number % 2 and found.best is not None:
-            state = start_from_schedule(instance, found.best, bound.offers, spare)
+            state = start_from_schedule(instance, found.best, bound.offers, SPARE_VMS)
         elif state is None:
-            state = priced_start(instance, bound, spare)
+            state = priced_start(instance, bound, SPARE_VMS)
             worse = state is None or found.objective < state.value()
             if number == 0 and found.best is not None and worse:
-                state = start_from_schedule(instance, found.best, bound.offers, spare) or state
+                state = start_from_schedule(instance, found.best, bound.offers, SPARE_VMS) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
         _anneal(state, options, found, number, moves)
@@ -259,7 +254,7 @@ def _search_core_loads(
 
 def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
     """Runs without a time limit, and moves of each."""
-    few = instance.n_tasks <= _FEW_THOUSAND_TASKS
+    few = instance.n_tasks <= MANY_TASKS
     runs = _RUNS if few else 1
     if options.moves is None and instance.n_tasks <= _PLAIN_TASKS:
         moves = _PLAIN_MOVES
@@ -268,26 +263,21 @@ def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
     return runs, max(moves // runs, 1)
 
 
-def _spare(instance: Instance) -> int:
-    """Empty VMs of each offer that the annealing may open."""
-    return 1 if instance.n_tasks < _MANY_TASKS else 0
-
-
-def _roomy_start(instance: Instance, bound: DivisibleBound, spare: int, moves: int) -> CoreLoads | None:
+def _roomy_start(instance: Instance, bound: DivisibleBound, moves: int) -> CoreLoads | None:
     """Return a first state that leaves as much room as it takes for few tasks to be late; None if that takes none.
 
     Where limits bind, the prices of the bound fill the cores of cheap offers to the last second, which whole tasks
     cannot; of a bag of many tasks, the annealing would not find its way to a plan from there.
     """
     most = min(_MOST_LATE, _MOST_LATE_A_MOVE * moves / instance.n_tasks)
-    full = priced_start(instance, bound, spare)
+    full = priced_start(instance, bound, SPARE_VMS)
     if full is None or _late_share(full) <= most:
         return None
     found, low, high = None, *_FILLED_PERCENT
     while high - low > 1:  # by bisection: more room, less that is late
         checkpoint()
         middle = (low + high) // 2
-        state = priced_start(instance, bound, spare, filled=middle / 100)
+        state = priced_start(instance, bound, SPARE_VMS, filled=middle / 100)
         if state is not None and _late_share(state) <= most:
             found, low = state, middle
         else:
