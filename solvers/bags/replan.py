@@ -257,7 +257,6 @@ def _survivor(
 
     That is this one or, if D_spot is to be chosen, the best of some with an earlier one.
     """
-    from ...heuristics.bags.survival_repair import repaired
     from .survival import in_surviving_order
 
     found = in_surviving_order(plan, level)
@@ -272,8 +271,6 @@ def _survivor(
             best = found
         return found is not None
 
-    with suppress(LimitReached):
-        take(repaired(plan))
     low, high = 0, remaining.deadline_s
     each_s = (until - time.perf_counter()) / _STEPS
     for step in range(_STEPS):
