@@ -39,8 +39,6 @@ _DEALS, _DEALING_TASKS = 16, 100
 """One move in so many deals two VMs anew, where there are no more tasks than so many."""
 _TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
-_SAFE = 0.9
-"""Part of the moves that the last step lets expect: a step is rather short."""
 _SPEEDS = "_moves_a_second_of_kernels"
 
 
@@ -297,5 +295,5 @@ class Steps:
             from_s = time.perf_counter()
             yield moves, share, after
             done += moves
-            self._speeds[self._kernel] = _SAFE * moves / max(self._moved - from_s, 1e-9)
+            self._speeds[self._kernel] = moves / max(self._moved - from_s, 1e-9)
             between_s = max(time.perf_counter() - self._moved, between_s / 2)

@@ -56,7 +56,7 @@ def test_what_follows_the_moves_of_a_step_does_not_make_the_next_one_short(monke
         steps.moved()
         now += 1e-3
     assert len(moves) > 10
-    assert moves[5] == pytest.approx(0.9e7 * 0.1 / annealing._STEPS, rel=0.01)
+    assert moves[5] == pytest.approx(1e7 * 0.1 / annealing._STEPS, rel=0.01)
     assert now <= 0.1
 
 
