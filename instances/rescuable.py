@@ -182,14 +182,14 @@ def least_on_demand_s(instance: Instance) -> IntArray:
     return least
 
 
-def left_on_demand_s(least_s: IntArray, done: FloatArray, interval_s: FloatArray, runtime_s: FloatArray) -> IntArray:
+def left_on_demand_s(least_s: IntArray, done: FloatArray, interval_s: FloatArray, runtime_s: IntArray) -> IntArray:
     """What is left on demand of tasks with so many checkpoints done.
 
     Parameters
     ----------
     least_s : array of int
         Least time of each task on demand; `NEVER` if it can run on none.
-    done, interval_s, runtime_s : arrays of float
+    done, interval_s, runtime_s : arrays
         Checkpoints written, the work between two of them, and the run time where they were written.
     """
     saved = np.where(done > 0, done * np.where(done > 0, interval_s, 0.0), 0.0) / runtime_s
