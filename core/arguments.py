@@ -16,14 +16,14 @@ from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from .errors import InputError, Issue
-
 _NUMBERS: dict[type, type] = {float: Real, int: Integral}
 _SHOWN_ELEMENTS = 1000
 
 
-def first_wrong(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> InputError | None:
-    """Return what is wrong with the first argument that is of no type that its parameter takes."""
+def first_wrong(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[str, str, object] | None:
+    """Return name, rule and value of the first argument that is of no type that its parameter takes."""
     signature = inspect.signature(function)
     try:
         bound = signature.bind(*args, **kwargs).arguments
@@ -40,8 +40,7 @@ def first_wrong(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Map
             kind = _resolved(parameter.annotation, function)
             for one in given:
                 if not _takes(kind, one):
-                    issue = Issue("", f"must be {_in_words(kind)}, not {_kind_of(one)}", value=one)
-                    return InputError(name, [issue])
+                    return name, f"must be {_in_words(kind)}, not {_kind_of(one)}", one
     return None
 
 

@@ -154,6 +154,7 @@ def public(function: Function) -> Function:
             wrong = first_wrong(function, args, kwargs)
             if wrong is None:
                 raise
-            raise wrong from error
+            name, rule, value = wrong
+            raise InputError(name, [Issue("", rule, value=value)]) from error
 
     return cast(Function, blaming)

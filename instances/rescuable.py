@@ -133,34 +133,20 @@ class RescuableInstance(Instance):
         """Cores of regular VMs on demand, as many as may be rented."""
         cores = [
             vm_type.vcpus
-            for vm_type in (self.vm_types[number] for number in self._regular_types)
+            for vm_type in (self.vm_types[number] for number in _regular_types(self))
             for _ in range(min(vm_type.offers["on-demand"].limit, self.n_tasks))
         ]
         return sum(sorted(cores, reverse=True)[: self.limits.max_on_demand])
 
     @cached_property
     def _least_on_demand_s(self) -> IntArray:
-        """Least time of a task of each group on a regular VM on demand that there may be, shape (n_groups,)."""
-        least: IntArray = self.runtime_s[:, self._regular_types].min(axis=1, initial=NEVER)
-        return least
-
-    @cached_property
-    def _regular_types(self) -> list[int]:
-        """Types of which there may be VMs on demand that are not burstable, as indices."""
-        return [
-            number
-            for number, vm_type in enumerate(self.vm_types)
-            if vm_type.burstable is None and "on-demand" in vm_type.offers
-            if self.machines or (vm_type.offers["on-demand"].limit and self.limits.max_on_demand != 0)
-        ]
+        return least_on_demand_s(self)
 
     def _left_s(self, type_index: int, done: FloatArray) -> IntArray:
         """What is left on demand of a task of each group with so many checkpoints done, shape (n_groups,)."""
-        least = self._least_on_demand_s
-        saved = np.where(done > 0, done * np.where(done > 0, self.checkpoint_interval_s, 0.0), 0.0)
-        saved = saved / self.runtime_s[:, type_index]
-        left = np.ceil(np.where(least < NEVER, least, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
-        return np.where(least < NEVER, left, NEVER)
+        return left_on_demand_s(
+            self._least_on_demand_s, done, self.checkpoint_interval_s, self.runtime_s[:, type_index]
+        )
 
     @cached_property
     def duration_s(self) -> IntArray:
@@ -175,6 +161,40 @@ class RescuableInstance(Instance):
             late[self.task_group[self.running.task]] = False
             table[:, :, mode][late] = NEVER
         return read_only(table)
+
+
+def _regular_types(instance: Instance) -> list[int]:
+    """Types of which there may be VMs on demand that are not burstable, as indices."""
+    return [
+        number
+        for number, vm_type in enumerate(instance.vm_types)
+        if vm_type.burstable is None and "on-demand" in vm_type.offers
+        if instance.machines or (vm_type.offers["on-demand"].limit and instance.limits.max_on_demand != 0)
+    ]
+
+
+def least_on_demand_s(instance: Instance) -> IntArray:
+    """Least time of a task of each group on a regular VM on demand that there may be, shape (n_groups,).
+
+    `NEVER` if it can run on none.
+    """
+    least: IntArray = instance.runtime_s[:, _regular_types(instance)].min(axis=1, initial=NEVER)
+    return least
+
+
+def left_on_demand_s(least_s: IntArray, done: FloatArray, interval_s: FloatArray, runtime_s: IntArray) -> IntArray:
+    """What is left on demand of tasks with so many checkpoints done.
+
+    Parameters
+    ----------
+    least_s : array of int
+        Least time of each task on demand; `NEVER` if it can run on none.
+    done, interval_s, runtime_s : arrays
+        Checkpoints written, the work between two of them, and the run time where they were written.
+    """
+    saved = np.where(done > 0, done * np.where(done > 0, interval_s, 0.0), 0.0) / runtime_s
+    left = np.ceil(np.where(least_s < NEVER, least_s, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
+    return np.where(least_s < NEVER, left, NEVER)
 
 
 def of_bag(instance: Instance) -> Instance:

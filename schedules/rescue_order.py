@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..core.quantities import BoolArray, IntArray
-from ..instances.durations import NEVER
-from ..instances.instance import Instance
+from ..instances.rescuable import least_on_demand_s, left_on_demand_s
 from .schedule import Schedule
 
 
@@ -95,21 +94,10 @@ def _movable(schedule: Schedule, base_s: IntArray) -> tuple[IntArray, IntArray]:
     return rows[whole[core]], core[whole[core]]
 
 
-def least_on_demand_s(instance: Instance) -> IntArray:
-    """Least time of each group on a regular VM on demand, shape (n_groups,); `NEVER` if it can run on none."""
-    regular = [offer.type_index for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
-    least: IntArray = instance.runtime_s[:, regular].min(axis=1, initial=NEVER)
-    return least
-
-
 def left_at_end_s(schedule: Schedule) -> IntArray:
     """Seconds each task of a spot VM would take on demand if it were lost just before its end, shape (n_tasks,)."""
     instance = schedule.instance
     types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer[schedule.task_vm]]
-    group = instance.task_group
-    interval = schedule.checkpoint_interval_s
+    group, interval = instance.task_group, schedule.checkpoint_interval_s
     written = np.where(np.isfinite(interval), instance.checkpoint_count[group, types], 0.0)
-    saved = written * np.where(np.isfinite(interval), interval, 0.0) / instance.runtime_s[group, types]
-    least = least_on_demand_s(instance)[group]
-    left = np.ceil(np.where(least < NEVER, least, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
-    return np.where(least < NEVER, left, NEVER)
+    return left_on_demand_s(least_on_demand_s(instance)[group], written, interval, instance.runtime_s[group, types])

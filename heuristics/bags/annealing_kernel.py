@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled, compiled_part, shared_part
+from ...core.compiled import compiled, shared_part
 from ...core.quantities import MAX_SECONDS
 
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
 
 _SCANNED = 48
-_DEALT = 64
-"""Most tasks of two VMs that are dealt anew at once."""
 _DEAL_HEAT = 0.1
 """Temperature of deals, as a part of that of moves: hot, they lead to where all is balanced, not where it is cheap."""
 
@@ -207,14 +205,6 @@ def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: in
 
 
 @compiled
-def set_lateness(cores: Cores, tasks: IntArray, number: IntArray, load: IntArray, late: IntArray) -> None:
-    """Set by how much a task of each core is late at most; see `CoreState`."""
-    for core in range(len(load)):
-        offer = cores.offer[core]
-        late[core] = lateness(cores.latest[offer], cores.durations[offer], tasks[core], number[core], load[core])
-
-
-@compiled
 def anneal(
     cores: Cores,
     objective: Objective,
@@ -267,7 +257,7 @@ def anneal(
     for vm in range(1, n_vms):  # compiles in a fraction of the time of argmax
         if vm_end[vm] > vm_end[longest]:
             longest = vm
-    dealt = np.empty((4, _DEALT if cooling.deals else 0), np.int64)
+    dealt = np.empty((4, max(n_cores, durations.shape[1]) if cooling.deals else 0), np.int64)
     until_deal = cooling.deals
     for _ in range(cooling.moves):
         temperature *= factor
@@ -485,7 +475,7 @@ def anneal(
     return value, best
 
 
-@compiled_part
+@shared_part
 def _deal(
     cores: Cores,
     objective: Objective,
@@ -507,13 +497,13 @@ def _deal(
     cores, objective, balance, plan
         See `anneal`.
     va, vb : int
-        The VMs; the first gets what ends by the moment. They have at most `_DEALT` tasks and cores.
+        The VMs; the first gets what ends by the moment.
     temperature : float
         By which what is worse is accepted.
     state : int
         State of the random numbers.
-    dealt : array of int, shape (4, _DEALT)
-        Room to work in.
+    dealt : array of int, shape (4, n)
+        Room to work in, for all tasks and cores.
 
     Returns
     -------
@@ -532,8 +522,6 @@ def _deal(
     cores_a, n_cores = last_a - first_a, last_a - first_a + last_b - first_b
     ka, kb = core_offer[first_a], core_offer[first_b]
     tasks, core_of, loads, counts = dealt[0], dealt[1], dealt[2], dealt[3]
-    if n_cores > _DEALT:
-        return state, False, 0.0
     n = 0
     before = 0.0
     for c in range(n_cores):
@@ -545,8 +533,6 @@ def _deal(
         for position in range(core_count[core]):
             task = core_tasks[core, position]
             loads[c] -= durations[k, task]
-            if n == _DEALT:
-                return state, False, 0.0
             at = n
             while at > 0 and durations[kb, tasks[at - 1]] < durations[kb, task]:
                 tasks[at] = tasks[at - 1]

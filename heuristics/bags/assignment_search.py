@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,46 +16,24 @@ from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
 from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
+from .annealing import QueuesWalk, SearchOptions, Steps, cooled, is_idle, random_state
 from .assignments import Assignments, assignments_of, assignments_of_queues
+from .core_loads import SPARE_VMS
 from .core_pattern_starts import MAKESPANS, CorePatternStarts, core_pattern_starts
 from .fleets import FractionalFleet, fractional_fleet
 
 if TYPE_CHECKING:
-    from .annealing_kernel import Cooling
     from .found import Found
 
 MOST_ASSIGNED_TASKS = 20_000
-_SPARE_VMS = 2
-"""Empty VMs of each offer beside those of a plan that is there; of a linear programme there are none."""
 
-# Runs of the annealing, in turn: the first temperature in units of the state, and the share of the price of a VM that
-# is charged for the mean end of its cores and not for the last.
-_RUNS = ((1.0, 0.3), (0.3, 0.0), (1.0, 0.3), (0.3, 0.0))
-_COLDEST = 0.005
-_RUNS_FROM_PATTERNS = ((1.0, 0.3), (3.0, 0.0), (0.3, 0.3), (10.0, 0.0), (1.0, 0.3))
-_COLDEST_FROM_PATTERNS = 0.02
-_MANY_TASKS, _COOLER = 400, 0.4
-"""More tasks than these are annealed so much cooler: a single one matters less."""
-
-_MOVES_A_TASK, _MOST_MOVES = 8_000, 1_000_000
-_MOVES_A_TASK_BY_TIME, _MOST_MOVES_BY_TIME = 20_000, 6_000_000
-"""Moves of a run, at most, without a time limit and under one."""
-
-_RUN_S_A_TASK, _SHORTEST_RUN_S, _LONGEST_RUN_S = 0.015, 0.1, 4.0
-"""Seconds of a run under a time limit, at most."""
-
-_FEWEST_RUNS, _SHORT = 3, 0.4
-_IDLE_RUNS_A_TASK = 2
-"""Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
-
-_MOVES_A_CALL = 20_000
-_FIRST_CALL = 2_000
-_CALL_S = 0.02
-_END_S, _END_S_A_TASK = 0.005, 2e-5
-"""What is left of the time limit for the plan itself."""
+_RUNS, _MOVES_A_TASK, _MOST_MOVES = 4, 5_000, 1_000_000
+"""Runs without a time limit, and as many as there is time for with one; and most moves of a run."""
+_MEAN_SHARE = 0.3
+"""Share of the price of a VM that every second run charges for the mean end of its cores and not for the last."""
 
 
-def search_assignments(instance: Instance, moves: int | None, found: Found) -> None:
+def search_assignments(instance: Instance, options: SearchOptions, found: Found) -> None:
     """Anneal the tasks of each VM and the order of their starts, again and again while there is time.
 
     The first run has the VMs of the linear programme `fractional_fleet`; each later one has one VM more, or less, or
@@ -70,15 +49,14 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
         found.raise_bound(max(found.bound, starts.bound))
         if found.run.answered(found.objective, found.bound):
             return
-        _search_from_patterns(instance, starts, moves, rng, found)
+        _search_from_patterns(instance, starts, options, rng, found)
         return
     fleet = None if instance.machines else fractional_fleet(instance)
     vms = None if fleet is None else _whole_vms(instance, fleet)
     best_vms, best_value, best_number = vms, np.inf, 0
-    for number, until in enumerate(_ends(instance, moves)):
-        if number - best_number > _IDLE_RUNS_A_TASK * instance.n_tasks:
+    for number, until in enumerate(_ends(options)):
+        if is_idle(instance, number - best_number):
             return
-        hottest, mean_share = _RUNS[number % len(_RUNS)]
         state = None
         behind = found.best is not None and found.objective < best_value - 1e-12
         if fleet is not None and best_vms is not None and not (behind and number % 2):
@@ -90,11 +68,8 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
         of_plan = state is None
         if state is None:
             assert found.best is not None
-            state = assignments_of(found.best, _SPARE_VMS)
-        state.plan.random[0] = (found.run.seed * 7919 + number) % 2147483646 + 1
-        cooler = _COOLER if len(instance.open_tasks) > _MANY_TASKS else 1.0
-        heat = _Heat(hottest * cooler, _COLDEST * cooler, mean_share)
-        value = _run(state, heat, until, _moves(instance, moves, until), found)
+            state = assignments_of(found.best, SPARE_VMS)
+        value = _run(state, options, number, until, found)
         if of_plan and fleet is not None and value <= found.objective:
             vms = _vms_of(fleet, found.best)
         if np.isinf(value) and np.isinf(best_value) and fleet is not None and best_vms is not None and not of_plan:
@@ -106,15 +81,14 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
 
 
 def _search_from_patterns(
-    instance: Instance, starts: CorePatternStarts, moves: int | None, rng: np.random.Generator, found: Found
+    instance: Instance, starts: CorePatternStarts, options: SearchOptions, rng: np.random.Generator, found: Found
 ) -> None:
     """Anneal from what cores run in a linear programme, and now and then from the best plan so far."""
     last_better = 0
     slow: BoolArray = np.zeros(instance.n_tasks, dtype=bool)
-    for number, until in enumerate(_ends(instance, moves, MAKESPANS)):
-        if number - last_better > _IDLE_RUNS_A_TASK * instance.n_tasks:
+    for number, until in enumerate(_ends(options, MAKESPANS)):
+        if is_idle(instance, number - last_better):
             return
-        hottest, mean_share = _RUNS_FROM_PATTERNS[number % len(_RUNS_FROM_PATTERNS)]
         before = found.objective
         again = number > MAKESPANS and number % 4 == 3 and found.best is not None
         which, queues = -1, None
@@ -123,13 +97,11 @@ def _search_from_patterns(
         if queues is not None:
             state = assignments_of_queues(instance, queues, slow)
         elif found.best is not None:
-            state = assignments_of(found.best, 1)
+            state = assignments_of(found.best, SPARE_VMS)
         else:
             starts.keep(which, np.inf)
             continue
-        state.plan.random[0] = (found.run.seed * 7919 + number) % 2147483646 + 1
-        heat = _Heat(hottest, _COLDEST_FROM_PATTERNS, mean_share)
-        value = _run(state, heat, until, _moves(instance, moves, until), found)
+        value = _run(state, options, number, until, found)
         if not again:
             starts.keep(which, value)
         if found.objective < before:
@@ -138,96 +110,36 @@ def _search_from_patterns(
             return
 
 
-def _ends(instance: Instance, moves: int | None, n_short: int = 0) -> Iterator[float | None]:
-    """When each run ends; None for those that end by their moves. The first ones may be short."""
-    end_s = _END_S + _END_S_A_TASK * instance.n_tasks
-    if moves is not None or seconds_left() is None:
-        for _ in range(len(_RUNS) + n_short):
+def _ends(options: SearchOptions, n_short: int = 0) -> Iterator[float]:
+    """When each run ends at the latest; infinite for those that end by their moves. The first ones may be short."""
+    left_s = seconds_left()
+    if options.moves is not None or left_s is None:
+        for _ in range(_RUNS + n_short):
             checkpoint()
-            yield None
+            yield math.inf
         return
     current_limit().ended_by_time()  # more time would bring more, and the temperature falls by the clock
-    run_s = float(np.clip(_RUN_S_A_TASK * instance.n_tasks, _SHORTEST_RUN_S, _LONGEST_RUN_S))
-    run_s = max(min(run_s, (seconds_left() or 0.0) / (_FEWEST_RUNS + _SHORT * n_short)), _SHORTEST_RUN_S)
+    run_s = left_s / (_RUNS + n_short / 2)
     for number in itertools.count():
         checkpoint()
-        left = seconds_left()
-        if left is None or left <= end_s:
-            return
-        share = _SHORT if number < n_short else 1.0
-        yield time.perf_counter() + share * (left - end_s) / max(round((left - end_s) / run_s), 1)
+        yield time.perf_counter() + min(run_s / 2 if number < n_short else run_s, seconds_left() or 0.0)
 
 
-def _moves(instance: Instance, moves: int | None, until: float | None) -> int:
-    """Moves of a run, at most."""
-    if moves:
-        return max(moves // len(_RUNS), 1)
-    if until is None:
-        return min(_MOVES_A_TASK * instance.n_tasks, _MOST_MOVES)
-    return min(_MOVES_A_TASK_BY_TIME * instance.n_tasks, _MOST_MOVES_BY_TIME)
-
-
-class _Heat(NamedTuple):
-    """First and last temperature of a run, in units of the state; share of the price charged for the mean end."""
-
-    hottest: float
-    coldest: float
-    mean_share: float
-
-
-def _run(state: Assignments, heat: _Heat, until: float | None, moves: int, found: Found) -> float:
+def _run(state: Assignments, options: SearchOptions, number: int, until: float, found: Found) -> float:
     """Anneal a state once, keep the best plan met if it is better than all others, and return its objective."""
-    from .assignment_kernel import anneal_assignments
-
-    hot, cold = state.unit * heat.hottest, state.unit * heat.coldest
-    best = state.best(np.inf)
-    before = found.iteration
-    found.step(before + 1, before + len(_RUNS), found.objective, found.objective)
+    instance, before = state.instance, found.iteration
+    moves = min(_MOVES_A_TASK * instance.n_tasks, _MOST_MOVES)
+    if options.moves is not None:
+        moves = max(options.moves // _RUNS, 1)
+    walk = QueuesWalk(state, random_state(found.run.seed, number), 0.0 if number % 2 else _MEAN_SHARE)
+    found.step(before + 1, before + _RUNS, found.objective, found.objective)
     try:
-        for cooling in _by_moves(hot, cold, moves) if until is None else _by_time(hot, cold, moves, until):
+        for _ in cooled(walk, options.temperatures(instance, number), Steps(moves, until, instance, "queues")):
             checkpoint()
-            anneal_assignments(
-                state.fleet,
-                state.objective,
-                state.credit_price,
-                state.plan,
-                state.alike,
-                cooling,
-                heat.mean_share,
-                best,
-            )
     finally:
-        objective = float(best.value[0]) + state.offset
-        if objective < found.objective:
-            found.take(state.schedule(best.tasks, best.number, best.slow))
-    return objective
-
-
-def _by_moves(hot: float, cold: float, moves: int) -> Iterator[Cooling]:
-    """Parts of a number of moves."""
-    from .annealing_kernel import Cooling
-
-    ends = np.linspace(0, moves, -(-moves // _MOVES_A_CALL) + 1).astype(int).tolist()
-    for first, last in itertools.pairwise(ends):
-        yield Cooling(last - first, *(hot * (cold / hot) ** (end / moves) for end in (first, last)))
-
-
-def _by_time(hot: float, cold: float, most_moves: int, until: float) -> Iterator[Cooling]:
-    """Parts of a number of moves, or of fewer: as many as those before them let expect until a moment."""
-    from .annealing_kernel import Cooling
-
-    begin = before = time.perf_counter()
-    part, done, share = min(_FIRST_CALL, most_moves), 0, 0.0
-    while share < 1.0:
-        ahead = max(part / most_moves, _CALL_S / max(until - begin, _CALL_S) if done else 0.0)
-        after = min(share + ahead, 1.0)
-        yield Cooling(part, *(hot * (cold / hot) ** at for at in (share, after)))
-        done += part
-        now = time.perf_counter()
-        share = min(max(done / most_moves, (now - begin) / max(until - begin, 1e-9)), 1.0)
-        call_s = min(_CALL_S, max(until - now, 0.0))
-        part = max(min(int(part * min(call_s / max(now - before, 1e-6), 4.0)), _MOVES_A_CALL, most_moves - done), 1)
-        before = now
+        if walk.best < found.objective:
+            found.take(walk.schedule())
+    return walk.best
 
 
 def _whole_vms(instance: Instance, fleet: FractionalFleet) -> IntArray:

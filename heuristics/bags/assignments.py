@@ -66,11 +66,6 @@ class Assignments:
     plan: AssignmentState
     alike: IntArray
 
-    @property
-    def unit(self) -> float:
-        """Objective of a second of makespan and of a VM of the mean price: the unit of temperatures."""
-        return self.objective.time_weight + float(self.objective.vm_price.mean())
-
     def best(self, objective: float) -> BestAssignment:
         """Make the place for what is better than an objective."""
         from .assignment_kernel import BestAssignment

@@ -16,10 +16,8 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
+from .lanes import MOMENTS
 from .lpt import LongestFirst
-
-_MOMENTS = 12
-"""Moments by which all is to end, at most, where the makespan counts."""
 
 
 def fewest_vms(instance: Instance, run: Run) -> Outcome:
@@ -61,7 +59,7 @@ def _best_by_moments(instance: Instance, run: Run, plan_by: Callable[[int], Sche
     best: Schedule | None = None
     low_s, moment_s = makespan_lower_bound_s(instance), instance.deadline_s
     try:
-        for _ in range(_MOMENTS if objective_weights(instance)[1] > 0 else 1):
+        for _ in range(MOMENTS if objective_weights(instance)[1] > 0 else 1):
             schedule = plan_by(moment_s)
             if schedule is not None and (best is None or schedule.objective < best.objective):
                 best = schedule

@@ -24,9 +24,13 @@ from ...schedules.schedule import Schedule
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
 
-_COMPILED_FROM_TASKS = 20_000
-_COMPILED_LATENESS_FROM_TASKS = 1_000
-_MOST_PLACES = 30_000_000
+FEW_TASKS, MANY_TASKS = 400, 3_000
+"""Bags of which simple heuristics make a plan soon, task by task; and bags for which starts are made by compiled loops,
+which take a second to compile the first time, and of which the search makes one run."""
+MOST_PLACES = 50_000_000
+"""Most places for tasks on the cores, or the VMs, of a state: 400 MB."""
+SPARE_VMS = 1
+GONE, NEW = range(-2, 0)
 
 
 @dataclass(slots=True)
@@ -151,11 +155,15 @@ class CoreLoads:
         """Set the end of each VM, and by how much tasks are late, from the tasks and loads of the cores."""
         self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
         if len(self.latest):
-            from .annealing_kernel import set_lateness
-
-            few = self.instance.n_tasks < _COMPILED_LATENESS_FROM_TASKS
-            loop = getattr(set_lateness, "py_func", set_lateness) if few else set_lateness
-            loop(self.cores, self.core_tasks, self.core_count, self.load, self.late)
+            core, tasks = self._placed()
+            latest = self.latest[self.core_column[core], tasks]
+            by_latest = np.lexsort((latest, core))  # see `annealing_kernel.lateness`
+            seconds = self.durations[self.core_column[core], tasks[by_latest]]
+            first = np.cumsum(self.core_count) - self.core_count
+            before = np.concatenate([[0], np.cumsum(seconds)])
+            end = self.core_start[core] + before[1:] - before[first[core]]
+            self.late[:] = 0
+            np.maximum.at(self.late, core, end - latest[by_latest])
         if len(self.rescue.again_s):
             core, tasks = self._placed()
             column = self.core_column[core]
@@ -279,12 +287,15 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
 def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray, spare_vms: int) -> CoreLoads | None:
     """Make the state of a plan, with ``spare_vms`` empty VMs of each offer beside it.
 
+    Tasks of VMs that do not exist, or not any more, are on new ones of their kind, or all where they add least to the
+    objective, whichever is better; what has no place otherwise is put there, too.
+
     Parameters
     ----------
     instance : Instance
         With D_spot set.
     schedule : Schedule
-        A plan that runs tasks on burstable VMs in baseline mode only.
+        A plan of the instance, or of an earlier state of the same bag.
     offers : array of int
         Offers that may be used.
     spare_vms : int
@@ -293,29 +304,97 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     Returns
     -------
     CoreLoads or None
-        None if too many tasks of one core make the state too large.
+        None if there are no VMs, or too many tasks of one core make the state too large.
     """
+    rows, machine_of_vm = places_of(instance, schedule)
+    tasks, known = instance.open_tasks, rows >= 0
     n_rented = len(usable_offers(instance))
-    column_of = {int(index): column for column, index in enumerate(offers[:n_rented])}
-    rented = np.flatnonzero(schedule.vm_machine < 0)
-    vm_column = np.array([column_of[int(index)] for index in schedule.vm_offer[rented]], dtype=np.int64)
-    opened = np.bincount(vm_column, minlength=len(offers))
-    state = empty_state(instance, offers, opened, spare_vms)
-    # VMs of a column are interchangeable: the plan's take the first of the state's.
-    first_of_column = [int(np.searchsorted(state.vm_column, column)) for column in range(len(offers))]
-    number = np.zeros(len(schedule.vm_offer), dtype=np.int64)
-    for vm, column in zip(rented.tolist(), vm_column.tolist(), strict=True):
-        number[vm] = first_of_column[column]
-        first_of_column[column] += 1
-    tasks = instance.open_tasks
-    if len(rented) < len(number):
-        vm_of_machine = np.full(len(instance.machines), -1)
-        vm_of_machine[state.vm_machine[state.vm_machine >= 0]] = np.flatnonzero(state.vm_machine >= 0)
-        number[schedule.vm_machine >= 0] = vm_of_machine[schedule.vm_machine[schedule.vm_machine >= 0]]
-        if (number[schedule.task_vm[tasks]] < 0).any():
-            return None  # tasks on a machine that takes none
-    cores = state.vm_first[number[schedule.task_vm[tasks]]] + schedule.task_core[tasks]
+    column_of = np.full(len(instance.offers), -1)
+    column_of[offers[:n_rented]] = np.arange(n_rented)
+    vm, core = schedule.task_vm[rows[known]], schedule.task_core[rows[known]]
+    column_of_vm = column_of[offers_of(instance, schedule)]
+    wanted = np.bincount(vm, minlength=len(column_of_vm)) > 0
+    new = np.flatnonzero(wanted & (machine_of_vm == NEW) & (column_of_vm >= 0))
+    state = empty_state(instance, offers, np.bincount(column_of_vm[new], minlength=len(offers)), spare_vms)
+    if not len(state.vm_end):
+        return None
+    vm_of_machine = np.full(len(instance.machines) + 1, -1)
+    vm_of_machine[state.vm_machine[state.vm_machine >= 0]] = np.flatnonzero(state.vm_machine >= 0)
+    place = vm_of_machine[np.maximum(machine_of_vm, -1)]
+    places = [place] if len(instance.machines) or not len(new) else []
+    if len(new):
+        # VMs of a column are interchangeable: the plan's take the first of the state's.
+        in_place = place.copy()
+        for column in np.unique(column_of_vm[new]).tolist():
+            slots = np.flatnonzero((state.vm_column == column) & (state.vm_machine < 0))
+            mine = new[column_of_vm[new] == column][: len(slots)]
+            in_place[mine] = slots[: len(mine)]
+        places.append(in_place)
+    found: list[tuple[float, IntArray]] = []
+    for place in places:
+        cores = np.full(len(tasks), -1)
+        cores[known] = np.where(place[vm] >= 0, state.vm_first[place[vm]] + core, -1)
+        found.append((place_lost(state, cores), cores))
+    _, cores = min(found, key=lambda pair: pair[0])
     return state if fill(state, tasks, cores) else None
+
+
+def place_lost(state: CoreLoads, cores: IntArray) -> float:
+    """Put open tasks that have no core where they add least to the objective, the longest first; return what it is.
+
+    They are those without one, and all of a core that ends too late.
+    """
+    from .start_kernel import place_where_cheapest
+
+    tasks = state.instance.open_tasks
+    load = _loads(state, tasks, cores)
+    late = load > state.vm_limit[state.core_vm]
+    if late.any():  # such as tasks of a VM that is gone, on one that takes its place
+        cores[(cores >= 0) & late[cores]] = -1
+        load = _loads(state, tasks, cores)
+    vm_end = np.maximum.reduceat(load, state.vm_first[:-1])
+    lost = np.flatnonzero(cores < 0)
+    if len(lost):
+        lost = lost[np.argsort(-state.durations[:, tasks[lost]].min(axis=0), kind="stable")]
+        chosen = np.empty(len(lost), dtype=np.int64)
+        place_where_cheapest(
+            tasks[lost], state.durations, state.core_column, state.core_vm, load, vm_end, state.objective, chosen
+        )
+        cores[lost] = chosen
+    state.vm_end = vm_end
+    return state.value()
+
+
+def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:
+    """Load of each core, of the tasks that have one."""
+    load = state.core_start.copy()
+    placed = cores >= 0
+    np.add.at(load, cores[placed], state.durations[state.core_column[cores[placed]], tasks[placed]])
+    return load
+
+
+def places_of(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:
+    """Row in the start of each open task, -1 without; and machine that each VM of the start is now.
+
+    That is `GONE` for those that take no tasks, and `NEW` for those that do not exist: another may be rented.
+    """
+    tasks = instance.open_tasks
+    mine, theirs = (bag.taken_from or (bag, np.arange(bag.n_tasks)) for bag in (instance, start.instance))
+    if mine[0].tasks is theirs[0].tasks:
+        row_of = np.full(mine[0].n_tasks, -1)
+        row_of[theirs[1]] = np.arange(len(theirs[1]))
+        rows = row_of[mine[1][tasks]]
+    else:
+        index, names = start.instance.task_index, instance.task_ids
+        rows = np.array([index.get(names[task], -1) for task in tasks.tolist()], dtype=np.int64)
+    number = {machine.id: (k if machine.open else GONE) for k, machine in enumerate(instance.machines)}
+    vms = [number.get(name, NEW) for name in start.vm_ids]
+    return rows, np.array(vms, dtype=np.int64)
+
+
+def offers_of(instance: Instance, start: Schedule) -> IntArray:
+    """Offer of each VM of a plan of an earlier state, whose offers are the same."""
+    return start.vm_offer if len(instance.offers) == len(start.instance.offers) else np.zeros_like(start.vm_offer)
 
 
 def rentable_vms(instance: Instance, indices: IntArray) -> IntArray:
@@ -432,16 +511,16 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         taken=np.zeros(len(rescue.most_s), dtype=np.int64),
         vm_end=vm_free.copy(),
         time_weight=time_weight,
-        penalty=20 * (time_weight + float(prices.max()) * len(vm_column)),
-        task_penalty=float((prices / vcpus).max()) + time_weight,
+        penalty=20 * (time_weight + float(prices.max(initial=0.0)) * len(vm_column)),
+        task_penalty=float((prices / vcpus).max(initial=0.0)) + time_weight,
     )
 
 
-def fill(state: CoreLoads, tasks: IntArray, cores: IntArray, *, regroup: bool = True) -> bool:
+def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
     """Put tasks on cores, in this order, with room for more; returns whether the memory of a state suffices for that.
 
     Each core has as many places: a core with a million short tasks beside thousands with a long one takes too many.
-    What the cores have is dealt out to the VMs anew by ``regroup``, which a plan that is carried on does not need.
+    What the cores have is dealt out to the VMs anew.
     """
     by_core = np.argsort(cores, kind="stable")
     core, tasks = cores[by_core], tasks[by_core]
@@ -449,16 +528,15 @@ def fill(state: CoreLoads, tasks: IntArray, cores: IntArray, *, regroup: bool = 
     state.core_count = np.bincount(core, minlength=n_cores)
     first = np.cumsum(state.core_count) - state.core_count
     most = int(state.core_count.max())
-    room = max(most, min(state.durations.shape[1], max(2 * most, 64), _MOST_PLACES // n_cores))
-    if n_cores * room > _MOST_PLACES:
+    room = max(most, min(state.durations.shape[1], max(2 * most, 64), MOST_PLACES // n_cores))
+    if n_cores * room > MOST_PLACES:
         return False
     state.core_tasks = np.zeros((n_cores, room), dtype=np.int64)
     state.core_tasks[core, np.arange(len(core)) - first[core]] = tasks
     state.load[:] = state.core_start
     np.add.at(state.load, core, state.durations[state.core_column[core], tasks])
     state.set_ends()
-    if regroup:
-        state.regroup()
+    state.regroup()
     return True
 
 
@@ -480,13 +558,10 @@ def _columns(prices: FloatArray, table: IntArray, groups: IntArray, room: FloatA
 
 
 def by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
-    """Run a compiled loop whose last array is its result: on the arrays, or for a small bag as plain Python on lists.
-
-    It takes a second to compile the first time, and some hundredths to load.
-    """
+    """Run a compiled loop whose last array is its result; for a small bag as plain Python on lists."""
     checkpoint()
     result = arrays[-1]
-    if len(result) >= _COMPILED_FROM_TASKS:
+    if len(result) >= MANY_TASKS:
         loop(*arrays)
     else:
         plain = [array.tolist() for array in arrays]

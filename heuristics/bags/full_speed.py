@@ -14,10 +14,8 @@ from ...instances.instance import Instance
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
+from .core_loads import FEW_TASKS
 
-_TASKS_A_CHECK = 8
-_FEW_TASKS = 200
-"""Tasks up to which the plan takes some hundredths of a second, and is worth more than the time."""
 _SPARE_CREDITS = 1e-7
 
 
@@ -35,17 +33,16 @@ def full_speed_plan(instance: Instance) -> Schedule | None:
     Raises
     ------
     LimitReached
-        If it is asked to stop; and, of more than 200 tasks, if the time is over.
+        If it is asked to stop; and, of more than 400 tasks, if the time is over.
     """
-    check_limit = stop_point if instance.n_tasks <= _FEW_TASKS else checkpoint
+    check_limit = stop_point if instance.n_tasks <= FEW_TASKS else checkpoint
     machines = _machines(instance)
     fastest = instance.duration_s[:, :, FULL_SPEED].min(axis=1)
     order = instance.open_tasks[np.argsort(-fastest[instance.task_group[instance.open_tasks]], kind="stable")]
     task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
     baseline = np.zeros(instance.n_tasks, dtype=bool)
-    for number, task in enumerate(order.tolist()):
-        if number % _TASKS_A_CHECK == 0:
-            check_limit()
+    for task in order.tolist():
+        check_limit()
         group = int(instance.task_group[task])
         places = ((vm, machine.place(instance, group)) for vm, machine in enumerate(machines))
         found = [(place.end_s, vm, place) for vm, place in places if place is not None]

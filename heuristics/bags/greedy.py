@@ -22,8 +22,6 @@ from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 from .weighted_round_robin import interleaved_round_robin, offer_ranks, offer_weights
 
-_TASKS_A_CHECK = 512
-
 
 @dataclass(frozen=True, slots=True)
 class GreedyOptions:
@@ -79,9 +77,8 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> Outcome:
     warnings = (f"the greedy does not use burstable VM types: {', '.join(burstable)}",) if burstable else ()
     order = np.argsort(-instance.memory_kb[instance.task_group], kind="stable")
     groups = instance.task_group[order].tolist()
-    for number, (task, group) in enumerate(zip(order.tolist(), groups, strict=True)):
-        if number % _TASKS_A_CHECK == 0:
-            stop_point()  # its plan is the first one, which is worth more than the time
+    for task, group in zip(order.tolist(), groups, strict=True):
+        stop_point()  # its plan is the first one, which is worth more than the time
         placed = fleet.place_on_selected(task, group) or fleet.place_on_spot(task, group)
         if not placed and not fleet.place_on_demand(task, group):
             return Outcome(None, fleet.explain(task, group), warnings)

@@ -18,13 +18,13 @@ from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run, TracePoint
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
 from ...schedules.schedule import Schedule
+from .annealing import STEP_MOVES
 from .burst_allocation import burst_allocation
+from .core_loads import MOST_PLACES
 from .greedy import greedy
 
-_MOVES_PER_CALL = 100_000
 _TIMES_OF_TRIAL = 3.0
 _TASKS_LAID_OUT_AT_ONCE = 2_000_000
-_MOST_PLACES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +209,10 @@ class LocalSearch:
         self.task_vm = initial.task_vm.copy()
         self.current = self.best = self.true_best = math.inf
         self.best_task_vm, self.true_task_vm = self.task_vm.copy(), self.task_vm.copy()
-        if len(vm_offer) * n_tasks > _MOST_PLACES:
+        if len(vm_offer) * n_tasks > MOST_PLACES:
             raise ModelRefusal(
                 f"the iterated local search holds a place for each task on each VM: {n_tasks:,} tasks on "
-                f"{len(vm_offer):,} VMs are {len(vm_offer) * n_tasks:,} places, more than {_MOST_PLACES:,}; "
+                f"{len(vm_offer):,} VMs are {len(vm_offer) * n_tasks:,} places, more than {MOST_PLACES:,}; "
                 f"'search' takes any number"
             )
         self.vm_tasks = np.zeros((len(vm_offer), n_tasks), dtype=np.int64)
@@ -267,7 +267,7 @@ class LocalSearch:
         plan = PlanState(self.task_vm, self.vm_tasks, self.vm_count, self.vm_end, self.random_state)
         best_plans = BestPlans(best_task_vm, self.true_task_vm)
         self.current, left = begin, self.options.max_attempt
-        slice_of_attempts = max(_MOVES_PER_CALL // moves, 1)
+        slice_of_attempts = max(STEP_MOVES // moves, 1)
         while left > 0:
             checkpoint()
             walk = Attempts(self.selected[: self.n_selected], min(slice_of_attempts, left), moves)

@@ -7,7 +7,6 @@ loads (`annealing_kernel`) then lowers the bill, with a latest end for each VM.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,13 +16,11 @@ from ...core.quantities import MAX_SECONDS, IntArray
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.schedule import Schedule
+from .annealing import LoadsWalk, SearchOptions, Steps, cooled
 from .core_loads import CoreLoads, empty_state, fill
 
-_ROUNDS, _MOVES_A_ROUND = 10, 15_000
-_HOTTEST_S = (5.0, 20.0)
-_COLDEST_S = 0.003
-"""Runs of the annealing, from the same start: 5 s are best for bags of 60 tasks, 20 s for 200 where VMs are scarce;
-with three times as many moves, the plan costs less by half a percent."""
+_RUNS, _MOVES = 2, 150_000
+"""Runs of the annealing from the same start; with three times as many moves, the plan costs less by half a percent."""
 
 
 def known_day_plan(instance: Instance, up_s: Mapping[int, Sequence[int]]) -> Schedule | None:
@@ -57,17 +54,16 @@ def known_day_plan(instance: Instance, up_s: Mapping[int, Sequence[int]]) -> Sch
     if cores is None or not fill(state, instance.open_tasks, cores):
         return None
     start, number = state.core_tasks.copy(), state.core_count.copy()
-    best: tuple[float, IntArray, IntArray] | None = None
-    for run, hottest in enumerate(_HOTTEST_S, start=1):
+    best: LoadsWalk | None = None
+    for run in range(_RUNS):
         state.restore(start, number)
-        found = _annealed(state, hottest, run)
-        if found is not None and (best is None or found[0] < best[0]):
-            best = found
-    if best is None:
-        return None
-    state.restore(*best[1:])
-    state.regroup()
-    return _in_order_of_requests(state.schedule(), up_s)
+        walk = LoadsWalk(state, run + 1)
+        for _ in cooled(walk, SearchOptions().temperatures(instance, run), Steps(_MOVES)):
+            checkpoint()
+        if best is None or walk.best < best.best:
+            best = walk
+    plan = None if best is None else best.schedule()
+    return None if plan is None else _in_order_of_requests(plan, up_s)
 
 
 def _most_vms(instance: Instance, offers: IntArray, up_s: Mapping[int, Sequence[int]]) -> int:
@@ -101,29 +97,6 @@ def _longest_first(state: CoreLoads) -> IntArray | None:
         left[chosen] -= seconds[chosen]
         result[place] = cores[chosen]
     return result
-
-
-def _annealed(state: CoreLoads, hottest_s: float, seed: int) -> tuple[float, IntArray, IntArray] | None:
-    """Lower the bill; return what the best state in time costs, the tasks of its cores, and their number."""
-    from .annealing_kernel import Cooling, Snapshot, anneal
-
-    unit = state.time_weight + float(state.vm_price.mean())
-    cores = state.cores
-    objective = state.objective
-    random_state = np.array([seed], dtype=np.int64)
-    tasks, number = state.core_tasks.copy(), state.core_count.copy()
-    best = np.inf
-    for hot, cold in itertools.pairwise((unit * np.geomspace(hottest_s, _COLDEST_S, _ROUNDS + 1)).tolist()):
-        checkpoint()
-        state.regroup()
-        value = state.value()
-        if state.feasible() and value < best:
-            best, tasks, number = value, state.core_tasks.copy(), state.core_count.copy()
-        balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
-        loads = state.plan(random_state)
-        cooling, snapshot = Cooling(_MOVES_A_ROUND, hot, cold), Snapshot(True, tasks, number)
-        _, best = anneal(cores, objective, balance, loads, cooling, snapshot, value, best)
-    return None if best == np.inf else (best, tasks, number)
 
 
 def _in_order_of_requests(schedule: Schedule, up_s: Mapping[int, Sequence[int]]) -> Schedule:

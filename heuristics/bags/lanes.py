@@ -21,17 +21,14 @@ from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
-from .core_loads import rescue_of
+from .core_loads import MANY_TASKS, rescue_of
 
 _MOST_WIDTHS = 6
 """Numbers of lanes of a type, at most."""
-_MOST_GREEDY_TASKS = 3_000
-"""Tasks of which the greedy makes a plan soon, also where memory may bind."""
-_COMPILED_FROM_TASKS = 3_000
-_HALVINGS = 12
-_MANY_TASKS = 200_000
-_MOMENTS, _MOMENTS_OF_MANY = 8, 4
-"""Moments by which a plan may end that are tried, where an early end is worth something."""
+MOMENTS = 12
+"""Moments that are tried by halves, where a plan is to end early."""
+_SPREAD_MOMENTS = 6
+"""Moments that are tried, from the end of the longest task to the deadline, where no cost is given."""
 
 
 def earliest_lanes_plan(instance: Instance, most_usd: float) -> Schedule | None:
@@ -50,7 +47,7 @@ def earliest_lanes_plan(instance: Instance, most_usd: float) -> Schedule | None:
     best: Schedule | None = None
     low, high = 0, instance.deadline_s - instance.boot_overhead_s
     middle = high
-    for _ in range(_HALVINGS):
+    for _ in range(MOMENTS):
         if best is not None and out_of_time():
             break
         plan = _plan(instance, lanes, middle)
@@ -75,7 +72,7 @@ def first_plan(instance: Instance) -> Outcome:
     from .greedy import greedy
 
     in_lanes = lanes_plan(instance)
-    if instance.leaves_time or (in_lanes is not None and instance.n_tasks > _MOST_GREEDY_TASKS):
+    if instance.leaves_time or (in_lanes is not None and instance.n_tasks > MANY_TASKS):
         return Outcome(in_lanes)
     of_greedy = greedy(instance)
     if in_lanes is None or (of_greedy.schedule is not None and of_greedy.schedule.objective <= in_lanes.objective):
@@ -115,8 +112,7 @@ def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Sched
         able = np.where(lanes.seconds <= lanes.latest, lanes.seconds, NEVER)
         least_s = int(able.min(axis=1)[instance.open_size > 0].max(initial=1))
         if least_s < deadline_s:
-            tried = _MOMENTS if instance.n_tasks <= _MANY_TASKS else _MOMENTS_OF_MANY
-            moments = np.unique(np.geomspace(least_s, deadline_s, tried).astype(np.int64)).tolist()
+            moments = np.unique(np.geomspace(least_s, deadline_s, _SPREAD_MOMENTS).astype(np.int64)).tolist()
     best: Schedule | None = None
     for moment in reversed(moments):
         if best is not None and out_of_time():
@@ -192,7 +188,7 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
     by_price = np.argsort(lanes.price, axis=1, kind="stable")
     opened = np.zeros(len(lanes.offers), dtype=np.int64)
     way, lane = np.full((2, len(groups)), -1)
-    place = place_early if len(groups) >= _COMPILED_FROM_TASKS else getattr(place_early, "py_func", place_early)
+    place = place_early if len(groups) >= MANY_TASKS else getattr(place_early, "py_func", place_early)
     if not place(groups[order], by_price, lanes.seconds, latest, room, rescue, opened, way, lane):
         return None
     seconds = lanes.seconds[groups[order], way]

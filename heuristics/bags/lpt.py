@@ -17,9 +17,7 @@ from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
-_MOST_TRIALS = 400
 _WORK = 60_000_000
-_TASKS_A_CHECK = 64
 _FEW_PLACED = 5_000
 """Tasks that are placed, in all trials, in some hundredths of a second."""
 
@@ -55,7 +53,7 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> Outcome:
     """
     longest_first = LongestFirst(instance)
     counts = longest_first.most()
-    trials = options.trials or max(2, min(_MOST_TRIALS, _WORK // (instance.n_tasks * (sum(counts) + 50))))
+    trials = options.trials or max(2, _WORK // (instance.n_tasks * (sum(counts) + 50)))
     best: Schedule | None = None
     seen: set[tuple[int, ...]] = set()
     improved = True
@@ -180,9 +178,8 @@ class LongestFirst:
         durations = self.durations.tolist()
         open_columns = [k for k, heap in enumerate(heaps) if heap]
         taken: list[tuple[int, int, int]] = []
-        for number, group in enumerate(self.instance.task_group[self.order].tolist()):
-            if number % _TASKS_A_CHECK == 0:
-                check_limit()
+        for group in self.instance.task_group[self.order].tolist():
+            check_limit()
             seconds = durations[group]
             best_end, best = NEVER, -1
             for k in open_columns:
@@ -208,9 +205,8 @@ class LongestFirst:
         limits = limits_s[column].tolist()
         memory_free = [not self._binds(k) for k in column.tolist()]
         task_vm, task_core, start_s = places
-        for number, task in enumerate(self.order.tolist()):
-            if number % _TASKS_A_CHECK == 0:
-                check_limit()
+        for task in self.order.tolist():
+            check_limit()
             group = instance.task_group[task]
             durations = self.durations[group][column]
             need_kb = int(instance.memory_kb[group])

@@ -16,9 +16,6 @@ from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .rescue_rows import OwnVmRow, RentalRow, SpotTaskRow, SpotVmRow
 
-UNLIMITED = 2**60
-"""Limit of the VMs on demand where there is none."""
-
 
 class Terms(NamedTuple):
     """Deadline; boot; overhead from the request of a VM until it runs a migrated task; most on-demand VMs."""
@@ -146,7 +143,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         deadline=instance.deadline_s,
         boot=instance.boot_overhead_s,
         overhead=max(instance.boot_overhead_s, instance.migration_overhead_s),
-        most_on_demand=UNLIMITED if most is None else most,
+        most_on_demand=NEVER if most is None else most,
     )
     bag = Bag(
         rentals=rentals,

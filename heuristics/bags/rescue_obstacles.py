@@ -9,7 +9,7 @@ import numpy as np
 from ...core.quantities import IntArray
 from ...core.wording import listed
 from ...instances.durations import NEVER
-from .rescue_arrays import UNLIMITED, PlanArrays
+from .rescue_arrays import PlanArrays
 from .rescue_questions import Lost
 
 _STEPS = range(1, 30)
@@ -43,7 +43,7 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
             rooms.append(np.full(min(vms * plan.regular[rental].vcpus, len(lost.task)), window_s))
     # With a cap, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
     usable |= (plan.bag.rentals["limit"] > 0) & (plan.bag.terms.most_on_demand > 0)
-    if plan.bag.terms.most_on_demand < UNLIMITED:
+    if plan.bag.terms.most_on_demand < NEVER:
         rooms += _freed_rooms(plan, at_s)
     room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
     if not usable.any():

@@ -26,8 +26,6 @@ _LOADED_IN_S, _COMPILED_IN_S = 0.5, 2.0
 """Seconds of plain Python, in a process, that take as long as to load the compiled loop, and as to compile it."""
 _SHARE_OF_LIMIT = 0.1
 """What plain Python may take of the time that is left; then it is the loop, which takes little of it."""
-_LOOK_S = 0.002
-"""Seconds between two looks at the clock."""
 
 
 class Lost(NamedTuple):
@@ -297,18 +295,15 @@ class _Until:
     """The flag that ends plain Python where it has had its time: the compiled loop does not end in the middle."""
 
     def __init__(self, most_s: float) -> None:
-        self.began = self._next = time.perf_counter()
+        self.began = time.perf_counter()
         self.is_over = False
         self._limit = limit = current_limit()
         self._deadline = self.began + min(most_s, _SHARE_OF_LIMIT * (limit.deadline - self.began))
 
     def __getitem__(self, place: int) -> bool:
-        now = time.perf_counter()
-        if now >= self._next:
-            self._next = now + _LOOK_S
-            if self._limit.stopped():
-                raise LimitReached
-            self.is_over = now > self._deadline
+        if self._limit.stopped():
+            raise LimitReached
+        self.is_over = time.perf_counter() > self._deadline
         return self.is_over
 
 

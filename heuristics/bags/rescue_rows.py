@@ -14,9 +14,8 @@ DONE, OVER_BUDGET, FAILED = range(3)
 """How a survey ended: all moments are covered; it is to be gone on with; no rescue was found."""
 MOST_TYPES = 6
 """Types of which all sets that may go down are looked at, 63 at most; for more, their bill is bounded."""
-QUICK, FILLED, EVENED = range(3)
+QUICK, FILLED, EVENED, N_PACKINGS = range(4)
 """Packings: the first that is found; core after core; and that one's VMs, with all of them busy for about as long."""
-N_PACKINGS = 3
 NONE = -1
 
 

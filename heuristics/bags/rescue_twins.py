@@ -6,9 +6,8 @@ import numpy as np
 
 from ...core.bill import unpaid_usd
 from ...core.quantities import IntArray
+from ...instances.durations import NEVER
 from ...schedules.schedule import Schedule
-
-_UNLIMITED_S = 2**60
 
 
 class Twins:
@@ -110,5 +109,5 @@ def _longest_loss_s(schedule: Schedule) -> IntArray:
     burstable = instance.offer_is_burstable[schedule.vm_offer[schedule.task_vm]]
     # With k of n checkpoints written, less than (k + 1)(interval + dump) has passed, and what is left is rounded up:
     # ceil(r - k interval) + passed - ceil(r + n dump) < 1 + interval + dump.
-    most = np.where(np.isfinite(period) & ~burstable, np.ceil(period), float(_UNLIMITED_S))
+    most = np.where(np.isfinite(period) & ~burstable, np.ceil(period), float(NEVER))
     return np.minimum(schedule.task_duration_s - 1, most.astype(np.int64))

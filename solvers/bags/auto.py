@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...heuristics.bags.annealing import SearchOptions
 from ...heuristics.bags.lanes import first_plan
-from ...heuristics.bags.search import SearchOptions, search
+from ...heuristics.bags.search import search
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
 from .facts import Facts

@@ -49,12 +49,10 @@ _KNOWN_ENDINGS, _ONE_OF, _LITTLE_LATER = 200, 100, 0.12
 _MOST_OF, _SLACK_S = 0.9, 3e-4
 """How many endings are known; with the time that is left for the next one, one call of so many may be later than this
 share of the limit, and this share of all calls ends as long before it."""
-_LEAST_CUTS, _MOST_CUTS, _MANY_MORE = 6, 40, 1.5
-"""Cuts for new prices where there are some, which fewer do not better; and how many times those of the last prices."""
-_CUT_S, _CUT_S_A_TASK = 150e-6, 60e-9
-_FIRST_CUT_S, _FIRST_CUT_S_A_TASK = 1e-3, 0.6e-6
+_CUTS = 40
+"""Most cuts for new prices."""
 _SHARE_OF_BOUND, _MOST_OF_BOUND = 0.4, 0.6
-"""Share of the time in which new prices are looked for, where that is done: once in many calls; and if it is slow."""
+"""Share of the time that new prices may take for them to be looked for; and if it takes longer, at most."""
 _SAME = 0.85
 """Prices are used again for no less than this part of the tasks that they were found for, nor for as many more."""
 _SHARE_OF_FIRST = 0.4
@@ -260,7 +258,6 @@ def _survivor(
 
     That is this one or, if D_spot is to be chosen, the best of some with an earlier one.
     """
-    from ...heuristics.bags.survival_repair import repaired
     from .survival import in_surviving_order
 
     found = in_surviving_order(plan, level)
@@ -275,8 +272,6 @@ def _survivor(
             best = found
         return found is not None
 
-    with suppress(LimitReached):
-        take(repaired(plan))
     low, high = 0, remaining.deadline_s
     each_s = (until - time.perf_counter()) / _STEPS
     for step in range(_STEPS):
@@ -411,11 +406,14 @@ def _beyond(survival: Survival) -> str:
 
 
 class _Prices(NamedTuple):
-    """Multipliers that proved a bound, for how many tasks that were to be placed, and in how many cuts."""
+    """Multipliers that proved a bound, for how many tasks that were to be placed, and the seconds that they took.
+
+    That is 0 where the first ones took too long, as they may in a process that is not warm: the next call tries again.
+    """
 
     multipliers: FloatArray
     n_open: int
-    cuts: int
+    took_s: float
 
 
 def _bound(remaining: Instance, given: Instance, time_limit_s: float) -> DivisibleBound:
@@ -431,18 +429,17 @@ def _bound(remaining: Instance, given: Instance, time_limit_s: float) -> Divisib
         tuple(np.flatnonzero(np.bincount(remaining.machine_offer)).tolist()),
     )
     last = known.get(key)
-    n_tasks, n_open, seconds = remaining.n_tasks, len(remaining.open_tasks), _SHARE_OF_BOUND * time_limit_s
-    cuts = int((seconds - _FIRST_CUT_S - _FIRST_CUT_S_A_TASK * n_tasks) / (_CUT_S + _CUT_S_A_TASK * n_tasks))
-    cuts = min(max(cuts, 2), _MOST_CUTS)
+    n_open = len(remaining.open_tasks)
     if last is not None:
-        same = _SAME * last.n_open <= n_open <= last.n_open / _SAME
-        if cuts < _LEAST_CUTS or (same and cuts < _MANY_MORE * last.cuts):
+        same = last.took_s > 0.0 and _SAME * last.n_open <= n_open <= last.n_open / _SAME
+        if same or last.took_s > _SHARE_OF_BOUND * time_limit_s:
             return divisible_bound(remaining, last.multipliers, 1)
+    begin = time.perf_counter()
     with watched_time() as clock, within(_MOST_OF_BOUND * time_limit_s):
-        bound = divisible_bound(remaining, None, cuts)
+        bound = divisible_bound(remaining, None, _CUTS)
     if len(bound.multipliers):
-        # Where the first ones took too long, as they may in a process that is not warm, the next call tries again.
-        known[key] = _Prices(bound.multipliers, n_open, 1 if last is None and clock.ended_work else cuts)
+        took_s = 0.0 if last is None and clock.ended_work else time.perf_counter() - begin
+        known[key] = _Prices(bound.multipliers, n_open, took_s)
     return bound
 
 

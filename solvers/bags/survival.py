@@ -330,20 +330,10 @@ class _Search:
             self._best_at_s = instance.time_limit_s("spot")
         return ordered is not None
 
-    def _repaired(self, plan: Schedule) -> Schedule | None:
-        """Return a plan that is repaired, if there is time for that."""
-        from ...heuristics.bags.survival_repair import repaired  # here, since few plans are repaired
-
-        better: Schedule | None = None
-        with suppress(LimitReached):
-            better = repaired(plan)
-        self._attempts.log.note("repair", plan.instance, plan)
-        return better
-
     def keep(self, initial: Schedule | None) -> None:
-        """Keep the plan to start from, as it is or repaired: it may survive where a better one does not."""
-        if initial is not None and initial is not self.first.schedule and not self.take(self._instance, initial):
-            self.take(self._instance, self._repaired(initial))
+        """Keep the plan to start from: it may survive where a better one does not."""
+        if initial is not None and initial is not self.first.schedule:
+            self.take(self._instance, initial)
 
     def settled(self) -> bool:
         """Whether nothing better can be found."""
@@ -365,7 +355,6 @@ class _Search:
         """Make plans for several D_spot."""
         instance = self._instance
         assert self.first.schedule is not None, "there is a plan to begin with"
-        self.take(instance, self._repaired(self.first.schedule))
         steps = self._steps()
         single_s = self._d_spot_of_single_tasks()
         low, high = 0, instance.deadline_s
@@ -421,14 +410,14 @@ class _Search:
         return survives
 
     def _try_with(self, attempts: Attempts, instance: Instance) -> bool | None:
-        """Make a plan; return whether it survives, or what is repaired of it; None if there is no plan."""
+        """Make a plan; return whether it survives; None if there is no plan."""
         try:
             plan = first_stage(attempts, instance, self._start(instance)).schedule
         except LimitReached:
             return None
         if plan is None:
             return None
-        return self.take(instance, plan) or self.take(instance, self._repaired(plan))
+        return self.take(instance, plan)
 
     def _start(self, instance: Instance) -> Schedule | None:
         """Return the best plan so far, if it is one for this D_spot."""

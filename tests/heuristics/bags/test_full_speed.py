@@ -70,7 +70,7 @@ def test_search_plans_bags_that_fit_burstable_vms_at_full_speed_only() -> None:
 
 
 def test_large_bags_at_full_speed_keep_to_the_time() -> None:
-    instance = burstable_instance([60] * 300, 200, credits_per_hour=30, initial_credits=0.25)
+    instance = burstable_instance([60] * 500, 200, credits_per_hour=30, initial_credits=0.25)
     with within(0.0), pytest.raises(LimitReached):
         full_speed_plan(instance)
 

@@ -15,11 +15,11 @@ from spotbag.heuristics.bags import rescue as rescue_module
 from spotbag.heuristics.bags import rescue_questions
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.heuristics.bags.rescue import certify, rescue_at, spot_types, survival_of
-from spotbag.heuristics.bags.survival_repair import longest_first_order, repaired
 from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
+from spotbag.schedules.rescue_order import longest_first_order
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve
@@ -184,39 +184,24 @@ def test_longest_first_is_the_order_that_survives() -> None:
     assert (ordered.cost_usd, ordered.makespan_s) == (plan.cost_usd, plan.makespan_s)
 
 
-def test_a_repair_moves_what_ends_too_late_to_be_done_again() -> None:
-    instance = bag(150, [70, 60, 20])
-    plan = on_vms(instance, (SPOT, [0, 1]), (ON_DEMAND, [2]))
-    # On spot, t1 would be lost at 129 s: it goes to where it costs least, a spot VM of its own.
-    better = repaired(plan)
-    assert better is not None
-    assert check(instance, better).feasible
-    assert certify(plan, "one-type").verdict == "does-not-survive"
-    assert certify(better, "one-type").verdict == "survives"
-    assert better.cost_usd == plan.cost_usd
-
-
 def keep_what_runs(seeds: range) -> None:
-    """Order and repair rests of random plans."""
-    moved = mended = 0
+    """Order rests of random plans."""
+    moved = 0
     for seed in seeds:
         plan = random_rest(seed)
-        ordered, better = longest_first_order(plan), repaired(plan)
+        ordered = longest_first_order(plan)
         assert (ordered.cost_usd, ordered.makespan_s) == (plan.cost_usd, plan.makespan_s)
         moved += (ordered.task_start_s != plan.task_start_s).any()
-        mended += better is not None
-        for changed in (ordered, better):
-            assert changed is None or check(plan.instance, changed).violations == (), seed
+        assert check(plan.instance, ordered).violations == (), seed
     assert moved > len(seeds) / 100
-    assert mended > len(seeds) / 50
 
 
-def test_orders_and_repairs_of_plans_from_a_state_keep_what_runs() -> None:
+def test_orders_of_plans_from_a_state_keep_what_runs() -> None:
     keep_what_runs(range(60))
 
 
 @soak(sample=400, whole=20_000)
-def test_orders_and_repairs_of_thousands_of_plans_from_a_state_keep_what_runs(how_many: int) -> None:
+def test_orders_of_thousands_of_plans_from_a_state_keep_what_runs(how_many: int) -> None:
     keep_what_runs(range(60, 60 + how_many))
 
 

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from spotbag.audits.bags.plan import check
 from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import annealing_kernel
+from spotbag.heuristics.bags.annealing import SearchOptions
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Rescue, Snapshot, anneal
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.lpt import LongestFirst, LptOptions, lpt
-from spotbag.heuristics.bags.search import SearchOptions, _late_share, _roomy_start, search
+from spotbag.heuristics.bags.search import _late_share, _roomy_start, search
 from spotbag.heuristics.bags.start_order_kernel import Fleet, set_starts
 from spotbag.heuristics.bags.timeline_kernel import Vms, set_ends
 from spotbag.instances.bags.generator import generate_instance
@@ -166,7 +167,7 @@ def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPa
         bound = divisible_bound(instance)
         states = []
         for fewest in (10**9, 0):
-            monkeypatch.setattr("spotbag.heuristics.bags.core_loads._COMPILED_FROM_TASKS", fewest)
+            monkeypatch.setattr("spotbag.heuristics.bags.core_loads.MANY_TASKS", fewest)
             states.append(priced_start(instance, bound, 0))
         plain, compiled = states
         assert plain is not None
@@ -499,15 +500,15 @@ def test_a_start_leaves_room_where_cores_are_wanted_to_the_last_second() -> None
     full = priced_start(instance, bound, 1)
     assert full is not None
     assert _late_share(full) > 0.004
-    roomy = _roomy_start(instance, bound, 1, 8_000_000)
+    roomy = _roomy_start(instance, bound, 8_000_000)
     assert roomy is not None
     assert _late_share(roomy) <= 0.004
-    fewer_moves = _roomy_start(instance, bound, 1, 50_000)
+    fewer_moves = _roomy_start(instance, bound, 50_000)
     assert fewer_moves is not None
     assert _late_share(fewer_moves) <= 0.0001
     # Where the prices leave room themselves, the start is theirs.
     loose = generate_instance(500, distinct=True, limit=10, d_spot_fraction=0.8, goal="balanced", seed=41)
-    assert _roomy_start(loose, divisible_bound(loose), 1, 8_000_000) is None
+    assert _roomy_start(loose, divisible_bound(loose), 8_000_000) is None
 
 
 @pytest.mark.slow

@@ -365,7 +365,7 @@ def test_new_prices_are_found_for_the_bound_when_many_tasks_are_done_and_the_las
 
     def bounded(remaining: Instance, start: Any = None, most_cuts: int = 0) -> Any:
         asked.append(start is None)
-        assert most_cuts > replan_module._LEAST_CUTS if start is None else most_cuts == 1
+        assert most_cuts == (replan_module._CUTS if start is None else 1)
         return divisible_bound(remaining, start, most_cuts)
 
     monkeypatch.setattr(replan_module, "divisible_bound", bounded)

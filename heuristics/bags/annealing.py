@@ -1,0 +1,299 @@
+"""The annealing, for every state that moves change: temperatures, runs, steps, and when the clock is looked at.
+
+What a move is, a compiled loop knows: `annealing_kernel` for core loads, `assignment_kernel` for the tasks of VMs in
+their order. A search makes runs, in each of which the temperature falls; a run is made of steps, between which the
+state is put in order, and the clock and the user are heard.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ...core.limits import stopped
+from ...instances.durations import NEVER
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from .assignments import Assignments
+from .core_loads import CoreLoads
+
+if TYPE_CHECKING:
+    from .annealing_kernel import Cooling
+
+_STEPS = 20
+"""Steps of a run, at least; where the time is given, as many as there is time for."""
+STEP_MOVES, _STEP_S, _LEAST_STEP_S = 25_000, 0.02, 0.002
+"""Most moves of a step where they are counted; most and least seconds of one where the clock decides."""
+_FIRST_MOVES = 2_000
+"""Moves of the first step while nobody knows how fast the machine is."""
+_IDLE_RUNS_A_TASK = 2
+"""Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
+_SNAPSHOT_TASKS = 2_000
+_DEALS, _DEALING_TASKS = 16, 100
+"""One move in so many deals two VMs anew, where there are no more tasks than so many."""
+_TASK_PENALTY = (0.3, 10.0)
+"""First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
+_SPEEDS = "_moves_a_second_of_kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What the search may try, and how its temperatures follow from the bag.
+
+    Attributes
+    ----------
+    moves : int, optional
+        Moves tried; by the number of tasks if absent.
+    heat : float
+        First temperature of a run: what this part of the mean time of a task costs, over the number of tasks.
+    cooling : float
+        Last temperature of a run, as a part of the first.
+    coldest : float
+        Least temperature: what so many seconds cost, of the makespan and of a VM of the mean price.
+    reheat : int
+        How many times as hot as the first run another one may be.
+    """
+
+    moves: int | None = None
+    heat: float = 0.5
+    cooling: float = 0.02
+    coldest: float = 0.003
+    reheat: int = 40
+
+    def temperatures(self, instance: Instance, run: int, cooler: float = 1.0) -> tuple[float, float]:
+        """First and last temperature of a run, in units of a `Walk`.
+
+        Runs that follow the first begin at temperatures from a quarter of its first one to the hottest, spread
+        evenly however many there are.
+        """
+        n_open = max(len(instance.open_tasks), 1)
+        seconds = instance.sustained_s.min(axis=1)[instance.task_group[instance.open_tasks]]
+        seconds = seconds[seconds < NEVER]
+        mean_s = float(seconds.mean()) if len(seconds) else 1.0
+        hot = cooler * self.heat * mean_s / n_open
+        if run:
+            hot *= 0.25 * (4 * self.reheat) ** (run * (math.sqrt(5) - 1) / 2 % 1)
+        hot = max(hot, 2 * self.coldest)
+        return hot, min(max(self.cooling * hot, self.coldest), hot / 2)
+
+
+class Walk(Protocol):
+    """A state that moves change, and the best one that it has come by.
+
+    Attributes
+    ----------
+    unit : float
+        Objective of a second of makespan and of a VM of the mean price: the unit of temperatures.
+    best : float
+        Objective of the best state in time; infinite without one.
+    """
+
+    unit: float
+
+    @property
+    def best(self) -> float:
+        """Objective of the best state in time; infinite without one."""
+
+    def settle(self, share: float) -> float:
+        """Put the state in order after a share of a run, and return its objective with penalties."""
+
+    def move(self, cooling: Cooling) -> None:
+        """Try a number of moves."""
+
+
+def cooled(walk: Walk, temperatures: tuple[float, float], steps: Steps) -> Iterator[tuple[float, float]]:
+    """Carry out a run step by step; yields its share and the objective with penalties, first those of the start.
+
+    Parameters
+    ----------
+    walk : Walk
+        The state.
+    temperatures : tuple of float
+        The first and the last one, in units of the walk.
+    steps : Steps
+        Moves of each step.
+    """
+    from .annealing_kernel import Cooling
+
+    hot, cold = temperatures
+    yield 0.0, walk.settle(0.0)
+    for moves, before, after in steps:
+        first, last = (walk.unit * hot * (cold / hot) ** share for share in (before, after))
+        walk.move(Cooling(moves, first, last))
+        steps.moved()
+        yield after, walk.settle(after)
+
+
+def random_state(seed: int, run: int) -> int:
+    """First state of the random numbers of a run."""
+    return (seed * 7919 + run) % 2147483646 + 1
+
+
+def is_idle(instance: Instance, runs: int) -> bool:
+    """Whether so many runs without a better plan are enough of a bag."""
+    return runs > _IDLE_RUNS_A_TASK * instance.n_tasks
+
+
+class LoadsWalk:
+    """Core loads: which task is on which core; between steps, cores are grouped anew into VMs."""
+
+    def __init__(self, state: CoreLoads, random: int, *, plain: bool = False) -> None:
+        from .annealing_kernel import anneal
+
+        self.state = state
+        self.unit = state.time_weight + float(state.vm_price.mean())
+        self.best = math.inf
+        self._kernel = getattr(anneal, "py_func", anneal) if plain else anneal
+        self._random = np.array([random], dtype=np.int64)
+        self._task_penalty = state.task_penalty
+        few = len(state.instance.open_tasks) <= _DEALING_TASKS and not len(state.latest)
+        self._deals = _DEALS if few else 0
+        self._value = math.inf
+        self._tasks, self._number = state.core_tasks.copy(), state.core_count.copy()
+
+    def settle(self, share: float) -> float:
+        """Group the cores anew, and keep the state if it is the best; tasks that are late count for more and more."""
+        state = self.state
+        first, last = _TASK_PENALTY
+        state.task_penalty = self._task_penalty * first * (last / first) ** share
+        state.regroup()
+        self._value = state.value()
+        if self._value < self.best - 1e-12 and state.feasible():
+            self.best = self._value
+            self._tasks, self._number = state.core_tasks.copy(), state.core_count.copy()
+        return self._value
+
+    def move(self, cooling: Cooling) -> None:
+        """Try a number of moves."""
+        from .annealing_kernel import Snapshot
+
+        state = self.state
+        wanted = state.instance.n_tasks <= _SNAPSHOT_TASKS and self.best < math.inf
+        snapshot = Snapshot(wanted, self._tasks, self._number)
+        balance = 1e-3 * self.unit / max(int(state.vm_end.max()), 1)
+        plan, cooling = state.plan(self._random), cooling._replace(deals=self._deals)
+        self._value, self.best = self._kernel(
+            state.cores, state.objective, balance, plan, cooling, snapshot, self._value, self.best
+        )
+
+    def to_best(self) -> None:
+        """Go back to the best state, if there is one."""
+        if self.best < math.inf:
+            self.state.restore(self._tasks, self._number)
+
+    def schedule(self) -> Schedule | None:
+        """Return the best plan; None without one."""
+        self.to_best()
+        return self.state.schedule() if self.best < math.inf and self.state.feasible() else None
+
+
+class QueuesWalk:
+    """The tasks of each VM in the order of their starts.
+
+    Of the price of a VM, ``mean_share`` is charged for the mean end of its cores and not for the last.
+    """
+
+    def __init__(self, state: Assignments, random: int, mean_share: float = 0.0) -> None:
+        self.state = state
+        self.unit = state.objective.time_weight + float(state.objective.vm_price.mean())
+        self._mean_share = mean_share
+        self._best = state.best(math.inf)
+        state.plan.random[0] = random
+
+    @property
+    def best(self) -> float:
+        """Objective of the best state in time; infinite without one."""
+        return float(self._best.value[0]) + self.state.offset
+
+    def settle(self, share: float) -> float:
+        """Leave all as it is: the loop has kept the best state."""
+        return self.best
+
+    def move(self, cooling: Cooling) -> None:
+        """Try a number of moves."""
+        from .assignment_kernel import anneal_assignments
+
+        state = self.state
+        anneal_assignments(
+            state.fleet,
+            state.objective,
+            state.credit_price,
+            state.plan,
+            state.alike,
+            cooling,
+            self._mean_share,
+            self._best,
+        )
+
+    def schedule(self) -> Schedule | None:
+        """Return the best plan; None without one."""
+        best = self._best
+        return self.state.schedule(best.tasks, best.number, best.slow) if self.best < math.inf else None
+
+
+class Steps:
+    """Moves of the steps of a run, and its shares before and after each.
+
+    There are so many moves in all, or, until a moment, as many as the steps before let expect; then, who carries a
+    step out says when its moves have ended: what follows them is not theirs.
+
+    Parameters
+    ----------
+    moves : float
+        Moves of the run, at most.
+    until : float
+        Moment at which it ends, if not before.
+    bag, kernel : Instance and str, optional
+        Bag of which it is known how many moves a second a loop makes, from the last search of any of its states.
+    """
+
+    def __init__(self, moves: float, until: float = math.inf, bag: Instance | None = None, kernel: str = "") -> None:
+        given = bag if bag is None or bag.taken_from is None else bag.taken_from[0]
+        self._speeds: dict[str, float] = {} if given is None else given.__dict__.setdefault(_SPEEDS, {})
+        self._moves, self._until, self._kernel = moves, until, kernel
+        self._moved = 0.0
+
+    def moved(self) -> None:
+        """The moves of the step have ended."""
+        self._moved = time.perf_counter()
+
+    def __iter__(self) -> Iterator[tuple[int, float, float]]:
+        """Go through the steps."""
+        if self._until < math.inf:
+            yield from self._by_clock()
+            return
+        moves = int(self._moves)
+        n_steps = max(_STEPS, -(-moves // STEP_MOVES))
+        ends = [moves * step // n_steps for step in range(n_steps + 1)]
+        for first, last in itertools.pairwise(ends):
+            yield last - first, first / max(moves, 1), last / max(moves, 1)
+
+    def _by_clock(self) -> Iterator[tuple[int, float, float]]:
+        begin = time.perf_counter()
+        until, total = self._until, max(self._until - begin, 1e-9)
+        step_s = min(max(total / _STEPS, _LEAST_STEP_S), _STEP_S)
+        between_s = after = 0.0
+        done = 0
+        while done < self._moves and not stopped():
+            now = time.perf_counter()
+            left = until - now - between_s
+            if left < step_s / 10:
+                return
+            share = min(max((now - begin) / total, done / self._moves, after), 1.0)
+            speed = self._speeds.get(self._kernel)
+            if speed is None:  # the first step of a bag does not cool
+                moves, after = _FIRST_MOVES, share
+            else:
+                moves = max(int(min(speed * min(step_s, left), self._moves - done)), 1)
+                after = min(share + max(moves / speed / total, moves / self._moves), 1.0)
+            from_s = time.perf_counter()
+            yield moves, share, after
+            done += moves
+            self._speeds[self._kernel] = moves / max(self._moved - from_s, 1e-9)
+            between_s = max(time.perf_counter() - self._moved, between_s / 2)
