@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bounds.programme import LEAVE_AFTER_S, new_highs, new_scheduler
 from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
@@ -19,27 +20,13 @@ _LARGEST_OBJECTIVE = 1e7
 _MARGIN = 1e-10
 """What a proven bound of HiGHS is lowered by, relative to its size: it computes in floating-point numbers."""
 
-_LEAVE_AFTER_S = 0.02
-"""Seconds that HiGHS is waited for after its time is over: in presolve it may not look at the clock for longer."""
-
-
-def set_threads(solver: Any, threads: int) -> None:
-    """Set the threads of a HiGHS solver.
-
-    Its scheduler is one for the process: with another number of threads than before, ``run`` fails and leaves an
-    objective of 0 behind, so the scheduler is made anew.
-    """
-    import highspy
-
-    highspy.Highs.resetGlobalScheduler(True)
-    solver.setOptionValue("threads", threads)
-
 
 def solve_with_highs(
     program: IntegerProgram,
     limits: SolverLimits,
     start: IntArray | None = None,
     better_than: float = math.inf,
+    enough: float = -math.inf,
 ) -> SolverAnswer[IntArray]:
     """Solve an integer programme with HiGHS.
 
@@ -54,6 +41,9 @@ def solve_with_highs(
     better_than : float
         Look only for solutions with a smaller objective; "infeasible" then means that there is none.
 
+    enough : float
+        Any solution with at most this objective will do, and is looked for more than it is proved that there is none.
+
     Returns
     -------
     SolverAnswer
@@ -64,9 +54,8 @@ def solve_with_highs(
     if program.n_columns == 0:
         return _without_columns(program)
     factor = _scale(program, program.value(start) if start is not None else better_than)
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    set_threads(solver, limits.threads)
+    new_scheduler()
+    solver: Any = new_highs(limits.threads)
     solver.setOptionValue("random_seed", limits.seed)
     solver.setOptionValue("mip_rel_gap", limits.target_gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
@@ -77,6 +66,9 @@ def solve_with_highs(
         solution = highspy.HighsSolution()
         solution.col_value = start.astype(float).tolist()
         solver.setSolution(solution)
+    if math.isfinite(enough):
+        solver.setOptionValue("objective_target", enough * factor)
+        solver.setOptionValue("mip_heuristic_effort", 0.5)
     if math.isfinite(better_than):
         solver.setOptionValue("objective_bound", better_than * factor)
     checkpoint()
@@ -103,7 +95,7 @@ def solve_with_highs(
         nonlocal stopped
         stopped = True
 
-    if run_in_thread(solver.run, end, limits.pass_on(news), leave_after_s=_LEAVE_AFTER_S):
+    if run_in_thread(solver.run, end, limits.pass_on(news), leave_after_s=LEAVE_AFTER_S):
         return _answer(solver, program, factor)
     if not last or not program.satisfied_by(last[0][0]):
         raise LimitReached

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ...bounds.bags.fractional_fleet import FractionalFleet, fractional_fleet
 from ...core.limits import checkpoint, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
 from ...instances.durations import FULL_SPEED
@@ -17,7 +18,6 @@ from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
 from .assignments import Assignments, assignments_of, assignments_of_queues
 from .core_pattern_starts import MAKESPANS, CorePatternStarts, core_pattern_starts
-from .fleets import FractionalFleet, fractional_fleet
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cooling

@@ -29,13 +29,12 @@ from ...core.quantities import IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import Market, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_weights
+from ...schedules.evaluation import held_objective, objective_weights
 from ...schedules.schedule import Schedule
 from ..integer_program import IntegerProgram
 from .core_patterns import BurstableMode, offers_without_credits, require_free_memory, schedule_of_cores
-from .divisible_bound import held_objective
-from .makespan_window import MakespanWindow
 from .task_classes import TaskClasses, task_classes, usable_offers
+from .windows import MakespanWindow
 
 MOST_COUNTS = 100_000
 """Columns x beyond which the model refuses."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ...bounds.bags.configuration_bound import configuration_bound
+from ...bounds.bags.core_pattern_bound import core_pattern_bound
 from ...core.gaps import closes_gap
 from ...core.limits import seconds_left
 from ...heuristics.bags.core_pattern_starts import MOST_CLASSES as MOST_CLASSES_OF_STARTS
 from ...heuristics.bags.lanes import first_plan
 from ...heuristics.bags.search import SearchOptions, search
 from ...instances.instance import Instance
-from ...models.bags.configuration_bound import configuration_bound
-from ...models.bags.core_pattern_bound import core_pattern_bound
 from ...schedules.method import Outcome, Run
 from .budget import BUDGET
 from .class_programme_method import ClassProgrammeOptions, class_programme

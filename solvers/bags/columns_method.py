@@ -17,14 +17,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...audits.bags.plan import check
+from ...bounds.bags.divisible_bound import divisible_bound, worst_objective
+from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import FloatArray, IntArray
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import divisible_bound, worst_objective
-from ...models.bags.makespan_window import makespan_window
 from ...models.bags.task_classes import task_classes
-from ...models.bags.vm_columns import VmColumn, plan_of_columns
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from ..backend import SolverLimits
@@ -32,6 +31,7 @@ from ..highs import solve_with_highs
 from .column_master import ColumnMaster
 from .column_program import ColumnProgram, column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
+from .vm_columns import VmColumn, plan_of_columns
 
 MOST_CLASSES = 250
 _MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
@@ -41,7 +41,6 @@ _LEAST_PROGRAM_S = 2.0
 _PROGRAM_SHARE = 0.15
 _MOST_LISTING_NODES = 3_000_000
 _TRIALS = (200, 5_000)
-_MOST_ROUNDS = 300
 _SMOOTHING = 0.5
 _CONVERGED = 1e-6
 _BETTER = 1e-9
@@ -181,21 +180,22 @@ class _ColumnSearch:
         master = self.master
         assert part.cost is not None, "nothing is proved yet"
         assert part.duals is not None, "a part starts from some duals"
-        for _ in range(_MOST_ROUNDS):
-            value, duals, fixed = master.solve()
-            added = False
-            for weight in (_SMOOTHING, 0.0):
-                at = weight * part.duals + (1 - weight) * duals
-                priced = master.price(at, fixed, part.last_s, trials)
-                if priced.cost > part.cost:
-                    part.cost, part.duals = priced.cost, at
-                for column in priced.columns:
-                    added = master.add(column) or added
-                if added:
-                    break
-            done = not added or value - part.cost <= _CONVERGED * abs(value)
-            if done or at_first + part.cost >= self.at_most:
-                return
+
+        def price(at: FloatArray, multipliers: FloatArray) -> tuple[float, bool]:
+            priced = master.price(at, master.fixed_prices(multipliers), part.last_s, trials)
+            assert part.cost is not None, "nothing is proved yet"
+            if priced.cost > part.cost:
+                part.cost, part.duals = priced.cost, at
+            added = [master.add(column) for column in priced.columns]
+            return priced.cost, any(added)
+
+        def done() -> bool:
+            assert part.cost is not None, "something is priced"
+            value = master.objective
+            return value - part.cost <= _CONVERGED * abs(value) or at_first + part.cost >= self.at_most
+
+        with suppress(ModelRefusal):  # what the duals prove so far holds
+            master.generate(price, part.duals, _SMOOTHING, done, part.cost)
 
     def _solved_by_listing(self, part: _Part) -> bool:
         """List all columns that a better plan of a part can have, and let an integer programme choose."""

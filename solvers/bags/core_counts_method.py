@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ...bounds.bags.makespan_window import makespan_window
 from ...instances.instance import Instance
 from ...models.bags.core_counts import CoreCountModel, core_count_columns, offers_of_core_counts
 from ...models.bags.core_patterns import BurstableMode
-from ...models.bags.makespan_window import makespan_window
 from ...models.bags.task_classes import memory_is_free, offers_of_vms
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule

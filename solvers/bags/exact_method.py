@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ...bounds.bags.divisible_bound import divisible_bound
+from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import SpotbagError
 from ...heuristics.bags.assignments import listed_plan
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import divisible_bound
-from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.task_classes import offers_of_vms
+from ...models.bags.windows import MakespanWindow
 from ...schedules.method import Outcome, Run, TracePoint, kept
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits

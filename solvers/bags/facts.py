@@ -8,7 +8,7 @@ from functools import cached_property
 from ...core.limits import checkpoint, seconds_left
 from ...heuristics.bags.search import begins_with_a_plan, bursting_pays
 from ...instances.instance import Instance
-from ...models.bags.configuration_bound import ConfigurationBound
+from ...models.bags.configurations import ConfigurationBound
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import has_more_classes, memory_is_free, offers_of_vms, task_classes
 from ...schedules.method import Outcome, Run

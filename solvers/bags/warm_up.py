@@ -17,12 +17,12 @@ from ...heuristics.bags.rescue_questions import compile_rescues
 from ...instances.entries import Goal, SurvivalOption
 from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...models.bags.slack_fleets import SlackFleets, compile_growth
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from .goals import cheapest_by
 from .methods import METHODS, find_method
 from .replan import replan
+from .slack_fleets import SlackFleets, compile_growth
 from .solve import solve
 
 _INSTANCES = ("tiny/two-cores", "tiny/memory-parts-them", "memory/m10")

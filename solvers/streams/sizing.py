@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from ...bounds.programme import new_scheduler
 from ...core.errors import SpotbagError
 from ...core.quantities import plain
 from ...core.wording import counted
@@ -22,7 +23,6 @@ from ...models.streams.sizing import (
     planning_cost_usd,
     tasks_per_vm,
 )
-from ...models.streams.sizing_dynamic_programme import cheapest_counts
 from ...models.streams.sizing_program import (
     Objective,
     SizingProgram,
@@ -32,6 +32,7 @@ from ...models.streams.sizing_program import (
     ranks_at,
     tightened,
 )
+from .sizing_dynamic_programme import cheapest_counts
 
 SizingMethod: TypeAlias = Literal["milp", "dynamic-programme"]
 SizingStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
@@ -244,10 +245,9 @@ def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tupl
 
 def _minimise(program: SizingProgram, time_limit_s: float | None) -> bool:
     """Solve with HiGHS in this process; say whether the optimum was proved."""
-    import highspy
     import pulp
 
-    highspy.Highs.resetGlobalScheduler(True)  # see highs.set_threads
+    new_scheduler()
     solver = pulp.HiGHS(
         msg=False,
         threads=1,

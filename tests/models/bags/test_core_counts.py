@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.makespan_window import makespan_window
 from spotbag.core.errors import ModelRefusal
 from spotbag.core.limits import within
 from spotbag.heuristics.bags.d_spot import with_d_spot
@@ -16,13 +17,13 @@ from spotbag.heuristics.bags.lpt import LptOptions, lpt
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags import core_counts as core_counts_module
-from spotbag.models.bags.class_dynamic_programme import best_plan
 from spotbag.models.bags.core_counts import CoreCountModel, core_count_columns
-from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
+from spotbag.models.bags.windows import MakespanWindow
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags import auto as auto_module
+from spotbag.solvers.bags.class_dynamic_programme import best_plan
 from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts, has_small_core_counts
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.cp_sat import solve_with_cp_sat

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.configuration_bound import configuration_bound
+from spotbag.bounds.bags.divisible_bound import divisible_bound
+from spotbag.bounds.bags.makespan_window import makespan_window
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.assignments import listed_plan
 from spotbag.instances.entries import Goal
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.configuration_bound import configuration_bound
 from spotbag.models.bags.core_counts import CoreCountModel
-from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.interval import IntervalModel
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s
-from spotbag.models.bags.makespan_window import makespan_window
 from spotbag.models.bags.task_classes import memory_is_free
 from spotbag.schedules.method import Run
 from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts

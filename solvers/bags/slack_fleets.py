@@ -29,6 +29,7 @@ from functools import partial
 
 import numpy as np
 
+from ...bounds.bags.core_prices import OfferCores, best_core_prices
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint
 from ...core.processes import run_compiled
@@ -36,14 +37,18 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.entries import Market, RentalOffer
 from ...instances.instance import Instance
+from ...models.bags.core_patterns import require_free_memory, schedule_of_cores
+from ...models.bags.task_classes import (
+    binding_market_limits,
+    effective_cores,
+    least_work_s,
+    task_classes,
+    usable_offers,
+)
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from . import slack_kernel as kernel
 from .class_dynamic_programme import BestPlan
-from .core_patterns import require_free_memory, schedule_of_cores
-from .core_prices import OfferCores, best_core_prices
-from .task_classes import task_classes, usable_offers
-from .vm_limits import binding_market_limits, effective_cores, least_work_s
 
 FIRST_SLACK = 5e-5
 """First slack that is searched, relative to the bound."""

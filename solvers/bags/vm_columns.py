@@ -13,26 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.processes import run_compiled
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
+from ...models.bags.task_classes import TaskClasses, effective_cores, least_work_s
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
-from .divisible_bound import DivisibleBound
-from .task_classes import TaskClasses
-from .vm_columns_kernel import (
-    Classes,
-    ColumnTable,
-    Limits,
-    Machine,
-    SortedTasks,
-    find_columns,
-    least_end,
-    quick_bound,
-)
-from .vm_limits import effective_cores, least_work_s
+from .vm_columns_kernel import Classes, ColumnTable, Limits, Machine, SortedTasks, find_columns, least_end, quick_bound
 
 MOST_TASKS_OF_A_VM = 24
 _TRIALS_TO_PLACE = 2_000_000

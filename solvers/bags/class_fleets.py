@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...bounds.programme import LinearRows, maximise_concave
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
+from ...models.bags.core_patterns import schedule_of_cores
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable
-from .core_patterns import schedule_of_cores
-from .kelley import LinearRows, maximise_concave
 
 FIRST_SLACK = 2e-4
 """First slack that is searched, relative to the bound."""

@@ -18,15 +18,15 @@ from ...core.quantities import IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from .core_patterns import (
-    BurstableMode,
-    OfferPatterns,
-    enumerate_patterns,
-    require_free_memory,
+from ...models.bags.core_patterns import BurstableMode, OfferPatterns, enumerate_patterns, require_free_memory
+from ...models.bags.cpu_credits import (
+    CreditRules,
+    credit_role,
+    credit_rules,
+    credits_count_at_the_end,
+    end_with_credits_s,
 )
-from .cpu_credits import CreditRules, credit_role, credit_rules, credits_count_at_the_end, end_with_credits_s
-from .task_classes import TaskClasses, task_classes, usable_offers
-from .vm_limits import binding_market_limits
+from ...models.bags.task_classes import TaskClasses, binding_market_limits, task_classes, usable_offers
 
 MOST_COUNT_VECTORS = 50_000
 """Count vectors beyond which the programme refuses."""

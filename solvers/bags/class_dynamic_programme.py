@@ -34,12 +34,12 @@ from ...core.gaps import SAME_COST
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray
 from ...instances.instance import Instance
+from ...models.bags.core_patterns import BurstableMode
+from ...models.bags.windows import MakespanWindow
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from .class_fleets import FIRST_SLACK, LEAST_SIZE, MORE_SLACK, ROUNDING, Fleet, FleetSearch, Prices
 from .class_tables import ClassTables
-from .core_patterns import BurstableMode
-from .makespan_window import MakespanWindow
 
 
 class ParetoPoint(NamedTuple):
