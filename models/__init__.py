@@ -1,1 +1,1 @@
-"""Lower bounds and exact models."""
+"""Exact models, and what plans and bounds rest on; nothing here is solved."""

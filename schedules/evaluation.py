@@ -71,3 +71,11 @@ def objective_value(instance: Instance, cost_usd: float, makespan_s: float) -> f
     """
     weight = instance.cost_weight
     return weight * cost_usd / instance.cost_scale_usd + (1 - weight) * makespan_s / instance.makespan_scale_s
+
+
+def held_objective(instance: Instance) -> float:
+    """What machines cost for the tasks that run on them, in units of the objective."""
+    if not instance.machines:
+        return 0.0
+    price = instance.offer_price_usd_per_s[instance.machine_offer] * objective_weights(instance)[0]
+    return float((price * (instance.machine_held_s - instance.machine_paid_until_s)).sum())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from ..bounds.programme import LEAVE_AFTER_S, new_highs
 from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
@@ -20,31 +20,13 @@ _LARGEST_OBJECTIVE = 1e7
 _MARGIN = 1e-10
 """What a proven bound of HiGHS is lowered by, relative to its size: it computes in floating-point numbers."""
 
-_LEAVE_AFTER_S = 0.02
-"""Seconds that HiGHS is waited for after its time is over: in presolve it may not look at the clock for longer."""
-
-
-_scheduler_is_ours = Lock()
-
-
-def own_scheduler() -> None:
-    """Have the scheduler of HiGHS, which is one for the process, made for one thread.
-
-    With another number of threads than that of the scheduler, ``run`` fails and leaves an objective of 0 behind. So all
-    solvers here work in the thread that runs them, and several may at once; the scheduler is made for that before the
-    first of them, and never again while another may run.
-    """
-    import highspy
-
-    if _scheduler_is_ours.acquire(blocking=False):  # for good
-        highspy.Highs.resetGlobalScheduler(True)
-
 
 def solve_with_highs(
     program: IntegerProgram,
     limits: SolverLimits,
     start: IntArray | None = None,
     better_than: float = math.inf,
+    enough: float = -math.inf,
 ) -> SolverAnswer[IntArray]:
     """Solve an integer programme with HiGHS.
 
@@ -59,6 +41,9 @@ def solve_with_highs(
     better_than : float
         Look only for solutions with a smaller objective; "infeasible" then means that there is none.
 
+    enough : float
+        Any solution with at most this objective will do, and is looked for more than it is proved that there is none.
+
     Returns
     -------
     SolverAnswer
@@ -69,10 +54,7 @@ def solve_with_highs(
     if program.n_columns == 0:
         return _without_columns(program)
     factor = _scale(program, program.value(start) if start is not None else better_than)
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    own_scheduler()
-    solver.setOptionValue("threads", 1)
+    solver: Any = new_highs()
     solver.setOptionValue("random_seed", limits.seed)
     solver.setOptionValue("mip_rel_gap", limits.target_gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
@@ -83,6 +65,9 @@ def solve_with_highs(
         solution = highspy.HighsSolution()
         solution.col_value = start.astype(float).tolist()
         solver.setSolution(solution)
+    if math.isfinite(enough):
+        solver.setOptionValue("objective_target", enough * factor)
+        solver.setOptionValue("mip_heuristic_effort", 0.5)
     if math.isfinite(better_than):
         solver.setOptionValue("objective_bound", better_than * factor)
     checkpoint()
@@ -109,7 +94,7 @@ def solve_with_highs(
         nonlocal stopped
         stopped = True
 
-    if run_in_thread(solver.run, end, limits.pass_on(news), leave_after_s=_LEAVE_AFTER_S):
+    if run_in_thread(solver.run, end, limits.pass_on(news), leave_after_s=LEAVE_AFTER_S):
         return _answer(solver, program, factor)
     if not last or not program.satisfied_by(last[0][0]):
         raise LimitReached

@@ -21,18 +21,19 @@ STAGES = {
     "traces": ["core", "instances"],
     "audits": ["core", "instances", "schedules", "traces"],
     "models": ["core", "instances", "schedules"],
-    "heuristics": ["core", "instances", "schedules", "models"],
-    "solvers": ["core", "instances", "schedules", "models", "heuristics", "audits"],
-    "replay": ["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers"],
+    "bounds": ["core", "instances", "schedules", "models"],
+    "heuristics": ["core", "instances", "schedules", "models", "bounds"],
+    "solvers": ["core", "instances", "schedules", "models", "bounds", "heuristics", "audits"],
+    "replay": ["core", "instances", "schedules", "traces", "audits", "models", "bounds", "heuristics", "solvers"],
     "charts": ["core", "instances", "schedules", "traces", "solvers"],
-    "executors": ["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers"],
+    "executors": ["core", "instances", "schedules", "traces", "audits", "models", "bounds", "heuristics", "solvers"],
     "benchmarks": [
-        *["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers", "replay", "charts"],
-        "executors",
+        *["core", "instances", "schedules", "traces", "audits", "models", "bounds", "heuristics", "solvers", "replay"],
+        *["charts", "executors"],
     ],
     "reports": [
-        *["core", "instances", "schedules", "traces", "audits", "models", "heuristics", "solvers", "replay", "charts"],
-        *["executors", "benchmarks"],
+        *["core", "instances", "schedules", "traces", "audits", "models", "bounds", "heuristics", "solvers", "replay"],
+        *["charts", "executors", "benchmarks"],
     ],
 }
 """Stages, and those that each may import beside itself. The package ``spotbag`` itself (src) may import all."""
@@ -122,6 +123,17 @@ def imports_of(name: str, path: Path) -> set[str]:
     return found - {name}
 
 
+def imported_packages(path: Path) -> set[str]:
+    """Packages of others that a file imports, wherever in it."""
+    names: set[str] = set()
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module or "")
+    return {name.split(".")[0] for name in names}
+
+
 @cache
 def imports() -> dict[str, set[str]]:
     """Modules that each module imports."""
@@ -177,6 +189,17 @@ def test_what_systems_share_imports_none_of_them() -> None:
         if system_of(name) is None and not is_door(name)
         for target in sorted(targets)
         if system_of(target)
+    ]
+    assert not wrong
+
+
+def test_models_and_heuristics_run_no_linear_programme() -> None:
+    # Models say what a programme is; what bounds and plans are made of comes from `bounds` and `solvers`.
+    wrong = [
+        f"{name} imports {target}"
+        for name, path in MODULES.items()
+        if stage_of(name) in ("models", "heuristics")
+        for target in sorted(imported_packages(path) & {"highspy", "scipy"} | imports()[name] & {"bounds.programme"})
     ]
     assert not wrong
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...bounds.bags.fractional_fleet import FractionalFleet, fractional_fleet
 from ...core.limits import checkpoint, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
 from ...instances.durations import FULL_SPEED
@@ -20,7 +21,6 @@ from .annealing import QueuesWalk, SearchOptions, Steps, cooled, is_idle, random
 from .assignments import Assignments, assignments_of, assignments_of_queues
 from .core_loads import SPARE_VMS
 from .core_pattern_starts import MAKESPANS, CorePatternStarts, core_pattern_starts
-from .fleets import FractionalFleet, fractional_fleet
 
 if TYPE_CHECKING:
     from .found import Found

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import DivisibleBound
 from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule

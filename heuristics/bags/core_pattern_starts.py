@@ -12,14 +12,14 @@ from collections import defaultdict
 
 import numpy as np
 
+from ...bounds.bags.configuration_bound import configuration_bound
+from ...bounds.bags.core_pattern_bound import CorePattern, CorePatternProgramme
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, share_of_time, within
 from ...core.quantities import IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.configuration_bound import configuration_bound
-from ...models.bags.core_pattern_bound import CorePattern, CorePatternProgramme
 from ...models.bags.task_classes import MOST_CLASSES, task_classes, usable_offers
 from ...schedules.queues import Queue
 
@@ -168,6 +168,6 @@ def core_pattern_starts(instance: Instance, at_most: float = math.inf) -> CorePa
             programme.run()
     except (ModelRefusal, LimitReached):
         return None
-    if not (len(programme.values) or programme.cut):  # if all are cut, the bound says that none is good enough
+    if not (len(programme.proved) or programme.cut):  # if all are cut, the bound says that none is good enough
         return None
     return CorePatternStarts(instance, programme, max(programme.bound, configurations.objective))

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import out_of_time
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import DivisibleBound
 from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome

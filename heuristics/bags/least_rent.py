@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import DivisibleBound
 from ...schedules.evaluation import objective_weights
 from .core_loads import CoreLoads, by_size, empty_state, fill, rentable_vms
 

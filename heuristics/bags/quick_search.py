@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import stopped
 from ...core.quantities import IntArray
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import DivisibleBound
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
 from ...schedules.schedule import Schedule

@@ -1,1 +1,1 @@
-"""Formulations and bounds of bags."""
+"""Formulations of bags."""

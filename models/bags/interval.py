@@ -28,12 +28,12 @@ from ...core.limits import checkpoint
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import Market
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_weights
+from ...schedules.evaluation import held_objective, objective_weights
 from ...schedules.schedule import Schedule
 from ..integer_program import integer_costs
-from .configuration_bound import ConfigurationBound, vm_room
-from .divisible_bound import held_objective
+from .configurations import ConfigurationBound
 from .interval_places import Choices, CreditAccount, IntervalSwitches, Kind, Place, Vm, place_sum, weighted_sum
+from .simultaneous_tasks import VmRoom
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -105,7 +105,7 @@ class IntervalModel:
         self.places: list[Place] = []
         self.by_task: list[list[Place]] = [[] for _ in range(instance.n_tasks)]
         for index, kind in enumerate(self.choices.kinds):
-            room = vm_room(instance, kind.offer.index, kind.usable)
+            room = VmRoom.of(instance, kind.offer.index, kind.usable)
             free_order = not (instance.leaves_time and kind.offer.market == "spot")
             alone = kind.credits != "to be planned" and free_order and room.one_at_a_time()
             alone = alone and (not kind.busy or kind.offer.vcpus == 1)

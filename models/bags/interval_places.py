@@ -22,11 +22,10 @@ from ...core.wording import counted
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_weights
+from ...schedules.evaluation import held_objective, objective_weights
 from ...schedules.schedule import Schedule
-from .configuration_bound import ConfigurationBound
+from .configurations import ConfigurationBound
 from .cpu_credits import CreditRole, credit_role, full_speed_possible, solver_credit_rules
-from .divisible_bound import held_objective
 from .task_classes import usable_offers
 
 if TYPE_CHECKING:

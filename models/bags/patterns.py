@@ -30,9 +30,8 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from ..integer_program import IntegerProgram
 from .core_patterns import OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
-from .makespan_window import MakespanWindow
-from .task_classes import MOST_CLASSES, TaskClasses, task_classes, usable_offers
-from .vm_limits import effective_cores, least_work_s
+from .task_classes import MOST_CLASSES, TaskClasses, effective_cores, least_work_s, task_classes, usable_offers
+from .windows import MakespanWindow
 
 MOST_PATTERNS = 60_000
 """Patterns of one offer beyond which the model refuses."""

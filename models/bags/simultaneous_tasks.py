@@ -16,14 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.limits import checkpoint
-from ...core.linear_programs import run_linear_program
-from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import TABLE_BYTES, BoolArray, IntArray
+from ...instances.instance import Instance
 
 WEIGHT_UNITS = 360
 """Weights are rounded down to multiples of 1/360 of a VM: all fractions with denominators up to 6 are among them."""
-
-_MAX_ROUNDS = 60
-_MAX_TABLE = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +55,13 @@ class VmRoom:
     memory_kb: int
     need_kb: IntArray
     copies: IntArray
+
+    @classmethod
+    def of(cls, instance: Instance, offer_index: int, usable: BoolArray) -> VmRoom:
+        """A VM of an offer, and the groups that may use it, shape (n_groups,)."""
+        offer = instance.offers[offer_index]
+        copies = np.where(usable, instance.open_size, 0)
+        return cls(offer.vcpus, offer.memory_kb, instance.memory_kb, copies)
 
     def one_at_a_time(self) -> bool:
         """Whether no two tasks can ever run together."""
@@ -119,56 +123,4 @@ class VmRoom:
 
     def too_large(self) -> bool:
         """Whether the dynamic programme would need too much memory."""
-        return int((self.copies > 0).sum()) * (self.vcpus + 1) * WEIGHT_UNITS * 2 > _MAX_TABLE
-
-    def strongest_weighting(self, work: FloatArray) -> Weighting | None:
-        """Weights of the VM under which some work weighs most.
-
-        The linear programme ``max work @ w, w(set) <= 1 for every set that fits``; the sets are generated.
-
-        Parameters
-        ----------
-        work : array, shape (n_groups,)
-            Seconds of work of each group, in parts of tasks.
-
-        Returns
-        -------
-        Weighting or None
-            None if there is no work, or too much to look at.
-        """
-        import highspy
-
-        groups = np.flatnonzero((work > 1e-9) & (self.copies > 0))
-        if not len(groups) or self.too_large():
-            return None
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        for column, group in enumerate(groups.tolist()):
-            solver.addVar(0.0, 1.0)
-            solver.changeColCost(column, -float(work[group]))
-        columns = np.arange(len(groups), dtype=np.int32)
-        weights = np.zeros(len(work), dtype=np.int64)
-        for _ in range(_MAX_ROUNDS):
-            run_linear_program(solver)
-            if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-                return None
-            solution = np.array(solver.getSolution().col_value)
-            weights[groups] = np.floor(np.clip(solution, 0.0, 1.0) * WEIGHT_UNITS + 1e-6).astype(np.int64)
-            heaviest = self.heaviest_set(weights)
-            if int(weights @ heaviest) <= WEIGHT_UNITS:
-                break
-            solver.addRow(-highspy.kHighsInf, 1.0, len(groups), columns, heaviest[groups].astype(float))
-        return self._lifted(weights)
-
-    def _lifted(self, weights: IntArray) -> Weighting:
-        """Give tasks without weight what they can have: as much as the lightest one that needs no more memory."""
-        order = np.argsort(self.need_kb, kind="stable")
-        lifted = weights.copy()
-        highest = 0
-        for group in order.tolist():
-            if self.copies[group] > 0:
-                highest = max(highest, int(weights[group]))
-                lifted[group] = highest
-        plain, more = self.weighting(weights), self.weighting(lifted)
-        return more if more.capacity <= plain.capacity else plain
+        return int((self.copies > 0).sum()) * (self.vcpus + 1) * WEIGHT_UNITS * 2 > TABLE_BYTES // 8

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...audits.bags.plan import CLAIMS, CheckReport, check
+from ...bounds.bags.lower_bounds import LowerBound, lower_bounds
 from ...charts.bags.plan import plan_chart
 from ...core.gaps import closes_gap, relative_gap
 from ...core.limits import within
@@ -18,7 +19,6 @@ from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown, best_known
 from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...models.bags.lower_bounds import LowerBound, lower_bounds
 from ...schedules.documents import Rescue, ScheduleDocument
 from ...schedules.plan_text import goal_text, rented_table
 from ...schedules.schedule import Schedule

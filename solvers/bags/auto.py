@@ -38,14 +38,14 @@ def _first_plan(facts: Facts, part: Run) -> Outcome:
 
 
 def _configurations(facts: Facts, part: Run) -> Outcome:
-    from ...models.bags.configuration_bound import configuration_bound  # here, as below, since few bags ask for it
+    from ...bounds.bags.configuration_bound import configuration_bound  # here, as below, since few bags ask for it
 
     facts.configurations = configuration_bound(facts.instance)
     return Outcome(None, bound=facts.configurations.objective)
 
 
 def _core_patterns(facts: Facts, part: Run) -> Outcome:
-    from ...models.bags.core_pattern_bound import core_pattern_bound
+    from ...bounds.bags.core_pattern_bound import core_pattern_bound
 
     assert facts.configurations is not None, "the step before it has them"
     enough = part.enough(part.incumbent.objective)
@@ -87,10 +87,8 @@ STEPS = (
     Step("first search", "both", lambda b: True, _first_search, lambda b: b.hurried, lambda b: b.first_search_s),
     Step("core-patterns", "proof", lambda b: b.configurations is not None, _core_patterns),
     Step("class-programme", "proof", lambda b: b.classed and not b.by_slack, _by("class-programme")),
-    Step("core-counts", "proof", lambda b: b.core_counts, _by("core-counts")),
     Step("patterns", "proof", lambda b: b.classed, _by("patterns")),
     Step("columns", "proof", lambda b: b.few_for_columns, _by("columns")),
-    Step("large core-counts", "proof", lambda b: b.large_core_counts, _by("core-counts")),
     Step("interval", "proof", lambda b: b.exact, _by("interval")),
     Step("search", "search", lambda b: b.searches_again, _last_search, _never),
 )

@@ -64,7 +64,7 @@ from ...models.bags.rentable_time import (
     rentable_columns,
     rentable_time,
 )
-from ...models.bags.vm_limits import effective_cores
+from ...models.bags.task_classes import effective_cores
 from .clairvoyant_dual import Dual, Work
 
 _NOISE = 1e-8

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...bounds.programme import TOLERANCE, Programme
+from ...core.gaps import STEPWISE_ROUNDING
 from ...core.quantities import BoolArray, FloatArray
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import RentableTime
 
-_ROUNDING = 1e-12
-"""More than what a sum of some products may be off, relative to the size of its terms."""
-
-_TOLERANCE, _ROUGH = 1e-7, 1e-4
-"""The search ends when the planes leave no more than this to gain, relative to the bound; that with checkpoints as a
-share of the work, which only comes before another."""
+_ROUGH = 1e-4
+"""The search with checkpoints as a share of the work, which only comes before another, ends when the planes leave no
+more than this to gain, relative to the bound."""
 
 _MAX_CUTS = 300
 
@@ -139,7 +138,7 @@ class Dual:
 
     def proved(self, theta: FloatArray, noise: float) -> float:
         """The bound that multipliers prove, if the work may be less by a fraction ``noise``."""
-        return self.demand(theta)[0] * (1 - noise) - self.worth(theta) * (1 + _ROUNDING)
+        return self.demand(theta)[0] * (1 - noise) - self.worth(theta) * (1 + STEPWISE_ROUNDING)
 
     def scarcity(self) -> float:
         """How many times the time that VMs can work the tasks need at least, if they need more than there is."""
@@ -194,7 +193,7 @@ class Dual:
                 looks -= 1
                 if looks <= 0:
                     break
-            if limit - best * per_usd > (_TOLERANCE if counted else _ROUGH) * abs(limit):
+            if limit - best * per_usd > (TOLERANCE if counted else _ROUGH) * abs(limit):
                 continue
             if best_theta.max() >= 0.99 * box and box < last_box:
                 box *= 100.0
@@ -211,7 +210,7 @@ class Dual:
         return best_theta * per_s
 
 
-class Master:
+class Master(Programme):
     """Maximise ``f - supply @ theta - c`` over multipliers in a box, under planes above the work and below the limits.
 
     Parameters
@@ -229,68 +228,46 @@ class Master:
     """
 
     def __init__(self, supply: FloatArray, parts: FloatArray, offsets: FloatArray, limited: bool) -> None:
-        import highspy
-
+        super().__init__(presolve=False)
         self.n = len(supply)
-        self.infinity = highspy.kHighsInf
-        self.optimal = highspy.HighsModelStatus.kOptimal
-        self.columns = np.arange(self.n + 2, dtype=np.int32)
-        self.n_rows = len(parts)
         self.work_rows: list[tuple[int, float]] = []
         self.raised: list[int] = []
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = self.n + 2, len(parts)
-        model.col_cost_ = np.concatenate([supply, [-1.0, 1.0]])
-        model.col_lower_ = np.concatenate([np.zeros(self.n), [-self.infinity, 0.0]])
-        model.col_upper_ = np.concatenate(
-            [np.full(self.n, self.infinity), [self.infinity, self.infinity if limited else 0.0]]
-        )
-        model.row_lower_, model.row_upper_ = offsets, np.full(len(parts), self.infinity)
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = np.arange(len(parts) + 1, dtype=np.int32) * self.n
-        model.a_matrix_.index_ = np.tile(self.columns[: self.n], len(parts))
-        model.a_matrix_.value_ = parts.reshape(-1)
-        self.solver = highspy.Highs()
-        self.solver.setOptionValue("output_flag", False)
-        self.solver.setOptionValue("threads", 1)
-        self.solver.setOptionValue("presolve", "off")  # of a dozen columns it takes longer than it saves
-        self.solver.passModel(model)
+        self.add_columns(supply)
+        self.add_column(-1.0, lower=-np.inf)
+        self.add_column(1.0, upper=np.inf if limited else 0.0)
+        self._variables = np.arange(self.n + 2)
+        for part, offset in zip(parts, offsets.tolist(), strict=True):
+            self.add_row(self._variables[: self.n], part, lower=offset)
 
     def set_box(self, box: float) -> None:
         """Set the upper limit of the multipliers."""
-        self.solver.changeColsBounds(self.n, self.columns[: self.n], np.zeros(self.n), np.full(self.n, box))
+        self.set_bounds(np.zeros(self.n), np.full(self.n, box))
 
     def add_work(self, constant: float, slope: FloatArray) -> None:
         """Say that the work is worth no more than ``constant + slope @ theta``."""
-        row = np.concatenate([-slope, [1.0, 0.0]])
-        self.solver.addRow(-self.infinity, constant, self.n + 2, self.columns, row)
         self.work_rows.append((self.n_rows, constant))
-        self.n_rows += 1
+        self.add_row(self._variables, np.r_[-slope, 1.0, 0.0], upper=constant)
 
     def add_worth(self, slope: FloatArray) -> None:
         """Say that the limited seconds are worth no less than ``slope @ theta``."""
-        row = np.concatenate([-slope, [0.0, 1.0]])
-        self.solver.addRow(0.0, self.infinity, self.n + 2, self.columns, row)
-        self.n_rows += 1
+        self.add_row(self._variables, np.r_[-slope, 0.0, 1.0], lower=0.0)
 
     def raise_work(self, by: float) -> None:
         """Raise all planes above the work but the last: those of something less, near which the work may be."""
         for row, constant in self.work_rows[:-1]:
-            self.solver.changeRowBounds(row, -self.infinity, constant + by)
+            self.set_row_bounds(row, -np.inf, constant + by)
             self.raised.append(row)
 
     def forget_raised(self) -> bool:
         """Leave out the planes that were raised; return whether there were any."""
         for row in self.raised:
-            self.solver.changeRowBounds(row, -self.infinity, self.infinity)
+            self.set_row_bounds(row, -np.inf, np.inf)
         there_were = bool(self.raised)
         self.raised = []
         return there_were
 
     def best(self) -> tuple[float, FloatArray] | None:
         """Return the value of the master programme and its multipliers; None if the solver fails."""
-        self.solver.run()
-        if self.solver.getModelStatus() != self.optimal:
+        if not self.solve():
             return None
-        theta = np.array(self.solver.getSolution().col_value)[: self.n]
-        return -float(self.solver.getInfo().objective_function_value), np.maximum(theta, 0.0)
+        return -self.objective, np.maximum(self.values[: self.n], 0.0)

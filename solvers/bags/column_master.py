@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...bounds.bags.divisible_bound import DivisibleBound
+from ...bounds.bags.pattern_master import PatternMaster
 from ...core.gaps import rounded_down
 from ...core.limits import checkpoint, out_of_time
-from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import DivisibleBound
-from ...models.bags.task_classes import TaskClasses, usable_offers
-from ...models.bags.vm_columns import ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
-from ...models.bags.vm_limits import binding_market_limits
+from ...models.bags.task_classes import TaskClasses, binding_market_limits, usable_offers
 from ...schedules.evaluation import objective_weights
+from .vm_columns import MOST_NODES, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 
 _COLUMNS_A_CALL = 12
 _MOST_TASKS_BY_VM = 45
 _MOST_TASKS_BY_LARGE_VM = 24
-_MOST_NODES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def _by_core(instance: Instance, offer: RentalOffer) -> bool:
     return free and instance.n_tasks > (_MOST_TASKS_BY_VM if offer.vcpus <= 2 else _MOST_TASKS_BY_LARGE_VM)
 
 
-class ColumnMaster:
+class ColumnMaster(PatternMaster):
     """Least cost of running all tasks by a moment, over fractions of columns.
 
     Parameters
@@ -63,8 +62,6 @@ class ColumnMaster:
     """
 
     def __init__(self, instance: Instance, classes: TaskClasses, bound: DivisibleBound) -> None:
-        import highspy
-
         self.instance = instance
         self.classes = classes
         offers = usable_offers(instance)
@@ -87,39 +84,19 @@ class ColumnMaster:
         ]
         prices = bound.task_price(instance)[classes.group].min(axis=1)
         self.first_duals: FloatArray = np.where(np.isfinite(prices), prices, 0.0)
-        self._unit = 1e4 / max(bound.objective, 1e-12)
         self.columns: list[VmColumn] = []
         self._known: dict[tuple[int, bytes], int] = {}
-        self._solver = highspy.Highs()
-        self._solver.setOptionValue("output_flag", False)
-        self._solver.setOptionValue("threads", 1)
-        self._infinity = highspy.kHighsInf
-        self._optimal = highspy.HighsModelStatus.kOptimal
-        self._add_rows()
-
-    def _add_rows(self) -> None:
-        """Rows: tasks of each class, VMs of each offer, VMs of each limited market, seconds of burstable VMs."""
-        nothing = np.array([], dtype=np.int32), np.array([])
-        solver, infinity = self._solver, self._infinity
-        for size in self.classes.size.tolist():
-            solver.addRow(float(size), infinity, 0, *nothing)
-        for finder in self.finders:
-            solver.addRow(-infinity, float(finder.vms * finder.columns_of_vm), 0, *nothing)
-        for _, cap in self.markets:
-            solver.addRow(-infinity, float(cap), 0, *nothing)
-        for _ in self.relaxed:
-            solver.addRow(-infinity, 0.0, 0, *nothing)
-        n_classes, n_offers = len(self.classes), len(self.finders)
-        dear = 1e3 * float(self.first_duals.max(initial=0.0)) * self._unit + 1.0
-        for index in range(n_classes):  # tasks that are not run, at a price that no plan pays
-            solver.addCol(dear, 0.0, infinity, 1, np.array([index], dtype=np.int32), np.ones(1))
-        first = n_classes + n_offers + len(self.markets)
-        for position, tasks in enumerate(self.relaxed):
+        # Columns of each offer, VMs of each limited market, seconds of burstable VMs.
+        most = [float(finder.vms * finder.columns_of_vm) for finder in self.finders]
+        most += [*(float(cap) for _, cap in self.markets), *np.zeros(len(burstable))]
+        value = bound.objective or 1.0
+        dear = 1e3 * float(self.first_duals.max(initial=0.0)) + 1e-4 * value
+        super().__init__(classes.size, most, value, dear)
+        self._first_burstable = len(classes) + len(most) - len(burstable)
+        for row, price, tasks in zip(itertools.count(self._first_burstable), self._relaxed_price, self.relaxed):
             for task in tasks:
-                rows = np.array([task.group_class, first + position], dtype=np.int32)
-                cost = self._relaxed_price[position] * task.seconds * self._unit
-                solver.addCol(cost, 0.0, infinity, 2, rows, np.array([1.0, task.seconds]))
-        self._n_fixed = n_classes + sum(map(len, self.relaxed))
+                self.add_column(price * task.seconds, [task.group_class, row], [1.0, task.seconds])
+        self._n_fixed = self.n_columns
 
     def cost_of(self, column: VmColumn) -> float:
         """Cost of a column in units of the objective."""
@@ -131,19 +108,14 @@ class ColumnMaster:
         if key in self._known:
             return self._replace(self._known[key], column)
         self._known[key] = len(self.columns)
-        rows = np.flatnonzero(column.counts)
         finder = self.finders[column.offer]
-        extra = [len(self.classes) + column.offer]
-        extra += [
-            len(self.classes) + len(self.finders) + k
-            for k, (members, _) in enumerate(self.markets)
-            if column.offer in members
+        of_offer = [
+            column.offer,
+            *(len(self.finders) + k for k, (m, _) in enumerate(self.markets) if column.offer in m),
         ]
-        of_vm = [1.0] + [1.0 / finder.columns_of_vm] * (len(extra) - 1)
-        values = np.concatenate([column.counts[rows].astype(float), of_vm])
-        indices = np.concatenate([rows, extra]).astype(np.int32)
-        cost = self.cost_of(column) * self._unit
-        self._solver.addCol(cost, 0.0, self._infinity, len(indices), indices, values)
+        of_vm = [1.0] + [1.0 / finder.columns_of_vm] * (len(of_offer) - 1)
+        rows = [len(self.classes) + row for row in of_offer]
+        self.add_pattern(self.cost_of(column), column.counts, rows, of_vm)
         self.columns.append(column)
         return True
 
@@ -152,7 +124,7 @@ class ColumnMaster:
         if column.end_s < known.end_s or (column.end_s == known.end_s and known.exact):
             return False
         self.columns[position] = column
-        self._solver.changeColCost(self._n_fixed + position, self.cost_of(column) * self._unit)
+        self.set_cost(self._n_fixed + position, self.cost_of(column))
         return column.end_s > known.end_s
 
     def make_exact(self, most_trials: int) -> None:
@@ -163,30 +135,25 @@ class ColumnMaster:
 
     def restrict(self, latest_s: int) -> None:
         """Allow only columns that end by a moment."""
-        for position, column in enumerate(self.columns):
-            highest = self._infinity if column.end_s <= latest_s else 0.0
-            self._solver.changeColBounds(self._n_fixed + position, 0.0, highest)
-        first = len(self.classes) + len(self.finders) + len(self.markets)
-        for position, seconds in enumerate(self.burstable_seconds(latest_s)):
-            self._solver.changeRowBounds(first + position, -self._infinity, seconds)
+        ends = np.array([column.end_s for column in self.columns])
+        self.set_bounds(np.zeros(len(ends)), np.where(ends <= latest_s, np.inf, 0.0), self._n_fixed)
+        for row, seconds in enumerate(self.burstable_seconds(latest_s), self._first_burstable):
+            self.set_row_bounds(row, -np.inf, seconds)
 
     def burstable_seconds(self, latest_s: int) -> list[float]:
         """Rental seconds of each burstable offer, all its VMs together, by a moment."""
         limits = zip(self._burstable_vms, self._burstable_limit_s, strict=True)
         return [float(vms * min(latest_s, limit_s)) for vms, limit_s in limits]
 
-    def solve(self) -> tuple[float, FloatArray, FloatArray]:
-        """Solve; return the cost, the duals of the classes, and the prices of having a column of each offer."""
-        run_linear_program(self._solver)
-        if self._solver.getModelStatus() != self._optimal:
-            return np.inf, self.first_duals, np.zeros(len(self.finders))
-        duals = np.array(self._solver.getSolution().row_dual) / self._unit
-        n_classes, n_offers = len(self.classes), len(self.finders)
-        fixed = np.maximum(-duals[n_classes : n_classes + n_offers], 0.0)
+    def fixed_prices(self, multipliers: FloatArray) -> FloatArray:
+        """Price of having a column of each offer, by multipliers of all rows."""
+        n_offers = len(self.finders)
+        of_offers = multipliers[len(self.classes) :]
+        fixed = of_offers[:n_offers].copy()
         for k, (members, _) in enumerate(self.markets):
             for member in members:
-                fixed[member] += max(-duals[n_classes + n_offers + k], 0.0) / self.finders[member].columns_of_vm
-        return self._solver.getObjectiveValue() / self._unit, np.maximum(duals[:n_classes], 0.0), fixed
+                fixed[member] += of_offers[n_offers + k] / self.finders[member].columns_of_vm
+        return fixed
 
     def price(self, duals: FloatArray, fixed: FloatArray, latest_s: int, most_trials: int) -> Priced:
         """Bound the cost by duals, and find columns that would lower it.
@@ -203,7 +170,7 @@ class ColumnMaster:
                 break
             found = finder.find(
                 duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=_COLUMNS_A_CALL,
-                most_nodes=_MOST_NODES, most_trials=most_trials, narrowing=True,
+                most_nodes=MOST_NODES, most_trials=most_trials, narrowing=True,
             )  # fmt: skip
             complete = complete and found.complete
             saving[k] = min(float(found.reduced.min(initial=0.0)), -float(fixed[k]))

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...core.quantities import IntArray
 from ...instances.instance import Instance
-from ...models.bags.vm_columns import ColumnFinder, VmColumn
 from ...models.integer_program import IntegerProgram
 from ...schedules.evaluation import objective_weights
 from .column_master import ColumnMaster
+from .vm_columns import ColumnFinder, VmColumn
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,10 @@ from ...models.bags.task_classes import (
 )
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
-from ...schedules.schedule import Schedule
 from .budget import BUDGET
 
 if TYPE_CHECKING:
-    from ...models.bags.configuration_bound import ConfigurationBound
+    from ...models.bags.configurations import ConfigurationBound
 
 _FEW_CLASSES = 12
 _TINY, _SMALL, _MIDDLING, _QUICK = 12, 20, 60, 3_000
@@ -146,22 +145,6 @@ class Facts:
         return self.classed and objective_weights(self.instance)[1] == 0 and not self.class_programme
 
     @cached_property
-    def core_counts(self) -> bool:
-        """True if the model of core counts is so small that it goes before larger ones."""
-        if self.from_state:
-            return (self.small or self.few_classes) and self.memory_free and not self.burstable
-        if not self.classed:
-            return False
-        from .core_counts_method import has_small_core_counts
-
-        return has_small_core_counts(self.instance, self._first_plan)
-
-    @cached_property
-    def large_core_counts(self) -> bool:
-        """True if the model of core counts is worth a try after all others, though it is large."""
-        return self._new_and_apart and self.small and self.memory_free and not (self.burstable or self.core_counts)
-
-    @cached_property
     def binds(self) -> bool:
         """True if the bound of configurations is worth its time: memory binds, or credits in a middling bag."""
         if self.from_state or self.cores_alone or self.few_classes:
@@ -180,9 +163,7 @@ class Facts:
             return False
         if self.from_state:
             return self.exact
-        if self.cores_alone or self.few_classes:
-            return self.core_counts
-        return self.middling or self.few_for_columns
+        return not (self.cores_alone or self.few_classes) and (self.middling or self.few_for_columns)
 
     @cached_property
     def first_search_s(self) -> float:
@@ -193,7 +174,7 @@ class Facts:
     def is_proved_soon(self) -> bool:
         """True if a short search is enough, since proofs are quick."""
         if self.from_state:
-            return self.tiny or self.core_counts
+            return self.tiny
         return self.class_programme or (not self.limited and (self.tiny or self.few_classes))
 
     @cached_property
@@ -202,10 +183,3 @@ class Facts:
         if self.side_by_side:
             return True
         return self.is_proved_soon or (self.hurried if self.from_state else self.limited)
-
-    @property
-    def _first_plan(self) -> Schedule | None:
-        """The best plan before any search: the route does not depend on how far a search has come."""
-        of_first = None if self.first is None else self.first.schedule
-        plans = [plan for plan in (self.run.initial, of_first) if plan is not None]
-        return min(plans, key=lambda plan: plan.objective, default=None)

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.gaps import at_most, closes_gap
 from ...core.limits import LimitReached, out_of_time, seconds_left, within
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import kept
 from ...schedules.schedule import Schedule

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...bounds.bags.infeasibility import deadlines_in_words, explain_infeasibility, least_deadline_s, with_deadline
 from ...core.limits import LimitReached, within
 from ...instances.instance import Instance
-from ...models.bags.infeasibility import deadlines_in_words, explain_infeasibility, least_deadline_s, with_deadline
 from ...schedules.method import Run
 from ...schedules.schedule import Schedule
 from .budget import BUDGET

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ...bounds.bags.configuration_bound import configuration_bound
 from ...core.limits import seconds_left, within
 from ...instances.instance import Instance
-from ...models.bags.configuration_bound import configuration_bound
 from ...models.bags.interval import IntervalModel
 from ...models.bags.interval_places import IntervalSwitches, refuse_too_many_tasks
 from ...schedules.method import Outcome, Run

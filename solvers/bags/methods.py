@@ -258,16 +258,6 @@ METHODS: dict[str, MethodEntry] = {
             machines=True,
         ),
         MethodEntry(
-            "core-counts",
-            "integer programme of how many tasks of a class each core runs",
-            _built_in(".core_counts_method", "core_counts", "CoreCountOptions"),
-            True,
-            "few classes on few cores, up to about 20 distinct tasks, memory that never binds, no burstable VMs",
-            True,
-            True,
-            machines=True,
-        ),
-        MethodEntry(
             "time-indexed",
             "the integer programme of Burst-HADS (section III-C), corrected",
             _built_in(".time_indexed_method", "time_indexed", "TimeIndexedOptions"),

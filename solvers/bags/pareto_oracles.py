@@ -6,9 +6,9 @@ import math
 from typing import NamedTuple, Protocol
 
 from ...instances.instance import Instance
-from ...models.bags.class_dynamic_programme import ClassProgramme
-from ...models.bags.class_tables import ClassTables
 from ...schedules.schedule import Schedule
+from .class_dynamic_programme import ClassProgramme
+from .class_tables import ClassTables
 from .goals import cheapest_by, plan_of
 from .solve import solve
 

@@ -6,10 +6,11 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ...bounds.bags.makespan_window import makespan_window
 from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
 from ...instances.instance import Instance
-from ...models.bags.makespan_window import MakespanWindow, makespan_window
 from ...models.bags.patterns import PatternModel, require_few_classes
+from ...models.bags.windows import MakespanWindow
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...audits.bags.plan import check
+from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.gaps import closes_gap
 from ...core.limits import Limit, LimitReached, Stop, refuse_no_time_limit, stopped, watched_time, within
@@ -24,7 +25,6 @@ from ...heuristics.bags.full_speed import full_speed_plan
 from ...heuristics.bags.quick_search import held_plan, quick_plan
 from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.documents import Survival
 from ...schedules.evaluation import require_by_second

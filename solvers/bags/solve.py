@@ -12,6 +12,7 @@ from numbers import Integral
 from typing import Any
 
 from ...audits.bags.plan import check
+from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.gaps import at_most, closes_gap
 from ...core.limits import (
@@ -29,7 +30,6 @@ from ...core.processes import default_threads, interruptible
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
-from ...models.bags.divisible_bound import divisible_bound
 from ...schedules.documents import Survival
 from ...schedules.evaluation import require_by_second
 from ...schedules.method import TracePoint

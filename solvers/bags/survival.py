@@ -19,6 +19,7 @@ from functools import partial
 
 import numpy as np
 
+from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, seconds_left, share_of_time, stopped, within
 from ...heuristics.bags.d_spot import spot_offers
@@ -28,7 +29,6 @@ from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
 from ...instances.rescuable import RescuableInstance, of_bag
-from ...models.bags.divisible_bound import divisible_bound
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.rescue_order import longest_first_order, rescuable
 from ...schedules.schedule import Schedule

@@ -17,12 +17,12 @@ from ...heuristics.bags.rescue_questions import compile_rescues
 from ...instances.entries import Goal, SurvivalOption
 from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...models.bags.slack_fleets import SlackFleets, compile_growth
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from .goals import cheapest_by
 from .methods import METHODS, find_method
 from .replan import replan
+from .slack_fleets import SlackFleets, compile_growth
 from .solve import solve
 
 _plan = partial(solve, threads=1)  # the same steps each time
@@ -34,7 +34,7 @@ _LITTLE_S, _MOST_CALLS = 0.02, 8
 _MOST_TASKS, _MANY_TASKS = 5, 20_000
 _loaded: set[str] = set()
 _LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
-_STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme", "core-counts")}
+_STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme")}
 
 
 def warm_up(methods: Iterable[str] | None = None) -> None:

@@ -17,17 +17,15 @@ What the programme puts together only makes the prices worse; what they prove is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ...bounds.programme import TOLERANCE, Programme
 from ...core.limits import LimitReached, checkpoint
-from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray
 from ...instances.platforms.entries import SLOT_S
 from ...models.platforms.dual import METRICS, Caps, Metric, Prices
 from ...models.platforms.fluid import PlatformFluid
-from ..highs import own_scheduler
 
 _MOST_GROUPS = 400
 _MOST_CELLS, _FEW_CELLS = 64_000, 12_000
@@ -44,9 +42,6 @@ _STEEPEST = 1e4
 
 _LOWEST = 1e-3
 """Smallest unit of a metric, relative to what it comes to if all cells are used evenly."""
-
-_EXCESS = 1e-7
-"""What a metric may be above its cap within the tolerances of the solver, in these units."""
 
 
 def fluid_prices(fluid: PlatformFluid, metric: Metric, caps: Caps) -> FluidPrices | None:
@@ -157,24 +152,15 @@ class _Flow:
 
     def solve(self) -> FluidPrices | None:
         """Solve it; None if the solver has no optimum in time."""
-        import highspy
-
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        own_scheduler()
-        solver.setOptionValue("threads", 1)
         try:
-            checkpoint()
-            solver.passModel(self._model())
-            run_linear_program(solver)
+            programme = self._programme()
+            if not programme.solve():
+                return None
         except LimitReached:
             return None
-        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
-        solution = solver.getSolution()
-        excess = np.array(solution.col_value)[len(self.charges[self.metric]) :]
+        excess = programme.values[len(self.charges[self.metric]) :]
         with np.errstate(all="ignore"):
-            duals = np.maximum(-np.array(solution.row_dual), 0.0) * (self.scales[self.metric] / _OBJECTIVE)
+            duals = np.maximum(-programme.duals, 0.0) * (self.scales[self.metric] / _OBJECTIVE)
         of_caps = duals[self.first_cap :]
         worth = {name: float(dual) / self.scales[name] for name, dual in zip(self.capped, of_caps, strict=True)}
         of_periods = duals[self.n_groups : self.first_cap].reshape(self.n_tiers, self.n_periods)[:, :-1] / self.unit
@@ -185,27 +171,19 @@ class _Flow:
         found = (Prices(steps, worth), Prices(np.array(lines), worth))
         return FluidPrices(
             tuple(prices for prices in found if prices.finite),  # those of a badly scaled programme may not be
-            tuple(name for name, above in zip(self.capped, excess.tolist(), strict=True) if above > _EXCESS),
+            tuple(name for name, above in zip(self.capped, excess.tolist(), strict=True) if above > TOLERANCE),
         )
 
-    def _model(self) -> Any:
-        import highspy
-
-        infinity = highspy.kHighsInf
+    def _programme(self) -> Programme:
         n_capped, n_cells, scales = len(self.capped), len(self.charges[self.metric]), self.scales
-        rooms = np.full((self.n_tiers, self.n_periods), infinity)
+        rooms = np.full((self.n_tiers, self.n_periods), np.inf)
         if self.n_periods > 1:
             rooms[:, :-1] = np.add.reduceat(self.fluid.capacity, self.cuts[:-1], axis=1) / self.unit
         limits = [float(self.caps[name]) / scales[name] for name in self.capped]
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = n_cells + n_capped, self.first_cap + n_capped
-        charge = _OBJECTIVE * self.unit / scales[self.metric] * self.charges[self.metric]
-        model.col_cost_ = np.append(charge, np.full(n_capped, _OBJECTIVE * _STEEPEST))
-        model.col_lower_ = np.zeros(model.num_col_)
-        model.col_upper_ = np.full(model.num_col_, infinity)
-        work = self.groups.work / self.unit
-        model.row_lower_ = np.append(work, np.full(model.num_row_ - self.n_groups, -infinity))
-        model.row_upper_ = np.concatenate([np.full(self.n_groups, infinity), rooms.reshape(-1), limits])
+        n_rows = self.first_cap + n_capped
+        lower = np.full(n_rows, -np.inf)
+        lower[: self.n_groups] = self.groups.work / self.unit
+        upper = np.concatenate([np.full(self.n_groups, np.inf), rooms.reshape(-1), limits])
         columns = np.arange(n_cells)
         on_clusters = columns[: len(self.group)]
         in_cloud = np.arange(n_cells - len(self.group))
@@ -218,13 +196,12 @@ class _Flow:
             charges = self.unit / scales[name] * self.charges[name]
             entries.append((row, np.append(columns, n_cells + number), np.append(charges, -1.0)))
         rows, of_columns, values = (np.concatenate(each) for each in zip(*entries, strict=True))
-        order = np.argsort(of_columns, kind="stable")
-        matrix = model.a_matrix_
-        matrix.format_ = highspy.MatrixFormat.kColwise
-        matrix.start_ = np.searchsorted(of_columns[order], np.arange(model.num_col_ + 1)).astype(np.int32)
-        matrix.index_ = rows[order].astype(np.int32)
-        matrix.value_ = values[order]
-        return model
+        checkpoint()
+        programme = Programme()
+        charge = _OBJECTIVE * self.unit / scales[self.metric] * self.charges[self.metric]
+        programme.add_columns(np.append(charge, np.full(n_capped, _OBJECTIVE * _STEEPEST)))
+        programme.add_rows(lower, upper, rows, of_columns, values)
+        return programme
 
     def _scale(self, name: Metric) -> float:
         """About what a metric comes to: its cap, unless that is very low."""

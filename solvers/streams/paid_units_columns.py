@@ -13,27 +13,26 @@ plans: there are at least j places for the j longest tasks, so giving the longes
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from ...core.limits import stopped
-from ...core.processes import run_in_thread
-from ...core.quantities import FloatArray
+from ...bounds.programme import Programme
+from ...core.gaps import OPTIMALITY_TOLERANCE
+from ...core.limits import LimitReached, within
+from ...core.quantities import IntArray
 from ...heuristics.streams.packing import Packing
+from ...models.integer_program import IntegerProgram
 from ...models.streams.paid_units import Heaviest, UnitsProblem, refutes
-from ..highs import own_scheduler
+from ..backend import SolverLimits
+from ..highs import solve_with_highs
 
 _WEIGHT = 1_000_000
 """What a dual of 1, the price of a unit, is as a whole number."""
 
 _ROUNDS = 8
 """Knapsacks for the duals of a master, each without the tasks of the columns that were found before."""
-
-_TOLERANCE = 1e-9
 
 
 class SharedHosts:
@@ -65,15 +64,18 @@ class SharedHosts:
         """Whether no plan within the budget ends by a time, as far as fractions of columns tell; None out of time."""
         problem = self._problem
         rooms = problem.rooms_s(wall_s)
-        master = _Master(problem, self._until)
+        master = _Master(len(problem.run_times_s))
         master.add(self._columns(wall_s))
         while True:
-            cost, duals = master.solve()
-            if cost <= problem.budget_units + _TOLERANCE:
-                return False
-            if stopped() or time.perf_counter() > self._until:
+            try:
+                with within(max(self._until - time.perf_counter(), 0.0)):
+                    if not master.solve():
+                        return None
+            except LimitReached:
                 return None
-            weights = [int(dual * _WEIGHT) for dual in duals]
+            if master.objective <= problem.budget_units + OPTIMALITY_TOLERANCE:
+                return False
+            weights = [int(max(dual, 0.0) * _WEIGHT) for dual in master.duals]
             found: set[tuple[int, ...]] = set()
             for round_ in range(_ROUNDS):
                 heaviest = Heaviest(problem.run_times_s, weights, rooms[-1])
@@ -98,10 +100,28 @@ class SharedHosts:
 
     def plan(self, wall_s: int, until: float) -> Packing | None:
         """Plan of the columns that ends by a time within the budget; None if none was found in time."""
-        master = _Master(self._problem, until, whole=True)
-        master.add(self._columns(wall_s))
-        cost, _ = master.solve()
-        return master.packing() if cost <= self._problem.budget_units + 0.5 else None
+        n_tasks, columns = len(self._problem.run_times_s), self._columns(wall_s)
+        program = IntegerProgram()
+        for _, units in columns:
+            program.add_column(float(units), upper=n_tasks)
+        for _ in range(n_tasks - 1):
+            program.add_column(upper=n_tasks)
+        of_task: list[list[int]] = [[] for _ in range(n_tasks)]
+        for column, (tasks, _) in enumerate(columns):
+            for task in tasks:
+                of_task[task].append(column)
+        for task, mine in enumerate(of_task):
+            before, after = ([len(columns) + k] if 0 <= k < n_tasks - 1 else [] for k in (task - 1, task))
+            coefficients = [1] * (len(mine) + len(before)) + [-1] * len(after)
+            program.add_row([*mine, *before, *after], coefficients, lower=1)
+        try:
+            with within(max(until - time.perf_counter(), 0.0)):
+                answer = solve_with_highs(program, SolverLimits(), enough=float(self._problem.budget_units))
+        except LimitReached:
+            return None
+        if answer.values is None or program.value(answer.values) > self._problem.budget_units + 0.5:
+            return None
+        return _packing(n_tasks, [tasks for tasks, _ in columns], answer.values)
 
     def _columns(self, wall_s: int) -> list[tuple[tuple[int, ...], int]]:
         """Sets that end by a time, with the units of their host."""
@@ -109,76 +129,31 @@ class SharedHosts:
         return [(tasks, self._problem.units_of(busy_s)) for tasks, busy_s in self._busy_s.items() if busy_s <= room_s]
 
 
-class _Master:
-    """The programme of the module in HiGHS."""
+class _Master(Programme):
+    """The programme of the module."""
 
-    def __init__(self, problem: UnitsProblem, until: float, whole: bool = False) -> None:
-        import highspy
-
-        own_scheduler()
-        self._highspy = highspy
-        self._problem = problem
-        self._until = until
-        self._whole = whole
-        self._columns: list[tuple[int, ...]] = []
-        self._n_tasks = len(problem.run_times_s)
-        solver = self._solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        self._stopped = False
-
-        def watch(event: Any) -> None:
-            event.interrupt(self._stopped)  # type: ignore[no-untyped-call, unused-ignore]
-
-        if whole:
-            solver.cbMipInterrupt.subscribe(watch)
-            solver.setOptionValue("objective_target", float(problem.budget_units))
-            solver.setOptionValue("mip_heuristic_effort", 0.5)
-        nothing = np.array([], dtype=np.int32), np.array([])
-        for _ in range(self._n_tasks):
-            solver.addRow(1.0, highspy.kHighsInf, 0, *nothing)
-        for task in range(self._n_tasks - 1):
-            rows = np.array([task, task + 1], dtype=np.int32)
-            solver.addCol(0.0, 0.0, highspy.kHighsInf, 2, rows, np.array([-1.0, 1.0]))
+    def __init__(self, n_tasks: int) -> None:
+        super().__init__()
+        for _ in range(n_tasks):
+            self.add_row(lower=1.0)
+        for task in range(n_tasks - 1):
+            self.add_column(0.0, [task, task + 1], [-1.0, 1.0])
 
     def add(self, columns: Iterable[tuple[tuple[int, ...], int]]) -> None:
         """Add columns with their units."""
         for tasks, units in columns:
-            rows = np.array(tasks, dtype=np.int32)
-            self._solver.addCol(float(units), 0.0, self._highspy.kHighsInf, len(rows), rows, np.ones(len(rows)))
-            if self._whole:
-                last = self._solver.getNumCol() - 1
-                self._solver.changeColIntegrality(last, self._highspy.HighsVarType.kInteger)
-            self._columns.append(tasks)
+            self.add_column(float(units), tasks, np.ones(len(tasks)))
 
-    def solve(self) -> tuple[float, FloatArray]:
-        """Least units, infinite if nothing was found in time, and a weight of each task."""
-        left_s = max(self._until - time.perf_counter(), 0.0)
-        # HiGHS counts the time of all runs of a solver.
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left_s)
-        if not self._whole:
-            self._solver.run()  # milliseconds: changing threads would take longer
-        else:
-            run_in_thread(self._solver.run, self._stop)
-        info = self._solver.getInfo()
-        if info.primal_solution_status != self._highspy.SolutionStatus.kSolutionStatusFeasible:
-            return math.inf, np.zeros(self._n_tasks)
-        duals = np.array(self._solver.getSolution().row_dual) if not self._whole else np.zeros(self._n_tasks)
-        return float(info.objective_function_value), np.maximum(duals, 0.0)
 
-    def _stop(self) -> None:
-        self._stopped = True
-
-    def packing(self) -> Packing:
-        """Plan of the whole numbers that were found."""
-        values = self._solver.getSolution().col_value[self._n_tasks - 1 :]
-        places: list[tuple[int, int]] = []
-        hosts = 0
-        for tasks, value in zip(self._columns, values, strict=True):
-            for _ in range(round(value)):
-                places += [(task, hosts) for task in tasks]
-                hosts += 1
-        packing: Packing = [[] for _ in range(hosts)]
-        for task, (_, host) in zip(range(self._n_tasks), sorted(places), strict=False):
-            packing[host].append(task)
-        return [host for host in packing if host]
+def _packing(n_tasks: int, sets: list[tuple[int, ...]], values: IntArray) -> Packing:
+    """Plan of whole numbers of hosts that run each set."""
+    places: list[tuple[int, int]] = []
+    hosts = 0
+    for tasks, value in zip(sets, values.tolist(), strict=False):
+        for _ in range(value):
+            places += [(task, hosts) for task in tasks]
+            hosts += 1
+    packing: Packing = [[] for _ in range(hosts)]
+    for task, (_, host) in zip(range(n_tasks), sorted(places), strict=False):
+        packing[host].append(task)
+    return [host for host in packing if host]

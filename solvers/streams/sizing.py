@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from ...bounds.programme import own_scheduler
 from ...core.errors import SpotbagError
 from ...core.quantities import plain
 from ...core.wording import counted
@@ -22,7 +23,6 @@ from ...models.streams.sizing import (
     planning_cost_usd,
     tasks_per_vm,
 )
-from ...models.streams.sizing_dynamic_programme import cheapest_counts
 from ...models.streams.sizing_program import (
     Objective,
     SizingProgram,
@@ -32,7 +32,7 @@ from ...models.streams.sizing_program import (
     ranks_at,
     tightened,
 )
-from ..highs import own_scheduler
+from .sizing_dynamic_programme import cheapest_counts
 
 SizingMethod: TypeAlias = Literal["milp", "dynamic-programme"]
 SizingStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]

@@ -253,7 +253,7 @@ def test_a_bench_ends_without_a_table(interrupted: Interrupted, workers: str) ->
             for words, at in (
                 (("solve", "bag.json"), ("spotbag.core.records", "read_text")),
                 (("instance", "generate", "--out", "new.json"), ("spotbag.core.text_files", "os.replace")),
-                (("bound", "hads/J60"), ("spotbag.models.bags.lower_bounds", "lower_bounds")),
+                (("bound", "hads/J60"), ("spotbag.bounds.bags.lower_bounds", "lower_bounds")),
                 (("check", "bag.json", "plan.json"), ("spotbag.cli.arguments", "load_instance")),
             )
         ),

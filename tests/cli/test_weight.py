@@ -93,7 +93,7 @@ def test_a_stream_and_a_platform_load_no_picture_and_no_other_system() -> None:
         assert not _HEAVY & modules
         own = parts_of_spotbag(modules)
         assert not {name for name in own if name.split(".")[0] in ("charts", "audits", "heuristics", "benchmarks")}
-        used = {name for name in own if name.split(".")[0] in ("cli", "models", "replay", "solvers")}
+        used = {name for name in own if name.split(".")[0] in ("bounds", "cli", "models", "replay", "solvers")}
         assert not other_systems(used, system)
         assert f"replay.{system}.engine" in own
 

@@ -285,7 +285,8 @@ def test_a_loop_names_what_its_cache_could_not_tell_apart(loop_of: Callable[...,
 
 
 _ROOT = Path(__file__).parents[2]
-_KERNELS = sorted(path for stage in ("heuristics", "models", "replay") for path in (_ROOT / stage).rglob("*_kernel.py"))
+_STAGES = ("bounds", "heuristics", "models", "replay", "solvers")
+_KERNELS = sorted(path for stage in _STAGES for path in (_ROOT / stage).rglob("*_kernel.py"))
 
 
 @cache

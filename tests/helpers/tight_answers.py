@@ -13,9 +13,9 @@ from functools import partial
 from typing import TypeVar
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.lower_bounds import lower_bounds
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
 from spotbag.solvers.bags.pareto import ParetoFront, pareto_front
@@ -28,7 +28,7 @@ from tests.helpers.tiny_states import TightBag, tight_bag
 Front = list[tuple[int, float]]
 Answer = TypeVar("Answer")
 
-METHODS = ("auto", "search", "interval", "core-counts")
+METHODS = ("auto", "search", "interval")
 """All that plan from a state."""
 
 _AN_INSTANT_S = 1e-9

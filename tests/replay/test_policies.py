@@ -331,6 +331,7 @@ def test_policies_of_ones_own_pass_strict_type_checks(tmp_path: Path) -> None:
         "traces",
         "audits",
         "models",
+        "bounds",
         "heuristics",
         "solvers",
         "replay",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spotbag.bounds.programme import Programme
 from spotbag.core.quantities import IntArray
 from spotbag.instances.instance import Instance
 from spotbag.models.integer_program import INFINITE, IntegerProgram
@@ -137,3 +138,27 @@ def test_columns_of_cores_agree_with_the_exhaustive_optimum(monkeypatch: pytest.
         else:
             assert result.status == "optimal", seed
             assert result.objective == pytest.approx(best.objective), seed
+
+
+def test_a_linear_programme_is_solved_after_an_integer_one_with_more_threads() -> None:
+    # HiGHS has one scheduler for a process: asked for one thread when that has two, it solved nothing, and said 0.
+    assert solve_with_highs(counted_cores(), SolverLimits(threads=2)).status == "optimal"
+    programme = Programme()
+    programme.add_column(-1.0, upper=3.5)
+    assert programme.solve()
+    assert programme.objective == -3.5
+    solve_with_highs(counted_cores(), SolverLimits())
+
+
+def test_costs_objective_and_duals_are_in_the_units_of_the_caller_whatever_the_size() -> None:
+    # 3 x at a cost of 2e-9 each for at least 3: 6e-9, and one more would cost 2e-9.
+    for size in (None, 6e-9, 1e6):
+        programme = Programme(size)
+        programme.add_row(lower=3.0)
+        programme.add_column(2e-9, [0], [1.0])
+        assert programme.solve()
+        assert programme.objective == pytest.approx(6e-9)
+        assert programme.values.tolist() == [3.0]
+        assert programme.duals[0] == pytest.approx(2e-9)
+        programme.set_row_bounds(0, 3.0, 3.0)
+        assert programme.objective == pytest.approx(6e-9)  # also after a change

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ....bounds.bags.divisible_bound import divisible_bound
 from ....core.errors import InputError, Issue, SpotbagError
 from ....core.limits import LimitReached
 from ....core.plugins import Registry, Unusable
@@ -22,7 +23,6 @@ from ....instances.bags.generator import generate_instance
 from ....instances.entries import SurvivalOption
 from ....instances.instance import Instance
 from ....instances.library import library_instance
-from ....models.bags.divisible_bound import divisible_bound
 from ....schedules.schedule_files import format_schedule
 from ....solvers.bags.result import Result
 from .. import comparison

@@ -20,9 +20,9 @@ from spotbag.benchmarks.bags.experiments.specification import (
     read_specification,
     ready_text,
 )
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.models.bags.divisible_bound import divisible_bound
 
 USER_MAP = read_specification("user-map")[0]
 [MAP] = USER_MAP.draws

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from spotbag.bounds.bags.lower_bounds import lower_bounds
 from spotbag.instances.library import library_instance
-from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.command_shell import Shell
 from tests.helpers.fake_time import fake_time

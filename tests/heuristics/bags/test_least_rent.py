@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.least_rent import least_rent_start
 from spotbag.heuristics.bags.start_kernel import filled_cores
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.solvers.bags.goals import cheapest_by
 from spotbag.solvers.bags.solve import solve
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing import SearchOptions
@@ -27,7 +28,6 @@ from spotbag.heuristics.bags.timeline_kernel import Vms, set_ends
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State

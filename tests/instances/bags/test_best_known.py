@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.best_known import BestKnown, best_known, best_known_plan_path, format_best_known
 from spotbag.instances.library import library_instance, library_names
-from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.schedules.schedule_files import read_schedule_document
 
 KNOWN = best_known()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Snapshot, anneal
 from spotbag.heuristics.bags.core_loads import priced_start
@@ -21,7 +22,6 @@ from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.rescuable import RescuableInstance, of_bag
 from spotbag.models.bags.core_patterns import enumerate_patterns
-from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.schedules.method import Run
 from spotbag.schedules.rescue_order import rescuable
 from spotbag.schedules.schedule import Schedule

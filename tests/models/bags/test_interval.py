@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.configuration_bound import configuration_bound
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.bags.configuration_bound import configuration_bound
-from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.models.bags.interval import IntervalModel
 from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.schedule import Schedule
@@ -358,6 +358,7 @@ def test_the_configuration_bound_lies_between_the_divisible_one_and_every_plan(n
 def test_the_heaviest_set_is_that_of_all_subsets(seed: int) -> None:
     from itertools import combinations
 
+    from spotbag.bounds.bags.configuration_bound import strongest_weighting
     from spotbag.models.bags.simultaneous_tasks import VmRoom
 
     draw = random.Random(seed)
@@ -375,6 +376,6 @@ def test_the_heaviest_set_is_that_of_all_subsets(seed: int) -> None:
     assert int(weights @ chosen) == room.weighting(weights).capacity == best
     assert int(needs @ chosen) <= 100
     assert chosen.sum() <= room.vcpus
-    strongest = room.strongest_weighting(np.ones(count))
+    strongest = strongest_weighting(room, np.ones(count))
     assert strongest is not None
     assert strongest.weights.sum() / strongest.capacity >= count / room.vcpus * (1 - 1e-9) - 0.01 * count

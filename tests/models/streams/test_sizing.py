@@ -25,8 +25,8 @@ from spotbag.models.streams.sizing import (
     tasks_finished,
     tasks_per_vm,
 )
-from spotbag.models.streams.sizing_dynamic_programme import cheapest_counts
 from spotbag.models.streams.sizing_program import Objective, SizingProgram, next_objective, ranks_at, tightened
+from spotbag.solvers.streams.sizing_dynamic_programme import cheapest_counts
 from tests.helpers.sizing_problems import job, random_job
 
 

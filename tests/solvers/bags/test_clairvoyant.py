@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
@@ -21,8 +22,7 @@ from spotbag.instances.durations import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
-from spotbag.models.bags.divisible_bound import divisible_bound
-from spotbag.models.bags.vm_limits import effective_cores
+from spotbag.models.bags.task_classes import effective_cores
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds, clairvoyant_bound
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.clairvoyant_walk import walk_cost_usd

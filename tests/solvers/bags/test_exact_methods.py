@@ -16,6 +16,8 @@ import pytest
 from ortools.sat.python import cp_model
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.divisible_bound import divisible_bound
+from spotbag.bounds.bags.makespan_window import makespan_window
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.core.limits import LimitReached, within
 from spotbag.core.quantities import IntArray
@@ -23,10 +25,9 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.search import search
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.bags.divisible_bound import divisible_bound
-from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.models.bags.task_classes import task_classes
+from spotbag.models.bags.windows import MakespanWindow
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.schedules.method import Outcome, Run, TracePoint
 from spotbag.solvers.backend import SolverAnswer, SolverLimits
@@ -250,7 +251,6 @@ def test_a_heuristic_gives_back_a_better_initial_plan() -> None:
         ("patterns", "distinct/200", "takes up to 40 classes"),
         ("columns", "distinct/1000", "take up to 250 classes"),
         ("class-programme", "hads/J60", "classes"),
-        ("core-counts", "memory/m10", "can bind"),
         ("time-indexed", "hads/J60", "nonzeros"),
         pytest.param("interval", "distinct/1000", "40,000", marks=pytest.mark.slow),
     ],

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from spotbag.bounds.bags.lower_bounds import lower_bounds
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances import clouds
 from spotbag.instances.bags.timeline import QUIET
 from spotbag.instances.clouds import CLOUDS, Billing
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State

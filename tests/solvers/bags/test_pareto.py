@@ -17,8 +17,8 @@ from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.core.limits import LimitReached
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.class_fleets import FleetSearch
 from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.class_fleets import FleetSearch
 from spotbag.solvers.bags.pareto import FrontPoint, ParetoFront
 from spotbag.solvers.bags.pareto_facts import FrontFacts, Gap
 from spotbag.solvers.bags.pareto_oracles import Answer, SolveOracle

@@ -17,13 +17,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import InputError
 from spotbag.core.limits import current_limit
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.bags.divisible_bound import divisible_bound
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags import replan as replan_module

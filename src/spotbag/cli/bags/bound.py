@@ -23,8 +23,8 @@ from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
+    from ...bounds.bags.lower_bounds import LowerBound
     from ...instances.instance import Instance
-    from ...models.bags.lower_bounds import LowerBound
 
 EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
 
@@ -41,9 +41,9 @@ def bound_command(
 
     Exit code 0: there are bounds; 1: proved that no plan exists, with the reason; 2: bad input.
     """
+    from ...bounds.bags.lower_bounds import lower_bounds
     from ...core.limits import within
     from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
-    from ...models.bags.lower_bounds import lower_bounds
     from ...solvers.bags.infeasible import explain
 
     given = changes.load(instance)

@@ -11,6 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spotbag.bounds.bags import divisible_bound as divisible
+from spotbag.bounds.bags.divisible_bound import divisible_bound
+from spotbag.bounds.bags.lower_bounds import lower_bounds
+from spotbag.bounds.programme import LinearRows, maximise_concave
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.greedy import GreedyOptions
@@ -18,10 +22,6 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import Objective
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.models.bags import divisible_bound as divisible
-from spotbag.models.bags.divisible_bound import divisible_bound
-from spotbag.models.bags.kelley import LinearRows, maximise_concave
-from spotbag.models.bags.lower_bounds import lower_bounds
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import Outcome
 from spotbag.solvers.bags.solve import solve

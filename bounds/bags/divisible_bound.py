@@ -46,11 +46,10 @@ from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance, RescueTime
-from ...schedules.evaluation import objective_weights
-from .kelley import LinearRows, Maximum, maximise_concave
-from .makespan_bounds import makespan_lower_bound_s
-from .task_classes import usable_offers
-from .vm_limits import binding_market_limits, effective_cores, least_work_s
+from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...models.bags.task_classes import binding_market_limits, effective_cores, least_work_s, usable_offers
+from ...schedules.evaluation import held_objective, objective_weights
+from ..programme import LinearRows, Maximum, maximise_concave
 
 _MAX_CUTS = 400
 _RELATIVE_TOLERANCE = 1e-9
@@ -198,14 +197,6 @@ def worst_objective(instance: Instance) -> float:
         left_s = np.maximum(instance.deadline_s - instance.machine_held_s, 0)
         worst += cost_weight * float((instance.offer_price_usd_per_s[instance.machine_offer] * left_s).sum())
     return worst * (1 + 1e-6)
-
-
-def held_objective(instance: Instance) -> float:
-    """What machines cost for the tasks that run on them, in units of the objective."""
-    if not instance.machines:
-        return 0.0
-    price = instance.offer_price_usd_per_s[instance.machine_offer] * objective_weights(instance)[0]
-    return float((price * (instance.machine_held_s - instance.machine_paid_until_s)).sum())
 
 
 def _pools(instance: Instance) -> _Pools:

@@ -11,9 +11,9 @@ from ...core.quantities import MAX_SECONDS
 from ...core.wording import counted, listed
 from ...instances.entries import MARKETS, Limits, Market
 from ...instances.instance import Instance
+from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...models.bags.task_classes import usable_offers
 from .divisible_bound import divisible_bound
-from .makespan_bounds import makespan_lower_bound_s
-from .task_classes import usable_offers
 
 _MOST_OFFERS = 12
 """Offers of which it is asked one by one whether more of their VMs would do."""

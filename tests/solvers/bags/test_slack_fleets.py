@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.makespan_window import makespan_window
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.bags import slack_kernel as kernel
-from spotbag.models.bags.class_dynamic_programme import best_plan
-from spotbag.models.bags.makespan_window import makespan_window
-from spotbag.models.bags.slack_fleets import SlackFleets
+from spotbag.solvers.bags import slack_kernel as kernel
+from spotbag.solvers.bags.class_dynamic_programme import best_plan
 from spotbag.solvers.bags.goals import cheapest_by
+from spotbag.solvers.bags.slack_fleets import SlackFleets
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_objective
 from tests.helpers.soaks import soak

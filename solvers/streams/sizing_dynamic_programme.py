@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .sizing import Covering
+from ...models.streams.sizing import Covering
 
 _LARGEST = 2**61
 

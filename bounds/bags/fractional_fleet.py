@@ -16,19 +16,17 @@ Only the start of the search is made of it: nothing is proved by it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.task_classes import usable_offers
-from ...models.bags.vm_limits import binding_market_limits
+from ...models.bags.task_classes import binding_market_limits, usable_offers
 from ...schedules.evaluation import objective_weights
+from ..programme import Programme
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,6 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
     most_vms : array of int, shape (n_used,), optional
         VMs of each offer in place of its limit.
     """
-    import highspy
-
     offers = usable_offers(instance)
     n_groups, n_used = len(instance.tasks), len(offers)
     cost_weight, time_weight = objective_weights(instance)
@@ -108,22 +104,14 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
     costs = np.r_[price, time_weight, np.zeros(len(group))]
     if least > upper[end]:
         return None
-    solver: Any = highspy.Highs()
-    solver.silent()
-    problem = highspy.HighsLp()
-    problem.num_col_, problem.num_row_ = len(costs), len(rows)
-    problem.col_cost_, problem.col_lower_, problem.col_upper_ = costs, lower, upper
-    problem.row_lower_ = np.array([row[0] for row in rows])
-    problem.row_upper_ = np.array([row[1] for row in rows])
-    problem.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    problem.a_matrix_.start_ = np.cumsum([0, *(len(row[2]) for row in rows)])
-    problem.a_matrix_.index_ = np.concatenate([row[2] for row in rows])
-    problem.a_matrix_.value_ = np.concatenate([row[3] for row in rows])
-    solver.passModel(problem)
-    run_linear_program(solver)
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+    programme = Programme()
+    programme.add_columns(costs, lower, upper)
+    low, high, columns, coefficients = zip(*rows, strict=True)
+    row = np.repeat(np.arange(len(rows)), [*map(len, columns)])
+    programme.add_rows(np.array(low), np.array(high), row, np.concatenate(columns), np.concatenate(coefficients))
+    if not programme.solve():
         return None
-    values = np.array(solver.getSolution().col_value)
+    values = programme.values
     tasks = np.zeros((n_groups, n_used))
     tasks[group, used] = values[end + 1 :]
     return FractionalFleet(offers, most, values[:n_used] / max(values[end], 1.0), tasks)

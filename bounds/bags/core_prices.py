@@ -15,21 +15,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...core.errors import ModelRefusal
 from ...core.gaps import rounded_down
-from ...core.limits import checkpoint
-from ...core.linear_programs import run_linear_program
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
-from .core_patterns import OfferPatterns, enumerate_patterns
+from ...models.bags.core_patterns import OfferPatterns, enumerate_patterns
+from .pattern_master import PatternMaster
 
 MOST_PATTERNS = 300_000
 """Patterns of a core of one offer beyond which models that use these prices refuse."""
 
-_MOST_ROUNDS = 300
 _COLUMNS_A_ROUND = 20
-_CONVERGED = 1e-12
-_UNIT = 1e4
 
 
 @dataclass(slots=True)
@@ -153,42 +148,20 @@ def best_core_prices(offers: list[OfferCores], size: IntArray, worst: float) -> 
     ModelRefusal
         If an offer has too many patterns, or the linear programme fails.
     """
-    programme = _Programme(offers, size, worst)
-    best: CorePrices | None = None
-    for _ in range(_MOST_ROUNDS):
-        checkpoint()
-        prices, gains = programme.solve()
-        found, added = programme.price(prices, gains)
-        if best is None or found.bound > best.bound:
-            best = found
-        if not added:
-            break
-    assert best is not None, "there was a round"
-    return best
+    master = _Master(offers, size, worst)
+    master.generate(master.price, np.zeros(master.n_rows), lambda: False)
+    assert master.best is not None, "there was a round"
+    return master.best
 
 
-class _Programme:
-    """The linear programme: rows of classes and of offers; tasks that no core runs cost more than all plans."""
+class _Master(PatternMaster):
+    """The master problem: rows of classes and of offers."""
 
     def __init__(self, offers: list[OfferCores], size: IntArray, worst: float) -> None:
-        import highspy
-
         self._offers = offers
-        self._size = size
-        self._unit = _UNIT / worst
         self._cores = np.array([offer.vms * offer.offer.vcpus for offer in offers], dtype=float)
-        self._solver = highspy.Highs()
-        self._solver.setOptionValue("output_flag", False)
-        self._solver.setOptionValue("threads", 1)
-        self._infinity = highspy.kHighsInf
-        self._optimal = highspy.HighsModelStatus.kOptimal
-        nothing, no_values = np.zeros(0, np.int32), np.zeros(0)
-        for number in size.tolist():
-            self._solver.addRow(float(number), self._infinity, 0, nothing, no_values)
-        for number in self._cores.tolist():
-            self._solver.addRow(-self._infinity, number, 0, nothing, no_values)
-        for index in range(len(size)):
-            self._solver.addCol(2 * _UNIT, 0.0, self._infinity, 1, np.array([index], np.int32), np.ones(1))
+        self.best: CorePrices | None = None
+        super().__init__(size, self._cores.tolist(), worst, 2 * worst)
         for k, offer in enumerate(offers):  # to begin with, as many tasks of one class as a core can run
             for index in offer.able.tolist():
                 counts = np.zeros(len(size), dtype=np.int64)
@@ -198,20 +171,12 @@ class _Programme:
     def _add(self, k: int, counts: IntArray) -> None:
         """Add the column of a pattern of an offer."""
         offer, nonzero = self._offers[k], np.flatnonzero(counts)
-        cost = offer.rate * float(counts[nonzero] @ offer.seconds[nonzero]) * self._unit
-        rows = np.append(nonzero, len(self._size) + k).astype(np.int32)
-        self._solver.addCol(cost, 0.0, self._infinity, len(rows), rows, np.append(counts[nonzero], 1.0))
+        cost = offer.rate * float(counts[nonzero] @ offer.seconds[nonzero])
+        self.add_pattern(cost, counts, [len(self.size) + k], [1.0])
 
-    def solve(self) -> tuple[FloatArray, FloatArray]:
-        """Solve; return the duals of the classes and of the offers."""
-        run_linear_program(self._solver)
-        if self._solver.getModelStatus() != self._optimal:
-            raise ModelRefusal("the linear programme of the prices of tasks was not solved")
-        duals = np.array(self._solver.getSolution().row_dual) / self._unit
-        return np.maximum(duals[: len(self._size)], 0.0), np.maximum(-duals[len(self._size) :], 0.0)
-
-    def price(self, prices: FloatArray, known: FloatArray) -> tuple[CorePrices, bool]:
-        """Evaluate the bound at prices, and add patterns that gain more than is known; say whether there are any."""
+    def price(self, multipliers: FloatArray, _: FloatArray) -> tuple[float, bool]:
+        """Evaluate the bound, and add patterns that gain more than is known; say whether there are any."""
+        prices, known = multipliers[: len(self.size)], multipliers[len(self.size) :]
         gains, added = np.zeros(len(self._offers)), False
         for k, offer in enumerate(self._offers):
             if not (offer.losses(prices) < 0).any():
@@ -219,12 +184,15 @@ class _Programme:
             patterns = offer.patterns()
             gain = patterns.counts @ prices - offer.rate * patterns.load_s
             gains[k] = max(float(gain.max(initial=0.0)), 0.0)
-            least = float(known[k]) + _CONVERGED * _UNIT / self._unit
+            least = float(known[k]) + self.least_gain
             if gains[k] > least:
                 added = True
                 many = min(_COLUMNS_A_ROUND, len(gain))
                 for row in np.argpartition(-gain, many - 1)[:many].tolist():
                     if gain[row] > least:
                         self._add(k, patterns.counts[row])
-        worth, most = float(prices @ self._size), float(gains @ self._cores)
-        return CorePrices(prices, gains, rounded_down(worth - most, worth + most), worth + most), added
+        worth, most = float(prices @ self.size), float(gains @ self._cores)
+        found = CorePrices(prices, gains, rounded_down(worth - most, worth + most), worth + most)
+        if self.best is None or found.bound > self.best.bound:
+            self.best = found
+        return found.bound, added

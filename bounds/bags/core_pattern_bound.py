@@ -38,30 +38,30 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.errors import ModelRefusal
+from ...core.gaps import NEARLY
 from ...core.limits import LimitReached, checkpoint
-from ...core.linear_programs import run_linear_program
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
+from ...models.bags.configurations import ConfigurationBound
+from ...models.bags.task_classes import (
+    binding_market_limits,
+    effective_cores,
+    least_work_s,
+    task_classes,
+    usable_offers,
+)
 from ...schedules.evaluation import objective_weights
-from .configuration_bound import ConfigurationBound
 from .divisible_bound import divisible_bound, worst_objective
-from .task_classes import task_classes, usable_offers
-from .vm_limits import binding_market_limits, effective_cores, least_work_s
+from .pattern_master import PatternMaster
 
 MOST_CELLS = 4_000_000
 """Classes times offers times seconds beyond which the bound is refused: its knapsacks take too long."""
 
-_MOST_ROUNDS = 150
 _SCALE_BITS = 40
 _MOST_PRICE, _LARGEST = 2.0**41, 2.0**61
-_UNIT = 1e4
-_CONVERGED = 1e-7
-_SMOOTHED = 0.6
-_DONE = 1e-6
 _RAISED = 0.5
-_LEAST_NUMBER = 1e-6
 _LOADS = (1.0, 0.95, 0.85, 0.7, 0.5)
 """Patterns that are added in a round: the best ones up to these shares of the makespan."""
 
@@ -218,7 +218,7 @@ class CorePattern(NamedTuple):
     number: float
 
 
-class CorePatternProgramme:
+class CorePatternProgramme(PatternMaster):
     """The linear programme, and the largest value of each makespan so far.
 
     Parameters
@@ -234,7 +234,7 @@ class CorePatternProgramme:
     ----------
     classes : TaskClasses
         The classes of tasks.
-    values : array of int
+    proved : array of int
         Of each makespan, what is proved so far, in whole numbers.
     """
 
@@ -281,9 +281,8 @@ class CorePatternProgramme:
             )
         self.first = configurations.makespan_s - self.ready
         self.last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
-        worst = worst_objective(instance)
-        self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(worst)))
-        self.unit = _UNIT / worst
+        self.worst = worst_objective(instance)
+        self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(self.worst)))
         rate = math.floor(self.time_weight * self.scale)
         self.ceiling = math.inf  # that no value of all exceeds
         self.at_most = at_most
@@ -297,10 +296,10 @@ class CorePatternProgramme:
                 "the bag has too many classes of tasks, or too many seconds, for the bound by core patterns"
             )
         self.of_time = rate * (np.arange(self.first, self.last + 1) + self.ready)
-        self.values = self.of_time + least  # of each makespan, in whole numbers
+        self.proved = self.of_time + least  # of each makespan, in whole numbers
         for entry in self.cores:
             entry.most_s = min(entry.most_s, self.last)
-        if len(self.values):
+        if len(self.proved):
             self._build()
             self.centre = self._divisible_duals(instance, classes.group)
             self._price(self.centre, self.last)
@@ -321,41 +320,21 @@ class CorePatternProgramme:
     @property
     def bound(self) -> float:
         """The least over all makespans; infinite if none is both long enough and within the limits."""
-        least = float(self.values.min()) / self.scale if len(self.values) else math.inf
+        least = float(self.proved.min()) / self.scale if len(self.proved) else math.inf
         return min(least, self.at_most) if self.cut else least
 
     def _build(self) -> None:
-        import highspy
-
-        self.solver = highspy.Highs()
-        self.solver.silent()
-        self.solver.setOptionValue("threads", 1)
-        self.solver.setOptionValue("simplex_strategy", 4)  # primal: new patterns leave the last solution feasible
-        self.optimal, infinity = highspy.HighsModelStatus.kOptimal, highspy.kHighsInf
-        self.infinity = infinity
-        nothing, no_values = np.zeros(0, np.int32), np.zeros(0)
-        for number in self.size.tolist():
-            self.solver.addRow(float(number), infinity, 0, nothing, no_values)
-        for entry in self.cores:
-            self.solver.addRow(-infinity, float(entry.number), 0, nothing, no_values)
-        for _, cap in self.caps:
-            self.solver.addRow(-infinity, float(cap), 0, nothing, no_values)
+        most = [float(entry.number) for entry in self.cores] + [float(cap) for _, cap in self.caps]
+        super().__init__(self.classes.size, most, self.worst, 2 * self.worst, primal=True)
         self.first_weighting = []
-        n_rows = len(self.size) + len(self.cores) + len(self.caps)
         for entry in self.cores:
-            self.first_weighting.append(n_rows)
+            self.first_weighting.append(self.n_rows)
             for _ in entry.weights:
-                self.solver.addRow(0.0, infinity, 0, nothing, no_values)
-                n_rows += 1
+                self.add_row(lower=0.0)
         for pool in self.burstable:
-            pool.first_row = n_rows
-            self.solver.addRow(0.0, infinity, 0, nothing, no_values)
-            self.solver.addRow(-pool.at_start_s / max(self.last, 1), infinity, 0, nothing, no_values)
-            for _ in pool.weights:
-                self.solver.addRow(0.0, infinity, 0, nothing, no_values)
-            n_rows += 2 + len(pool.weights)
-        for index in range(len(self.size)):  # tasks that no core runs cost more than all plans
-            self.solver.addCol(2 * _UNIT, 0.0, infinity, 1, np.array([index], np.int32), np.ones(1))
+            pool.first_row = self.n_rows
+            for least in (0.0, -pool.at_start_s / max(self.last, 1), *np.zeros(len(pool.weights))):
+                self.add_row(lower=least)
         self.columns: list[tuple[int, IntArray, int]] = [(-1, self.size, 0)] * len(self.size)  # offer, counts, end
         self._build_burstable()
         self.known: set[tuple[int, int, bytes]] = set()
@@ -371,21 +350,20 @@ class CorePatternProgramme:
         """Columns of burstable VMs: their seconds, and tasks of each class there."""
         self.paid: list[int] = []
         for pool in self.burstable:
-            rows = np.arange(pool.first_row, pool.first_row + 2 + len(pool.weights), dtype=np.int32)
+            rows = np.arange(pool.first_row, pool.first_row + 2 + len(pool.weights))
             values = np.r_[pool.cores, pool.sustained, np.ones(len(pool.weights))] / max(self.last, 1)
             self.paid.append(len(self.columns))
-            self.solver.addCol(pool.price * self.unit, 0.0, self.infinity, len(rows), rows, values)
+            self.add_column(pool.price, rows, values)
             self.columns.append((-1, self.size, 0))
             for index in np.flatnonzero(pool.able).tolist():
                 work = pool.work_s[index] * np.r_[1.0, 1.0, pool.weights[:, index]] / max(self.last, 1)
-                members = np.r_[index, rows].astype(np.int32)
-                self.solver.addCol(0.0, 0.0, self.infinity, len(members), members, np.r_[1.0, -work])
+                self.add_column(0.0, np.r_[index, rows], np.r_[1.0, -work])
                 self.columns.append((-1, self.size, int(pool.seconds[index])))
 
     def _divisible_duals(self, instance: Instance, group: IntArray) -> FloatArray:
         """Multipliers of the divisible bound, in the order of the rows."""
         divisible = divisible_bound(instance)
-        duals = np.zeros(self.solver.getNumRow())
+        duals = np.zeros(self.n_rows)
         prices = divisible.task_price(instance)[group].min(axis=1)
         duals[: len(group)] = np.where(np.isfinite(prices), prices, 0.0)
         place = {int(offer): number for number, offer in enumerate(divisible.offers)}
@@ -408,15 +386,13 @@ class CorePatternProgramme:
         entry, nonzero = self.cores[k], np.flatnonzero(counts)
         vcpus = entry.offer.vcpus
         work = entry.weights[:, nonzero] @ (counts[nonzero] * entry.seconds[nonzero])
-        rows = [*nonzero.tolist(), len(self.size) + k]
-        values = [*counts[nonzero].tolist(), 1.0]
+        rows, values = [len(self.size) + k], [1.0]
         if entry.market_row >= 0:
             rows.append(len(self.size) + len(self.cores) + entry.market_row)
             values.append(1.0 / vcpus)
         rows += range(self.first_weighting[k], self.first_weighting[k] + len(work))
         values += ((end_s / vcpus - work) / max(self.last, 1)).tolist()
-        cost = entry.price / vcpus * end_s * self.unit
-        self.solver.addCol(cost, 0.0, self.infinity, len(rows), np.array(rows, np.int32), np.array(values, dtype=float))
+        self.add_pattern(entry.price / vcpus * end_s, counts, rows, values)
         self.columns.append((k, counts.copy(), end_s))
         return True
 
@@ -426,27 +402,27 @@ class CorePatternProgramme:
         From the earliest on: what ended in time before does so still, and the last solution stays feasible.
         """
         self.ceiling = self.at_most * self.scale
-        while len(self.values):
-            before, ceiling = int(self.values.min()), self.ceiling
-            if before >= self.ceiling * (1 - _DONE):
+        while len(self.proved):
+            before, ceiling = int(self.proved.min()), self.ceiling
+            if before >= self.ceiling * (1 - NEARLY):
                 return
             if math.isinf(self.ceiling):
-                self._raise_value(self.first + int(self.values.argmin()), before)
+                self._raise_value(self.first + int(self.proved.argmin()), before)
                 continue
             level = before + (self.ceiling - before) * _RAISED
-            for place in np.flatnonzero(self.values < level).tolist():
-                if self.values[place] < level:
+            for place in np.flatnonzero(self.proved < level).tolist():
+                if self.proved[place] < level:
                     self._raise_value(self.first + place, level)
                     if self.ceiling < level:
                         break
-            if self.values.min() <= before and self.ceiling >= ceiling:
+            if self.proved.min() <= before and self.ceiling >= ceiling:
                 return
 
     def least_makespans(self, most: int) -> list[int]:
         """Return makespans, from ready, for which least is proved: at least a hundredth from each other."""
         found: list[int] = []
         apart = max(0.01 * self.last, 1)
-        for place in np.argsort(self.values, kind="stable").tolist():
+        for place in np.argsort(self.proved, kind="stable").tolist():
             end_s = self.first + place
             if all(abs(end_s - other) >= apart for other in found):
                 found.append(end_s)
@@ -458,9 +434,9 @@ class CorePatternProgramme:
         """Return what cores run in a solution of the linear programme of a makespan, by the patterns that are known."""
         self._raise_value(end_s)
         self._end_by(end_s)
-        run_linear_program(self.solver)
-        numbers = np.array(self.solver.getSolution().col_value)
-        used = np.flatnonzero(numbers > _LEAST_NUMBER)
+        self.solve()
+        numbers = self.values
+        used = np.flatnonzero(numbers > NEARLY)
         used = used[[self.columns[column][0] >= 0 for column in used.tolist()]]
         of_columns = [(self.columns[column], float(numbers[column])) for column in used.tolist()]
         return [CorePattern(self.cores[k].offer, counts, until, number) for (k, counts, until), number in of_columns]
@@ -468,38 +444,32 @@ class CorePatternProgramme:
     def _end_by(self, end_s: int) -> None:
         """Leave out what ends later."""
         ends = np.array([end for _, _, end in self.columns])
-        limits = np.where(ends > end_s, 0.0, self.infinity)
+        limits = np.where(ends > end_s, 0.0, np.inf)
         for pool, column in zip(self.burstable, self.paid, strict=True):
             limits[column] = float(pool.number * min(end_s, pool.most_s))
-        self.solver.changeColsBounds(len(ends), np.arange(len(ends), dtype=np.int32), np.zeros(len(ends)), limits)
+        self.set_bounds(np.zeros(len(ends)), limits)
 
     def _raise_value(self, end_s: int, level: float = math.inf) -> None:
         """Solve the programme of a makespan, until its value is at a level or all that it can be."""
         self._end_by(end_s)
-        place = end_s - self.first
-        smooth, best = _SMOOTHED, 0
-        for _ in range(_MOST_ROUNDS):
-            checkpoint()
-            run_linear_program(self.solver)
-            if self.solver.getModelStatus() != self.optimal:
-                raise ModelRefusal("the linear programme of the bound by core patterns was not solved")
-            least = self.solver.getInfo().objective_function_value / self.unit + self.time_weight * (end_s + self.ready)
-            self.ceiling = min(self.ceiling, least * self.scale)
-            duals = np.abs(np.array(self.solver.getSolution().row_dual)) / self.unit
-            # Multipliers between the best so far and those of the programme: by themselves, these jump about.
-            between = smooth * self.centre + (1 - smooth) * duals
-            value, added = self._price(between, end_s)
-            if value > best:
-                best, self.centre = value, between
-            if not added and smooth:
-                smooth = 0.0
-                continue
-            smooth = _SMOOTHED
-            if not added:  # nor does the least of all values get beyond this one, by whatever is missing to the level
-                self.ceiling = min(self.ceiling, float(self.values[place]))
-                return
-            if self.values[place] >= min(level, least * self.scale * (1 - _DONE)):
-                return
+        place, added = end_s - self.first, True
+
+        def price(multipliers: FloatArray, _: FloatArray) -> tuple[float, bool]:
+            nonlocal added
+            self.ceiling = min(self.ceiling, self._least_by(end_s) * self.scale)
+            value, added = self._price(multipliers, end_s)
+            return value, added
+
+        def done() -> bool:
+            return bool(self.proved[place] >= min(level, self._least_by(end_s) * self.scale * (1 - NEARLY)))
+
+        self.centre = self.generate(price, self.centre, done)
+        if not added:  # nor does the least of all values get beyond this one, by whatever is missing to the level
+            self.ceiling = min(self.ceiling, float(self.proved[place]))
+
+    def _least_by(self, end_s: int) -> float:
+        """Objective of the last solution, which is one of a makespan."""
+        return self.objective + self.time_weight * (end_s + self.ready)
 
     def _price(self, duals: FloatArray, end_s: int) -> tuple[int, bool]:
         """Add the patterns that gain by multipliers; return the value of a makespan, and whether there are any."""
@@ -509,7 +479,7 @@ class CorePatternProgramme:
         of_cores = duals[n_classes : n_classes + n_cores] * scale
         of_market = np.ceil(duals[n_classes + n_cores :][: len(self.caps)] * scale).astype(np.int64)
         # Makespans that are too late for any plan of interest need no better value.
-        low = np.flatnonzero(self.values < self.ceiling)
+        low = np.flatnonzero(self.proved < self.ceiling)
         last_s = max(self.first + int(low[-1]) if len(low) else 0, end_s)
         if any((pool.able & (pool.seconds > end_s) & (pool.seconds <= last_s)).any() for pool in self.burstable):
             last_s = end_s  # else tasks too long for burstable VMs by end_s are priced there, and its value is weaker
@@ -553,11 +523,11 @@ class CorePatternProgramme:
             values -= entry.number * np.maximum(gains[np.minimum(moments, most_s)] - of_vm, 0)
             until = min(end_s, most_s)
             for load in sorted({int(part * until) for part in _LOADS}):
-                if gains[load] - of_vm > of_cores[k] + _CONVERGED * scale / self.unit:
+                if gains[load] - of_vm > of_cores[k] + self.least_gain * scale:
                     counts = entry.pattern(load)
                     paid = int(counts @ seconds) if rate >= 0 else until
                     added |= self._add(k, counts, paid)
         if size > _LARGEST:  # multipliers far from any use, and sums beyond 64 bits
             return 0, added
-        np.maximum(self.values[:n_values], values, out=self.values[:n_values])
+        np.maximum(self.proved[:n_values], values, out=self.proved[:n_values])
         return int(values[end_s - self.first]), added

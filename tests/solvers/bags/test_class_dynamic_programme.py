@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.makespan_window import makespan_window
 from spotbag.core.errors import ModelRefusal
 from spotbag.core.limits import within
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
-from spotbag.models.bags import class_tables
 from spotbag.models.bags import patterns as pattern_model
-from spotbag.models.bags.class_dynamic_programme import BestPlan, ClassProgramme, ParetoPoint, best_plan
 from spotbag.models.bags.core_patterns import enumerate_patterns
-from spotbag.models.bags.makespan_window import MakespanWindow, makespan_window
 from spotbag.models.bags.patterns import PatternModel
+from spotbag.models.bags.windows import MakespanWindow
 from spotbag.schedules.evaluation import objective_value
 from spotbag.schedules.method import Run
 from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.bags import class_tables
+from spotbag.solvers.bags.class_dynamic_programme import BestPlan, ClassProgramme, ParetoPoint, best_plan
 from spotbag.solvers.bags.class_programme_method import (
     ClassProgrammeOptions,
     class_programme,

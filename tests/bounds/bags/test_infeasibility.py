@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from spotbag.bounds.bags.infeasibility import explain_infeasibility
 from spotbag.instances.library import library_instance
-from spotbag.models.bags.infeasibility import explain_infeasibility
 
 
 def test_without_spot_vms_and_d_spot_it_is_explained_why_no_plan_exists() -> None:

@@ -12,12 +12,13 @@ from ...core.errors import ModelRefusal
 from ...core.gaps import whole_seconds
 from ...core.limits import share_of_time, within
 from ...instances.instance import Instance
+from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...models.bags.task_classes import memory_is_free
 from ...schedules.evaluation import require_by_second
+from ..programme import Programme
 from .configuration_bound import configuration_bound
 from .core_pattern_bound import core_pattern_bound
 from .divisible_bound import divisible_bound
-from .makespan_bounds import makespan_lower_bound_s
-from .task_classes import memory_is_free
 
 Unit: TypeAlias = Literal["objective", "$", "s"]
 
@@ -63,7 +64,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
     Each has its part of a limit of time, and is what was proved when that was over.
     """
     require_by_second(instance)
-    import highspy  # noqa: F401 (loaded before the clock runs)
+    Programme()  # HiGHS is loaded before the clock runs
 
     binds = not memory_is_free(instance)
     cheap, quick = _with_cost_weight(instance, 1.0), _with_cost_weight(instance, 0.0)

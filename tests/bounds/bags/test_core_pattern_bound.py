@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from spotbag.bounds.bags.configuration_bound import configuration_bound
+from spotbag.bounds.bags.core_pattern_bound import CorePatternProgramme, core_pattern_bound
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.configuration_bound import configuration_bound
-from spotbag.models.bags.core_pattern_bound import CorePatternProgramme, core_pattern_bound
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_objective
 from tests.helpers.soaks import soak_of

@@ -1,0 +1,1 @@
+"""Proven lower bounds, and the linear programmes that are solved for them."""
