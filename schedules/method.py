@@ -72,7 +72,12 @@ class StepTaken:
 
 
 def kept(schedule: Schedule) -> Schedule | None:
-    """Return a plan, in another order where tasks must be done again in time; None if that is not enough for it."""
+    """Return a plan, in another order where tasks must be done again in time; None if that is not enough for it.
+
+    Nor is a plan kept that is beyond its budget.
+    """
+    if not schedule.within_budget:
+        return None
     if not schedule.instance.leaves_time:
         return schedule
     from .rescue_order import rescuable  # here, since few plans are asked

@@ -37,6 +37,8 @@ class Objective(NamedTuple):
         Latest end, from ready.
     time_weight, penalty, task_penalty : float
         Cost of a second of makespan, of a second after the latest end of a VM, and of one after that of a task.
+    budget : float
+        What VMs may cost together before their cost counts; negative if all of it does.
     """
 
     vm_price: FloatArray
@@ -45,12 +47,13 @@ class Objective(NamedTuple):
     time_weight: float
     penalty: float
     task_penalty: float = 0.0
+    budget: float = -1.0
 
 
 class Cooling(NamedTuple):
     """Moves, and the temperatures between which they are tried; one in so many deals two VMs anew, none if 0.
 
-    Deals do not look at latest ends of tasks.
+    Deals do not look at latest ends of tasks, and know no budget.
     """
 
     moves: int
@@ -206,6 +209,15 @@ def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: in
     return more
 
 
+@shared_part
+def over_budget(objective: Objective, vm_end: IntArray) -> float:
+    """Return what VMs cost beyond the budget; negative if there is something left of it."""
+    over = -objective.budget
+    for vm in range(len(vm_end)):
+        over += objective.vm_price[vm] * max(vm_end[vm], objective.vm_free[vm])
+    return over
+
+
 @compiled
 def set_lateness(cores: Cores, tasks: IntArray, number: IntArray, load: IntArray, late: IntArray) -> None:
     """Set by how much a task of each core is late at most; see `CoreState`."""
@@ -248,9 +260,10 @@ def anneal(
         Objective of the state at the end, and of the best one.
     """
     durations, core_offer, core_vm, vm_first, latest, rescue = cores
-    vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty = objective
+    vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty, budget = objective
     core_tasks, core_count, load, late, taken, vm_end, random_state = plan
-    by_task, by_set = len(latest) > 0, len(rescue.again_s) > 0
+    by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget >= 0
+    over = over_budget(objective, vm_end) if by_budget else 0.0
     n_cores = len(core_offer)
     n_vms = len(vm_end)
     n_sets = len(taken) if by_set else 0
@@ -345,10 +358,11 @@ def anneal(
                 if vm not in (va, vb) and vm_end[vm] > others:
                     others = vm_end[vm]
         old_end = max(others, vm_end[va], vm_end[vb])
-        old = vm_price[va] * max(vm_end[va], vm_free[va]) + time_weight * old_end
-        old += penalty * max(0, vm_end[va] - vm_limit[va])
+        old_paid = vm_price[va] * max(vm_end[va], vm_free[va])
+        old = time_weight * old_end + penalty * max(0, vm_end[va] - vm_limit[va])
         if va != vb:
-            old += vm_price[vb] * max(vm_end[vb], vm_free[vb]) + penalty * max(0, vm_end[vb] - vm_limit[vb])
+            old_paid += vm_price[vb] * max(vm_end[vb], vm_free[vb])
+            old += penalty * max(0, vm_end[vb] - vm_limit[vb])
         # The latest of the latest ends on both cores, without the tasks that leave them: of b without any one task.
         last_a, last_b, next_b, of_last = -1, -1, -1, -1
         if by_task:
@@ -371,7 +385,7 @@ def anneal(
         lost_a, gained_b = load[a] - durations[ka, i], load[b] + durations[kb, i]
         best_change = 1e300
         best_rank = 1e300
-        best_late, best_taken = 0, 0
+        best_late, best_taken, best_paid = 0, 0, 0.0
         best_at = -2
         for step in range(-1, scanned):
             new_a, new_b = lost_a, gained_b
@@ -392,10 +406,12 @@ def anneal(
                 end_b = end_a
             else:
                 end_b = max(rest_b, new_b)
-            change = vm_price[va] * max(end_a, vm_free[va]) + time_weight * max(others, end_a, end_b)
-            change += penalty * max(0, end_a - vm_limit[va]) - old
+            paid = vm_price[va] * max(end_a, vm_free[va]) - old_paid
+            change = time_weight * max(others, end_a, end_b) + penalty * max(0, end_a - vm_limit[va]) - old
             if va != vb:
-                change += vm_price[vb] * max(end_b, vm_free[vb]) + penalty * max(0, end_b - vm_limit[vb])
+                paid += vm_price[vb] * max(end_b, vm_free[vb])
+                change += penalty * max(0, end_b - vm_limit[vb])
+            change += max(over + paid, 0.0) - max(over, 0.0) if by_budget else paid
             least_late = 0
             if by_task:  # of the last tasks of both cores; others may be later still
                 end_of_last = last_a if at_b < 0 else max(last_a, latest[ka, core_tasks[b, at_b]])
@@ -412,7 +428,7 @@ def anneal(
             if rank < best_rank:
                 best_rank = rank
                 best_change = change
-                best_late, best_taken = least_late, more_taken
+                best_late, best_taken, best_paid = least_late, more_taken, paid
                 best_at = at_b
         if best_at == -2:
             continue
@@ -475,7 +491,9 @@ def anneal(
         else:
             longest = va if vm_end[va] >= vm_end[vb] else vb
         value += best_change
-        if snapshot.wanted and broken == 0 and value < best - 1e-12:
+        if by_budget:
+            over += best_paid
+        if snapshot.wanted and broken == 0 and over <= 0.0 and value < best - 1e-12:
             best = value
             for core in range(n_cores):
                 snapshot.number[core] = core_count[core]
@@ -525,7 +543,7 @@ def _deal(
         Of the objective.
     """
     durations, core_offer, _, vm_first, _, _ = cores
-    vm_price, vm_free, vm_limit, time_weight, penalty, _ = objective
+    vm_price, vm_free, vm_limit, time_weight, penalty, _, _ = objective
     core_tasks, core_count, load, _, _, vm_end, _ = plan
     capacity = core_tasks.shape[1]
     first_a, last_a, first_b, last_b = vm_first[va], vm_first[va + 1], vm_first[vb], vm_first[vb + 1]

@@ -54,13 +54,13 @@ _END_S, _END_S_A_TASK = 0.005, 2e-5
 """What is left of the time limit for the plan itself."""
 
 
-def search_assignments(instance: Instance, moves: int | None, found: Found) -> None:
+def search_assignments(instance: Instance, moves: int | None, found: Found, rate: float) -> None:
     """Anneal the tasks of each VM and the order of their starts, again and again while there is time.
 
     The first run has the VMs of the linear programme `fractional_fleet`; each later one has one VM more, or less, or
     another one than the best run so far, or one more of each offer as long as no plan was found. While a plan of other
     origin is better than theirs, every second run begins from that; with machines, or where that programme has no
-    solution, all do. Without a time limit there are four runs.
+    solution, all do. Without a time limit there are four runs. A dollar beyond a budget is charged at the rate.
     """
     if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
         return
@@ -70,7 +70,7 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
         found.raise_bound(max(found.bound, starts.bound))
         if found.run.answered(found.objective, found.bound):
             return
-        _search_from_patterns(instance, starts, moves, rng, found)
+        _search_from_patterns(instance, starts, moves, rng, found, rate)
         return
     fleet = None if instance.machines else fractional_fleet(instance)
     vms = None if fleet is None else _whole_vms(instance, fleet)
@@ -94,6 +94,7 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
         state.plan.random[0] = (found.run.seed * 7919 + number) % 2147483646 + 1
         cooler = _COOLER if len(instance.open_tasks) > _MANY_TASKS else 1.0
         heat = _Heat(hottest * cooler, _COLDEST * cooler, mean_share)
+        state.charge(rate)
         value = _run(state, heat, until, _moves(instance, moves, until), found)
         if of_plan and fleet is not None and value <= found.objective:
             vms = _vms_of(fleet, found.best)
@@ -106,7 +107,12 @@ def search_assignments(instance: Instance, moves: int | None, found: Found) -> N
 
 
 def _search_from_patterns(
-    instance: Instance, starts: CorePatternStarts, moves: int | None, rng: np.random.Generator, found: Found
+    instance: Instance,
+    starts: CorePatternStarts,
+    moves: int | None,
+    rng: np.random.Generator,
+    found: Found,
+    rate: float,
 ) -> None:
     """Anneal from what cores run in a linear programme, and now and then from the best plan so far."""
     last_better = 0
@@ -129,6 +135,7 @@ def _search_from_patterns(
             continue
         state.plan.random[0] = (found.run.seed * 7919 + number) % 2147483646 + 1
         heat = _Heat(hottest, _COLDEST_FROM_PATTERNS, mean_share)
+        state.charge(rate)
         value = _run(state, heat, until, _moves(instance, moves, until), found)
         if not again:
             starts.keep(which, value)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.gaps import at_most
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import NEVER
@@ -49,6 +50,8 @@ class CoreLoads:
         When each core is free.
     vm_price, vm_free, vm_limit : arrays
         Price of a second in units of the objective, until when nothing more is paid, and latest end.
+    budget : float
+        See `Objective`.
     latest : array of int, shape (n_columns, n_tasks), or (0, 0)
         Latest end of each task on each column; nothing where that of its VM is all that counts.
     rescue : Rescue
@@ -81,14 +84,22 @@ class CoreLoads:
     time_weight: float
     penalty: float
     task_penalty: float
+    budget: float = -1.0
 
     @property
     def objective(self) -> Objective:
         """What the annealing makes least."""
         from .annealing_kernel import Objective
 
-        penalties = self.penalty, self.task_penalty
+        penalties = self.penalty, self.task_penalty, self.budget
         return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties)
+
+    def charge(self, rate: float) -> None:
+        """Charge what the plan costs beyond the budget of the instance, if it has one, at so much for a dollar."""
+        budget_usd = self.instance.objective.budget_usd
+        if budget_usd is not None:
+            self.vm_price = self.instance.offer_price_usd_per_s[self.offers[self.vm_column]] * rate
+            self.budget = at_most(budget_usd) * rate + float(self.vm_price @ self.vm_free)
 
     @property
     def zero_s(self) -> int:
@@ -101,13 +112,15 @@ class CoreLoads:
         late = self.penalty * float(np.maximum(0, end - self.vm_limit).sum())
         late += self.task_penalty * float(self.late.sum() + self._taken_too_much_s)
         ready = self.time_weight * self.zero_s
-        cost = float((self.vm_price * np.maximum(end, self.vm_free)).sum() - self.vm_price @ self.vm_free)
+        paid = float((self.vm_price * np.maximum(end, self.vm_free)).sum())
+        cost = paid - float(self.vm_price @ self.vm_free) if self.budget < 0 else max(paid - self.budget, 0.0)
         return cost + self.time_weight * float(end.max()) + late + ready
 
     def feasible(self) -> bool:
-        """Whether all VMs, and all tasks, end in time."""
+        """Whether all VMs, and all tasks, end in time, within the budget."""
         in_time = bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
-        return in_time and not self._taken_too_much_s
+        paid = float((self.vm_price * np.maximum(self.vm_end, self.vm_free)).sum())
+        return in_time and not self._taken_too_much_s and (self.budget < 0 or paid <= self.budget)
 
     @property
     def _taken_too_much_s(self) -> int:

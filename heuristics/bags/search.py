@@ -154,7 +154,7 @@ def search(
         else:
             if not from_start and found.best is None:
                 found.take(listed_plan(instance))
-            search_assignments(instance, options.moves, found)
+            search_assignments(instance, options.moves, found, _rate(instance, bound))
     with suppress(LimitReached):
         if found.best is None and from_start:  # a large bag, and a deadline that the annealing did not meet
             if not longest_first and not slow:
@@ -192,7 +192,7 @@ def _search_cores(
     with _taken_at_last(found, least_rent):  # no start: more VMs have more credits
         _search_core_loads(instance, bound, options, found, False, None)
         if not found.run.answered(found.objective, bound.objective):
-            search_assignments(instance, options.moves, found)
+            search_assignments(instance, options.moves, found, _rate(instance, bound))
 
 
 def begins_with_a_plan(instance: Instance) -> bool:
@@ -269,6 +269,7 @@ def _search_core_loads(
         plan = ((False, min(max(_HEAT_OF_THOUSANDS / instance.n_tasks, least), most)),)
     spare, of = _spare(instance), len(plan)
     fresh, starts = partial(priced_start, instance, bound, spare), dict[int, CoreLoads]()
+    rate = _rate(instance, bound)
     goes_on = goes_on and options.moves is None and seconds_left() is not None
     if few and least_rent is not None:
         starts[len(plan)], plan = least_rent, (*plan, plan[0])
@@ -304,7 +305,13 @@ def _search_core_loads(
                 state = start_from_schedule(instance, found.best, bound.offers, spare) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
-        _anneal(state, options, found, number, of, hottest)
+        _anneal(state, options, found, number, of, hottest, rate)
+
+
+def _rate(instance: Instance, bound: DivisibleBound) -> float:
+    """Return what a dollar beyond the budget is charged: more than it is worth to tasks that may be cut."""
+    budget_usd = instance.objective.budget_usd
+    return bound.budget_price + objective_weights(instance)[1] * bound.end_s / budget_usd if budget_usd else 0.0
 
 
 def _spare(instance: Instance) -> int:
@@ -340,7 +347,9 @@ def _late_share(state: CoreLoads) -> float:
     return float(late_s) / max(int(state.vm_end.sum()), 1)
 
 
-def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int, of: int, hottest: float) -> None:
+def _anneal(
+    state: CoreLoads, options: SearchOptions, found: Found, number: int, of: int, hottest: float, rate: float
+) -> None:
     """Anneal a state in rounds; between them, cores are grouped anew into VMs."""
     from .annealing_kernel import Snapshot, anneal
 
@@ -349,6 +358,7 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int,
     kernel = getattr(anneal, "py_func", anneal) if plain else anneal
     moves = _PLAIN_MOVES if plain else options.moves or _default_moves(n_tasks)
     rounds, each = _rounds(moves // of, _MOVES_PER_ROUND)
+    state.charge(rate)
     unit = state.time_weight + float(state.vm_price.mean())
     cooling = (_COLDEST / hottest) ** (1 / rounds)
     random_state = np.array([(run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
@@ -369,7 +379,9 @@ def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int,
 
     try:
         for round_number in range(rounds + 1):
-            state.task_penalty = first_penalty * (last_penalty / first_penalty) ** (round_number / rounds)
+            grown = (last_penalty / first_penalty) ** (round_number / rounds)
+            state.task_penalty = first_penalty * grown
+            state.charge(_TASK_PENALTY[0] * rate * grown)
             objective = state.objective
             value, best = note()
             found.step((number * rounds + round_number) * each, moves, value, best)

@@ -47,6 +47,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.gaps import at_most, rounded_down
+from ...core.limits import out_of_time
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
@@ -65,7 +66,7 @@ _FEW_CUTS = 25
 _EARLY_SETS, _MOST_EARLY = 12, 3
 """Sets of tasks that must end early, and how often offers are added on which they are looked at."""
 _NOTHING, _NO_PRICES = np.zeros(0), np.zeros((0, 0))
-_LEAST_WORK = "_least_work_s_of_offers"
+_LEAST_WORK, _BOUND = "_least_work_s_of_offers", "_divisible_bound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ class DivisibleBound:
         What a second of a core of a spot VM is worth beside that to a task of each group, as it must end early there.
     again_price : array of float, shape (n_groups, n_used), or (0, 0)
         What the time on demand is worth that it takes to do a task again, or to do it there.
+    budget_price : float
+        What a dollar of the budget is worth.
     """
 
     objective: float
@@ -102,6 +105,7 @@ class DivisibleBound:
     multipliers: FloatArray
     early_price: FloatArray
     again_price: FloatArray
+    budget_price: float = 0.0
 
     def task_price(self, instance: Instance) -> FloatArray:
         """Price of each group on each offer used, shape (n_groups, n_used); infinite where it cannot run."""
@@ -157,7 +161,7 @@ class _Pools(NamedTuple):
 
 
 def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cuts: int = _MAX_CUTS) -> DivisibleBound:
-    """Compute the divisible bound of an instance with D_spot set; see the module.
+    """Compute the divisible bound of an instance with D_spot set; see the module. It is asked again and again.
 
     Parameters
     ----------
@@ -168,6 +172,19 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
     most_cuts : int
         Most evaluations: fewer make a weaker bound.
     """
+    if start is not None or most_cuts != _MAX_CUTS:
+        return _divisible_bound(instance, start, most_cuts)
+    asked = id(instance), instance.d_spot_s  # copies have the same memory
+    known: tuple[tuple[int, int | None], DivisibleBound] | None = instance.__dict__.get(_BOUND)
+    if known is not None and known[0] == asked:
+        return known[1]
+    bound = _divisible_bound(instance, start, most_cuts)
+    if not out_of_time():  # else it may be weaker than it could be
+        instance.__dict__[_BOUND] = asked, bound
+    return bound
+
+
+def _divisible_bound(instance: Instance, start: FloatArray | None, most_cuts: int) -> DivisibleBound:
     least_s = makespan_lower_bound_s(instance)
     pools = _pools(instance)
     indices = np.array([offer.index for offer in pools.offers], dtype=np.int64)
@@ -570,6 +587,7 @@ class _Dual:
             best.theta,
             self._early_price(best.theta) if len(self.early.most_s) else _NOTHING,
             self._again_price(best.theta),
+            float(best.theta[self.parts["budget"]].sum() / self.usd.max()),
         )
 
     def _end_s(self, best: Maximum) -> float:
