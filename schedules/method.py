@@ -125,7 +125,7 @@ class Incumbent:
         """Keep a proven bound if it is the best; one of whole seconds as such."""
         if self._second and math.isfinite(bound):
             bound = max(bound, math.ceil(bound / self._second - 1e-6) * self._second * (1 - 1e-12))
-        self.bound = max(self.bound, bound)
+        self.bound = max(self.bound, float(bound))  # of numpy, it was no number of a JSON document
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,8 @@ def search_assignments(instance: Instance, moves: int | None, found: Found, rate
     The first run has the VMs of the linear programme `fractional_fleet`; each later one has one VM more, or less, or
     another one than the best run so far, or one more of each offer as long as no plan was found. While a plan of other
     origin is better than theirs, every second run begins from that; with machines, or where that programme has no
-    solution, all do. Without a time limit there are four runs. A dollar beyond a budget is charged at the rate.
+    solution, all do. Without a time limit there are four runs. A dollar beyond a budget is charged at the rate, and
+    twice as much after a run that found no plan.
     """
     if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
         return
@@ -96,6 +97,7 @@ def search_assignments(instance: Instance, moves: int | None, found: Found, rate
         heat = _Heat(hottest * cooler, _COLDEST * cooler, mean_share)
         state.charge(rate)
         value = _run(state, heat, until, _moves(instance, moves, until), found)
+        rate = 2 * rate if np.isinf(value) else rate
         if of_plan and fleet is not None and value <= found.objective:
             vms = _vms_of(fleet, found.best)
         if np.isinf(value) and np.isinf(best_value) and fleet is not None and best_vms is not None and not of_plan:
@@ -137,6 +139,7 @@ def _search_from_patterns(
         heat = _Heat(hottest, _COLDEST_FROM_PATTERNS, mean_share)
         state.charge(rate)
         value = _run(state, heat, until, _moves(instance, moves, until), found)
+        rate = 2 * rate if np.isinf(value) else rate
         if not again:
             starts.keep(which, value)
         if found.objective < before:

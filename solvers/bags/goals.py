@@ -4,6 +4,7 @@ No weight stands for an order exactly. The first quantity is made least on its o
 that value of the first. Both questions are put to the method as ones that it knows: the least cost of a plan that ends
 by a moment. As that cost never falls when the moment comes earlier, halving the moments finds the earliest at which a
 plan costs no more than a given amount, and every answer with a bound above the amount is a proof for all earlier ones.
+Before that, the search is asked for the earliest end itself: it knows budgets, and so does the divisible bound.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,23 @@ def test_same_seed_same_plan_and_another_seed_another() -> None:
     assert (first.task_vm != other.task_vm).any()
 
 
+@pytest.mark.parametrize(("memory_mb", "most"), [("uniform:100:300", 1.1), ("uniform:1000:3000", 1.8)])
+def test_the_search_finds_early_ends_within_a_budget(memory_mb: str, most: float) -> None:
+    """It knew none: the earliest end was looked for by asking for the least cost by ten to twenty moments."""
+    bag = generate_instance(
+        60, distinct=True, runtime_s="uniform:60:900", memory_mb=memory_mb, tightness=0.2, goal="cheapest", seed=2
+    )
+    cheapest = with_d_spot(bag.replace(survive="none"))
+    asked = cheapest.with_goal("fastest", 1.2 * divisible_bound(cheapest).objective)
+    start = solve(cheapest, "search", options={"moves": 1_000}).schedule
+    assert start is not None
+    run = Run(initial=replace(start, instance=asked))
+    found, bound = search(asked, SearchOptions(20_000), run).schedule, divisible_bound(asked).objective
+    assert found is not None
+    assert found.within_budget
+    assert bound <= found.makespan_s <= most * bound
+
+
 def annealed(state: CoreLoads, seed: int, cooling: Cooling, kernel: Callable[..., tuple[float, float]]) -> float:
     """Change a state by the moves of the kernel; return what the kernel says it costs."""
     cores = state.cores
@@ -115,6 +133,21 @@ def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: 
         int(task) for core in range(len(loads)) for task in state.core_tasks[core, : state.core_count[core]]
     )
     assert placed == list(range(50))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99])
+def test_what_a_plan_costs_beyond_a_budget_is_charged_move_by_move(share: float) -> None:
+    instance = with_d_spot(generate_instance(50, seed=3, tightness=0.3, goal="cheapest"))
+    budget_usd = share * priced_start(instance, divisible_bound(instance), 1).schedule().cost_usd
+    asked = instance.with_goal("fastest", budget_usd)
+    state = priced_start(asked, divisible_bound(instance), 1)
+    state.charge(50_000.0)
+    beyond_usd = max(state.schedule().cost_usd - budget_usd, 0.0)
+    late = state.penalty * np.maximum(0, state.vm_end - state.vm_limit).sum()
+    assert state.value() == pytest.approx(state.schedule().makespan_s + 50_000 * beyond_usd + late, rel=1e-6)
+    value = annealed(state, 4, Cooling(20_000, 100.0, 1.0), anneal)
+    assert value == pytest.approx(state.value(), rel=1e-9)
+    assert state.feasible() == bool(state.schedule().within_budget and (state.vm_end <= state.vm_limit).all())
 
 
 @pytest.mark.parametrize("seed", range(1, 21))
