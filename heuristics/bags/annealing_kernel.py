@@ -24,6 +24,9 @@ _DEAL_HEAT = 0.1
 """Temperature of deals, as a part of that of moves: hot, they lead to where all is balanced, not where it is cheap."""
 
 
+_NO_CREDITS = np.zeros((0, 2))
+
+
 class Objective(NamedTuple):
     """What a state costs.
 
@@ -53,7 +56,7 @@ class Objective(NamedTuple):
 class Cooling(NamedTuple):
     """Moves, and the temperatures between which they are tried; one in so many deals two VMs anew, none if 0.
 
-    Deals do not look at latest ends of tasks, and know no budget.
+    Deals do not look at latest ends of tasks, and know no budgets and credits.
     """
 
     moves: int
@@ -107,6 +110,9 @@ class Cores(NamedTuple):
         Latest end of each task on each offer; nothing where that of its VM is all that counts.
     rescue : Rescue
         What tasks take of the time that there is on demand.
+    credits : array of float, shape (n_vms, 2), or (0, 2)
+        Core seconds that each VM does by its initial credits, and those that it earns in a second; nothing where it has
+        all that its cores can spend.
     """
 
     durations: IntArray
@@ -115,6 +121,7 @@ class Cores(NamedTuple):
     first_of_vm: IntArray
     latest: IntArray
     rescue: Rescue
+    credits: FloatArray = _NO_CREDITS
 
 
 class CoreState(NamedTuple):
@@ -210,6 +217,15 @@ def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: in
 
 
 @shared_part
+def end_with_credits(credits: FloatArray, vm: int, work: int, end: int) -> int:
+    """Return when a VM ends whose cores are done by a moment: not before it has earned what its work spends."""
+    lacking = work - credits[vm, 0]
+    if lacking <= 0:
+        return end
+    return max(end, int(np.ceil(lacking / credits[vm, 1])))
+
+
+@shared_part
 def over_budget(objective: Objective, vm_end: IntArray) -> float:
     """Return what VMs cost beyond the budget; negative if there is something left of it."""
     over = -objective.budget
@@ -259,10 +275,11 @@ def anneal(
     tuple of float
         Objective of the state at the end, and of the best one.
     """
-    durations, core_offer, core_vm, vm_first, latest, rescue = cores
+    durations, core_offer, core_vm, vm_first, latest, rescue, credits = cores
     vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty, budget = objective
     core_tasks, core_count, load, late, taken, vm_end, random_state = plan
     by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget >= 0
+    by_credits = len(credits) > 0
     over = over_budget(objective, vm_end) if by_budget else 0.0
     n_cores = len(core_offer)
     n_vms = len(vm_end)
@@ -342,14 +359,16 @@ def anneal(
         if durations[kb, i] > MAX_SECONDS:
             continue
         # What stays as it is: the ends of the other cores of both VMs, and of all other VMs; and the value of both.
-        rest_a, rest_b = 0, 0
+        rest_a, rest_b, work_a, work_b = 0, 0, 0, 0
         for core in range(vm_first[va], vm_first[va + 1]):
-            if core not in (a, b) and load[core] > rest_a:
-                rest_a = load[core]
+            if core not in (a, b):
+                work_a += load[core]
+                rest_a = max(rest_a, load[core])
         if va != vb:
             for core in range(vm_first[vb], vm_first[vb + 1]):
-                if core != b and load[core] > rest_b:
-                    rest_b = load[core]
+                if core != b:
+                    work_b += load[core]
+                    rest_b = max(rest_b, load[core])
         others = 0
         if longest not in (va, vb):
             others = vm_end[longest]
@@ -403,9 +422,14 @@ def anneal(
             end_a = max(rest_a, new_a)
             if va == vb:
                 end_a = max(end_a, new_b)
+                if by_credits:
+                    end_a = end_with_credits(credits, va, work_a + new_a + new_b, end_a)
                 end_b = end_a
             else:
                 end_b = max(rest_b, new_b)
+                if by_credits:
+                    end_a = end_with_credits(credits, va, work_a + new_a, end_a)
+                    end_b = end_with_credits(credits, vb, work_b + new_b, end_b)
             paid = vm_price[va] * max(end_a, vm_free[va]) - old_paid
             change = time_weight * max(others, end_a, end_b) + penalty * max(0, end_a - vm_limit[va]) - old
             if va != vb:
@@ -477,12 +501,15 @@ def anneal(
                 taken[one] += _taken_by(rescue, one, ka, kb, i, j)
         load[a], load[b] = lost_a, gained_b
         # The ends of both VMs, and the VM that ends last.
-        end_a = max(rest_a, load[a])
+        end_a, end_b = max(rest_a, load[a]), max(rest_b, load[b])
+        work_a, work_b = work_a + load[a], work_b + load[b]
         if va == vb:
-            end_a = max(end_a, load[b])
-        else:
-            vm_end[vb] = max(rest_b, load[b])
+            end_a, work_a = max(end_a, load[b]), work_a + load[b]
+        if by_credits:
+            end_a = end_with_credits(credits, va, work_a, end_a)
         vm_end[va] = end_a
+        if va != vb:
+            vm_end[vb] = end_with_credits(credits, vb, work_b, end_b) if by_credits else end_b
         if others > max(vm_end[va], vm_end[vb]):
             if longest in (va, vb):
                 for vm in range(n_vms):
@@ -542,7 +569,7 @@ def _deal(
     change : float
         Of the objective.
     """
-    durations, core_offer, _, vm_first, _, _ = cores
+    durations, core_offer, _, vm_first, _, _, _ = cores
     vm_price, vm_free, vm_limit, time_weight, penalty, _, _ = objective
     core_tasks, core_count, load, _, _, vm_end, _ = plan
     capacity = core_tasks.shape[1]

@@ -22,7 +22,7 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from .assignment_search import search_assignments
 from .assignments import listed_plan
-from .core_loads import CoreLoads, priced_start, start_from_schedule
+from .core_loads import CoreLoads, full_speed, priced_start, start_from_schedule
 from .found import Found
 from .full_speed import full_speed_plan
 from .lanes import first_plan, lanes_plan
@@ -137,7 +137,7 @@ def search(
             found.raise_bound(bound.objective)
             if soon and bound.objective < np.inf:
                 least_rent = _plan_to_begin_with(instance, bound, _spare(instance))
-        taken = least_rent is not None and instance.n_tasks > _FEW_TASKS and not (bursts and bursting_pays(instance))
+        taken = least_rent is not None and instance.n_tasks > _FEW_TASKS and not (bursts and _by_assignments(instance))
         if least_rent is not None and taken:
             found.take(least_rent.schedule())
         slow = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
@@ -186,13 +186,21 @@ def _search_cores(
     """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
     if instance.machines and found.best is None and len(instance.open_tasks) <= _FEW_LISTED:
         found.take(listed_plan(instance))
-    if not bursts or instance.machines or not bursting_pays(instance):
+    if not (bursts and _by_assignments(instance)):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)
         return
     with _taken_at_last(found, least_rent):  # no start: more VMs have more credits
         _search_core_loads(instance, bound, options, found, False, None)
         if not found.run.answered(found.objective, bound.objective):
             search_assignments(instance, options.moves, found, _rate(instance, bound))
+
+
+def _by_assignments(instance: Instance) -> bool:
+    """Whether full speed of burstable VMs is planned task by task: where loads do not say it all, or there are few."""
+    if instance.machines or not bursting_pays(instance):
+        return False
+    burstable = [offer.index for offer in usable_offers(instance) if offer.burstable]
+    return instance.n_tasks <= _FEW_TASKS or bool(np.isinf(full_speed(instance)[burstable, 0]).any())
 
 
 def begins_with_a_plan(instance: Instance) -> bool:

@@ -94,6 +94,11 @@ class DivisibleBound:
         What the time on demand is worth that it takes to do a task again, or to do it there.
     budget_price : float
         What a dollar of the budget is worth.
+    scarce : array of float, shape (n_used,)
+        What a second of one more VM of each offer is worth, for its cores or its credits; 0 if there are enough.
+    level_s : array of float, shape (n_used,)
+        For how long VMs of each offer are best used: as long as all cores of a burstable one can be at full speed, if
+        these are worth something beside its credits; infinite for others.
     """
 
     objective: float
@@ -105,7 +110,9 @@ class DivisibleBound:
     multipliers: FloatArray
     early_price: FloatArray
     again_price: FloatArray
-    budget_price: float = 0.0
+    budget_price: float
+    scarce: FloatArray
+    level_s: FloatArray
 
     def task_price(self, instance: Instance) -> FloatArray:
         """Price of each group on each offer used, shape (n_groups, n_used); infinite where it cannot run."""
@@ -193,7 +200,9 @@ def _divisible_bound(instance: Instance, start: FloatArray | None, most_cuts: in
         objective = math.inf
         if least_s <= instance.deadline_s and not len(instance.open_tasks):
             objective = held_objective(instance) + objective_weights(instance)[1] * least_s
-        return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING, _NO_PRICES)
+        return DivisibleBound(
+            objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING, _NO_PRICES, 0.0, nothing, nothing
+        )
     dual = _Dual(instance, pools, least_s)
     bound = dual.solve(start, most_cuts)
     if not instance.leaves_time or instance.machines:
@@ -577,17 +586,28 @@ class _Dual:
     def _bound(self, best: Maximum, infeasible: bool) -> DivisibleBound:
         """The bound that multipliers prove."""
         core_price, memory_price = self._split(best.theta)
+        credit_price, end_s = best.theta[self.parts["credits"]], self._end_s(best)
+        scarce = best.theta[self.parts["pools"]].copy()
+        scarce[self.bursts] += credit_price
+        level_s = np.full(len(self.offers), math.inf)
+        # By what is left of the price of a core second without credits, cores bind or do not.
+        cores_bind = core_price[self.bursts] - credit_price > _RELATIVE_TOLERANCE * core_price[self.bursts]
+        spent = self.cores[self.bursts] - self.sustained
+        of_vms = np.array([initial_work_s(self.offers[k]) for k in self.bursts])
+        level_s[self.bursts] = np.where(cores_bind, of_vms / spent, math.inf)
         return DivisibleBound(
             math.inf if infeasible else self.held + max(best.value, self.time_weight * self.least_s),
             self.least_s,
             np.array([offer.index for offer in self.offers], dtype=np.int64),
             core_price,
             memory_price,
-            self._end_s(best),
+            end_s,
             best.theta,
             self._early_price(best.theta) if len(self.early.most_s) else _NOTHING,
             self._again_price(best.theta),
             float(best.theta[self.parts["budget"]].sum() / self.usd.max()),
+            scarce,
+            level_s,
         )
 
     def _end_s(self, best: Maximum) -> float:

@@ -37,6 +37,7 @@ from tests.helpers.fake_time import fake_time
 from tests.helpers.random_instances import random_instances
 from tests.helpers.second_by_second import brute_force_objective
 from tests.helpers.soaks import soak_of, some
+from tests.helpers.tiny_core_instances import hand_instance
 
 TINY = [name for name in library_names() if name.startswith("tiny/")]
 
@@ -77,6 +78,68 @@ def test_same_seed_same_plan_and_another_seed_another() -> None:
     assert (first.task_vm == again.task_vm).all()
     assert (first.task_start_s == again.task_start_s).all()
     assert (first.task_vm != other.task_vm).any()
+
+
+def burstable_bag(n_tasks: int, limit: int, seed: int, **fields: Any) -> Instance:
+    """Tasks of 60 to 900 s on a regular type, and on a burstable one whose initial credits are good for an hour."""
+    rng = np.random.default_rng(seed)
+    burstable = {"baseline_fraction": 0.3, "credits_per_hour": 36, "initial_credits": 60, "max_credits": 864}
+    types = [
+        {
+            "name": name,
+            "vcpus": 2,
+            "memory_mb": 8192,
+            "offers": {"on-demand": {"price_usd_per_hour": usd, "limit": limit}},
+        }
+        for name, usd in (("regular", 0.096), ("burst", 0.0928))
+    ]
+    types[1]["burstable"] = burstable
+    seconds = rng.integers(60, 900, n_tasks).tolist()
+    tasks = [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"regular": s, "burst": s}} for k, s in enumerate(seconds)]
+    base = {"deadline_s": 43_200, "survive": "none", "vm_types": types, "tasks": tasks}
+    return with_d_spot(hand_instance([], **(base | fields)))
+
+
+def test_a_burstable_vm_is_done_when_it_has_earned_what_its_tasks_spend() -> None:
+    # 100 s of work, 60 of them by the initial credit, and the rest at 0.4 cores by what is earned: 100 s.
+    burstable = {"baseline_fraction": 0.2, "credits_per_hour": 24, "initial_credits": 1, "max_credits": 100}
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers, "burstable": burstable}]
+    bag = with_d_spot(hand_instance([50, 50], vm_types=types))
+    state = priced_start(bag, divisible_bound(bag), 0)
+    assert state is not None
+    assert state.vm_end.tolist() == [100]
+    plan = state.schedule()
+    assert plan.task_start_s.tolist() == [50, 50]
+    assert check(bag, plan).feasible
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_plans_at_full_speed_by_loads_have_the_credits_that_they_spend(seed: int) -> None:
+    goal = {"goal": "balanced"} if seed % 2 else {"goal": "cheapest"}
+    deadline_s = (43_200, 9_000, 5_400)[seed % 3]
+    bag = burstable_bag(60, 8, seed, objective=goal, deadline_s=deadline_s, d_spot_s=deadline_s)
+    state = priced_start(bag, divisible_bound(bag), 1)
+    assert state is not None
+    unit = float(state.vm_price.mean()) + state.time_weight
+    value = annealed(state, seed + 1, Cooling(20_000, 20 * unit, 0.1 * unit), anneal)
+    assert value == pytest.approx(state.value(), rel=1e-9)
+    state.regroup()
+    plan = state.schedule()
+    assert not plan.task_baseline.any()
+    assert state.feasible()
+    assert check(bag, plan).feasible
+
+
+def test_a_thousand_tasks_have_the_full_speed_that_credits_are_good_for() -> None:
+    """The plan was 3 % above the bound, and of more than 20,000 tasks, all at the baseline, a fifth."""
+    for objective in ({"goal": "cheapest"}, {"goal": "balanced"}):
+        bag = burstable_bag(1_000, 200, 1, objective=objective)
+        found = search(bag, SearchOptions(50_000), Run(), bursts=True)
+        assert found.schedule is not None
+        assert found.bound is not None
+        assert check(bag, found.schedule).feasible
+        assert found.schedule.objective <= 1.005 * found.bound
 
 
 @pytest.mark.parametrize(("memory_mb", "most"), [("uniform:100:300", 1.1), ("uniform:1000:3000", 1.8)])
