@@ -308,6 +308,8 @@ def _search_core_loads(
             state = start_from_schedule(instance, found.best, bound.offers, spare)
         elif state is None:
             state = fresh()
+            if state is not None:
+                state.charge(rate)
             worse = state is None or found.objective < state.value()
             if number == 0 and not few and found.best is not None and worse:
                 state = start_from_schedule(instance, found.best, bound.offers, spare) or state
@@ -389,7 +391,7 @@ def _anneal(
         for round_number in range(rounds + 1):
             grown = (last_penalty / first_penalty) ** (round_number / rounds)
             state.task_penalty = first_penalty * grown
-            state.charge(_TASK_PENALTY[0] * rate * grown)
+            state.charge(rate * grown)
             objective = state.objective
             value, best = note()
             found.step((number * rounds + round_number) * each, moves, value, best)
