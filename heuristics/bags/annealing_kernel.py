@@ -24,7 +24,7 @@ _DEAL_HEAT = 0.1
 """Temperature of deals, as a part of that of moves: hot, they lead to where all is balanced, not where it is cheap."""
 
 
-_NO_CREDITS = np.zeros((0, 2))
+_NO_CREDITS, _ALL_THE_SAME = np.zeros((0, 2)), np.zeros(0)
 
 
 class Objective(NamedTuple):
@@ -113,6 +113,8 @@ class Cores(NamedTuple):
     credits : array of float, shape (n_vms, 2), or (0, 2)
         Core seconds that each VM does by its initial credits, and those that it earns in a second; nothing where it has
         all that its cores can spend.
+    worth : array of float, shape (n_offers,), or (0,)
+        What a second of a core of each offer is worth, by which squared loads are weighed; all the same if empty.
     """
 
     durations: IntArray
@@ -122,6 +124,7 @@ class Cores(NamedTuple):
     latest: IntArray
     rescue: Rescue
     credits: FloatArray = _NO_CREDITS
+    worth: FloatArray = _ALL_THE_SAME
 
 
 class CoreState(NamedTuple):
@@ -275,7 +278,7 @@ def anneal(
     tuple of float
         Objective of the state at the end, and of the best one.
     """
-    durations, core_offer, core_vm, vm_first, latest, rescue, credits = cores
+    durations, core_offer, core_vm, vm_first, latest, rescue, credits, worth = cores
     vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty, budget = objective
     core_tasks, core_count, load, late, taken, vm_end, random_state = plan
     by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget >= 0
@@ -356,6 +359,8 @@ def anneal(
         at_a = state % core_count[a]
         i = core_tasks[a, at_a]
         va, vb, ka, kb = core_vm[a], core_vm[b], core_offer[a], core_offer[b]
+        balance_a = balance * worth[ka] if len(worth) else balance
+        balance_b = balance * worth[kb] if len(worth) else balance
         if durations[kb, i] > MAX_SECONDS:
             continue
         # What stays as it is: the ends of the other cores of both VMs, and of all other VMs; and the value of both.
@@ -448,7 +453,7 @@ def anneal(
             if by_set and ka != kb:
                 more_taken = _more_taken(rescue, taken, ka, kb, i, -1 if at_b < 0 else core_tasks[b, at_b])
                 change += task_penalty * more_taken
-            rank = change + balance * (float(new_a) * new_a + float(new_b) * new_b)
+            rank = change + balance_a * float(new_a) * new_a + balance_b * float(new_b) * new_b
             if rank < best_rank:
                 best_rank = rank
                 best_change = change
@@ -457,7 +462,7 @@ def anneal(
         if best_at == -2:
             continue
         # Accept it, or not, by the temperature.
-        gain = best_rank - balance * (float(load[a]) * load[a] + float(load[b]) * load[b])
+        gain = best_rank - balance_a * float(load[a]) * load[a] - balance_b * float(load[b]) * load[b]
         most_gain = 0.0
         if gain > 0.0 or by_task:
             state = (state * 48271) % 2147483647
@@ -569,7 +574,7 @@ def _deal(
     change : float
         Of the objective.
     """
-    durations, core_offer, _, vm_first, _, _, _ = cores
+    durations, core_offer, _, vm_first, _, _, _, _ = cores
     vm_price, vm_free, vm_limit, time_weight, penalty, _, _ = objective
     core_tasks, core_count, load, _, _, vm_end, _ = plan
     capacity = core_tasks.shape[1]

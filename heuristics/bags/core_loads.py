@@ -55,6 +55,8 @@ class CoreLoads:
         See `Objective`.
     credits : array of float, shape (n_vms, 2), or (0, 2)
         See `Cores`: of VMs that run all tasks at full speed, others at the baseline.
+    worth : array of float, shape (n_columns,), or (0,)
+        See `Cores`.
     latest : array of int, shape (n_columns, n_tasks), or (0, 0)
         Latest end of each task on each column; nothing where that of its VM is all that counts.
     rescue : Rescue
@@ -88,6 +90,7 @@ class CoreLoads:
     penalty: float
     task_penalty: float
     credits: FloatArray
+    worth: FloatArray
     budget: float = -1.0
 
     @property
@@ -216,9 +219,8 @@ class CoreLoads:
         """The cores as the annealing has them."""
         from .annealing_kernel import Cores
 
-        return Cores(
-            self.durations, self.core_column, self.core_vm, self.vm_first, self.latest, self.rescue, self.credits
-        )
+        of_offers = self.durations, self.core_column, self.core_vm, self.vm_first, self.latest
+        return Cores(*of_offers, self.rescue, self.credits, self.worth)
 
     def plan(self, random_state: IntArray) -> CoreState:
         """Return the tasks on the cores, which the annealing changes in place."""
@@ -509,6 +511,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         penalty=20 * (time_weight + float(prices.max()) * len(vm_column)),
         task_penalty=float((prices / vcpus).max()) + time_weight,
         credits=credits if (credits[:, 0] < np.inf).any() else np.zeros((0, 2)),
+        worth=np.zeros(0),
     )
 
 

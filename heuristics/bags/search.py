@@ -69,6 +69,9 @@ _LITTLE = 1e-3
 _TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
 
+_BALANCE = (1e-3, 4.0)
+"""Weight of squared loads, in units of the objective and of the makespan; where that alone counts, up to the second."""
+
 _FILLED_PERCENT = (75, 100)
 _MOST_LATE, _MOST_LATE_A_MOVE = 4e-3, 1e-6
 """Share of the load that may be late at the start, which the annealing puts right: with fewer moves a task, less."""
@@ -315,6 +318,8 @@ def _search_core_loads(
                 state = start_from_schedule(instance, found.best, bound.offers, spare) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
+        if not state.vm_price.any():  # while another VM ends last, what a move brings is seen in the loads alone
+            state.worth = bound.core_price / max(float(bound.core_price.max()), 1e-300)
         _anneal(state, options, found, number, of, hottest, rate)
 
 
@@ -392,13 +397,15 @@ def _anneal(
             grown = (last_penalty / first_penalty) ** (round_number / rounds)
             state.task_penalty = first_penalty * grown
             state.charge(rate * grown)
+            balance = unit / max(int(state.vm_end.max()), 1) * _BALANCE[0]
+            if len(state.worth):
+                balance *= (_BALANCE[1] / _BALANCE[0]) ** (round_number / rounds)
             objective = state.objective
             value, best = note()
             found.step((number * rounds + round_number) * each, moves, value, best)
             if round_number == rounds or best <= run.threshold:
                 break
             hot, cold = (unit * hottest * cooling ** (round_number + step) for step in (0, 1))
-            balance = 1e-3 * unit / max(int(state.vm_end.max()), 1)
             for part in _parts(each, hot, cold, _MOVES_A_CALL):
                 checkpoint()
                 value, best = kernel(

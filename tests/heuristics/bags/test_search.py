@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
+from spotbag.benchmarks.bags.classical import identical_machines
 from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Rescue, Snapshot, anneal
@@ -140,6 +141,14 @@ def test_a_thousand_tasks_have_the_full_speed_that_credits_are_good_for() -> Non
         assert found.bound is not None
         assert check(bag, found.schedule).feasible
         assert found.schedule.objective <= 1.005 * found.bound
+
+
+def test_where_the_makespan_alone_counts_loads_get_equal_to_the_second() -> None:
+    """Jobs that fill 100 machines for 1,000 s without a gap: the plan ended at 1,003 s."""
+    bag = with_d_spot(identical_machines(400, 100, kind="planted", seed=3, name="planted"))
+    found = search(bag, SearchOptions(300_000), Run()).schedule
+    assert found is not None
+    assert found.makespan_s <= 1_002
 
 
 @pytest.mark.parametrize(("memory_mb", "most"), [("uniform:100:300", 1.1), ("uniform:1000:3000", 1.8)])
