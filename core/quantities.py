@@ -41,7 +41,8 @@ RunTime: TypeAlias = Annotated[float, Field(ge=1e-6, le=MAX_SECONDS)]
 Memory: TypeAlias = Annotated[float, Field(ge=1e-6, le=10**9)]
 Price: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**6)]
 VCpus: TypeAlias = Annotated[int, Field(ge=1, le=4096), INTEGRAL]
-Scale: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**18)]
+LEAST_SCALE = 1e-9
+Scale: TypeAlias = Annotated[float, Field(ge=LEAST_SCALE, le=10**18)]
 Credits: TypeAlias = Annotated[float, Field(ge=0, le=10**9)]
 
 

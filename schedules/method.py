@@ -74,7 +74,12 @@ class StepTaken:
 
 
 def kept(schedule: Schedule) -> Schedule | None:
-    """Return a plan, in another order where tasks must be done again in time; None if that is not enough for it."""
+    """Return a plan, in another order where tasks must be done again in time; None if that is not enough for it.
+
+    Nor is a plan kept that is beyond its budget.
+    """
+    if not schedule.within_budget:
+        return None
     if not schedule.instance.leaves_time:
         return schedule
     from .rescue_order import rescuable  # here, since few plans are asked
@@ -164,7 +169,7 @@ class Incumbent:
         with self._known.lock:
             better = bound > self._known.bound
             if better:
-                self._known.bound, self.better_bound = bound, True
+                self._known.bound, self.better_bound = float(bound), True  # of numpy, it was none of a JSON document
         if better:
             self._on_better()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.gaps import at_most
 from ..core.quantities import BoolArray, FloatArray, IntArray, read_only
 from ..core.records import made_all
 from ..instances.durations import BASELINE
@@ -156,6 +157,12 @@ class Schedule:
     def makespan_s(self) -> int:
         """End of the last task."""
         return makespan_s(self.task_end_s)
+
+    @property
+    def within_budget(self) -> bool:
+        """Whether it costs no more than the instance allows."""
+        budget = self.instance.objective.budget_usd
+        return budget is None or self.cost_usd <= at_most(budget)
 
     @cached_property
     def objective(self) -> float:

@@ -7,11 +7,16 @@ e_ik and memory r_i, time counted from the moment the VMs are ready:
     sum_k x_ik = 1                                  (the parts of a task)
     c_k S_k >= sum_i e_ik x_ik                      (cores)
     m_k S_k >= sum_i r_i e_ik x_ik                  (memory)
+    I_k n_k + b_k S_k >= sum_i e_ik x_ik            (credits)
     S_k <= n_k min(T, L_k)                          (VMs of the offer)
     sum_{k in market} S_k <= n_market T             (VMs of the market)
     sum_{k spot, i in J} e_ik x_ik <= M_J           (tasks that must end early)
     sum_{k in R, i in W} a_ik x_ik <= A_R           (time on demand to do again what is lost at once)
+    sum_k p_k S_k <= B                              (budget)
     T0 <= T <= D                                    (combinatorial bound, deadline)
+
+A burstable VM does the work of its initial credits, I_k, and in each second that of b_k cores, by what it earns or at
+the baseline (`sustained_cores`); e_ik is the least work of a task in either mode.
 
 The machines of an offer that exist already are a pool of their own. Until h_v, machine v is paid for anyway: what runs
 on it ends then, or it is paid in advance. Up to that moment its cores are free for F core seconds, and the pool has
@@ -26,9 +31,9 @@ beside what is on demand anyway, for each set R of offers that go down at once a
 that run for so long that none of them has ended or saved anything at some later second, in what is left of the time
 then (`RescueTime`).
 
-It is solved by its Lagrangian dual: for any multipliers >= 0 of the last two rows and a split of each offer's price
-into one for cores and one for memory, every task takes its cheapest offer, which is a lower bound; the best
-multipliers are found by Kelley's cutting planes. Whatever the cutting planes miss, the bound stays a bound: it is
+It is solved by its Lagrangian dual: for any multipliers >= 0 of the rows of T and of the budget, and a split of each
+offer's price into ones for cores, memory and credits, every task takes its cheapest offer, which is a lower bound; the
+best multipliers are found by Kelley's cutting planes. Whatever the cutting planes miss, the bound stays a bound: it is
 evaluated at the multipliers found, less what rounding may have added.
 """
 
@@ -41,14 +46,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.gaps import rounded_down
+from ...core.gaps import at_most, rounded_down
+from ...core.limits import out_of_time
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance, RescueTime
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.task_classes import binding_market_limits, effective_cores, least_work_s, usable_offers
-from ...schedules.evaluation import held_objective, objective_weights
+from ...models.bags.task_classes import (
+    binding_market_limits,
+    effective_cores,
+    initial_work_s,
+    least_work_s,
+    sustained_cores,
+    usable_offers,
+)
+from ...schedules.evaluation import held_objective, held_usd, objective_weights
 from ..programme import LinearRows, Maximum, maximise_concave
 
 _MAX_CUTS = 400
@@ -59,7 +72,7 @@ _FEW_CUTS = 25
 _EARLY_SETS, _MOST_EARLY = 12, 3
 """Sets of tasks that must end early, and how often offers are added on which they are looked at."""
 _NOTHING, _NO_PRICES = np.zeros(0), np.zeros((0, 0))
-_LEAST_WORK = "_least_work_s_of_offers"
+_LEAST_WORK, _BOUND = "_least_work_s_of_offers", "_divisible_bound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,13 @@ class DivisibleBound:
         What a second of a core of a spot VM is worth beside that to a task of each group, as it must end early there.
     again_price : array of float, shape (n_groups, n_used), or (0, 0)
         What the time on demand is worth that it takes to do a task again, or to do it there.
+    budget_price : float
+        What a dollar of the budget is worth.
+    scarce : array of float, shape (n_used,)
+        What a second of one more VM of each offer is worth, for its cores or its credits; 0 if there are enough.
+    level_s : array of float, shape (n_used,)
+        For how long VMs of each offer are best used: as long as all cores of a burstable one can be at full speed, if
+        these are worth something beside its credits; infinite for others.
     """
 
     objective: float
@@ -96,6 +116,9 @@ class DivisibleBound:
     multipliers: FloatArray
     early_price: FloatArray
     again_price: FloatArray
+    budget_price: float
+    scarce: FloatArray
+    level_s: FloatArray
 
     def task_price(self, instance: Instance) -> FloatArray:
         """Price of each group on each offer used, shape (n_groups, n_used); infinite where it cannot run."""
@@ -151,7 +174,7 @@ class _Pools(NamedTuple):
 
 
 def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cuts: int = _MAX_CUTS) -> DivisibleBound:
-    """Compute the divisible bound of an instance with D_spot set; see the module.
+    """Compute the divisible bound of an instance with D_spot set; see the module. It is asked again and again.
 
     Parameters
     ----------
@@ -162,6 +185,19 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
     most_cuts : int
         Most evaluations: fewer make a weaker bound.
     """
+    if start is not None or most_cuts != _MAX_CUTS:
+        return _divisible_bound(instance, start, most_cuts)
+    asked = id(instance), instance.d_spot_s  # copies have the same memory
+    known: tuple[tuple[int, int | None], DivisibleBound] | None = instance.__dict__.get(_BOUND)
+    if known is not None and known[0] == asked:
+        return known[1]
+    bound = _divisible_bound(instance, start, most_cuts)
+    if not out_of_time():  # else it may be weaker than it could be
+        instance.__dict__[_BOUND] = asked, bound
+    return bound
+
+
+def _divisible_bound(instance: Instance, start: FloatArray | None, most_cuts: int) -> DivisibleBound:
     least_s = makespan_lower_bound_s(instance)
     pools = _pools(instance)
     indices = np.array([offer.index for offer in pools.offers], dtype=np.int64)
@@ -170,7 +206,9 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
         objective = math.inf
         if least_s <= instance.deadline_s and not len(instance.open_tasks):
             objective = held_objective(instance) + objective_weights(instance)[1] * least_s
-        return DivisibleBound(objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING, _NO_PRICES)
+        return DivisibleBound(
+            objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING, _NO_PRICES, 0.0, nothing, nothing
+        )
     dual = _Dual(instance, pools, least_s)
     bound = dual.solve(start, most_cuts)
     if not instance.leaves_time or instance.machines:
@@ -289,10 +327,16 @@ def _sum_of_largest(values: IntArray, counts: FloatArray, number: int) -> float:
 
 
 class _Dual:
-    """The Lagrangian dual.
+    """The Lagrangian dual, whose multipliers are in parts, in this order.
 
-    Multipliers: one for each pool, then one for each limited market, then one for each memory that may bind, then one
-    for each pool of machines: what a second of it is worth less than its price, where there is time that costs nothing.
+    Attributes
+    ----------
+    parts : dict of str to slice
+        ``pools``: of the VMs of each pool; ``markets``: of each limited market; ``memory``: what a second of a VM is
+        worth for its memory, where that may bind; ``credits``: what a second of work is worth for its credits, where
+        these may bind; ``budget``: of the budget, in the price of the dearest VM; ``machines``: what a second of each
+        pool of machines is worth less than its price, where there is time that costs nothing; ``rescue``: of the time
+        on demand; ``early``: of tasks that must end early.
     """
 
     def __init__(self, instance: Instance, pools: _Pools, least_s: int) -> None:
@@ -310,7 +354,8 @@ class _Dual:
         self.durations, able = _least_work_s(instance, indices)
         self.able = able | (self.counts == 0)[:, None]
         self.memory_kb = instance.memory_kb.astype(float)
-        self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in offers])
+        self.usd = np.array([offer.price_usd_per_s for offer in offers])
+        self.price = self.cost_weight * self.usd
         self.cores = np.array(
             [effective_cores(offer) for offer in offers[:n_rented]]
             + [float(offer.vcpus) for offer in offers[n_rented:]]
@@ -327,8 +372,14 @@ class _Dual:
         ]
         free = instance.memory_never_binds
         self.memory_bound = [k for k, offer in enumerate(offers) if not free[offer.type_index]]
+        self.bursts = [k for k, offer in enumerate(offers[:n_rented]) if sustained_cores(offer) < self.cores[k]]
+        self.sustained = np.array([sustained_cores(offers[k]) for k in self.bursts])
+        caps = {market: instance.market_limit(market) for market in instance.markets}
+        most_vms = [min(pools.vms[k], caps[offers[k].market] or math.inf) for k in self.bursts]
+        self.initial_work_s = np.array([initial_work_s(offers[k]) for k in self.bursts]) * np.array(most_vms)
+        budget = instance.objective.budget_usd
+        self.budget = None if budget is None else (at_most(budget) - held_usd(instance)) / self.usd.max()
         self.machines = list(range(n_rented, len(offers)))
-        self.size = len(offers) + len(self.markets) + len(self.memory_bound) + len(self.machines)
         self.early = _EarlyTasks(np.zeros((len(self.counts), 0)), _NOTHING, np.zeros(len(offers)))
         self.rescue: RescueTime | None = None
         time = instance.rescue_time
@@ -337,58 +388,72 @@ class _Dual:
             self.rescue = time._replace(
                 again_s=again_s, whole_s=time.whole_s[:, indices], members=time.members[:, indices]
             )
-            self.size += len(time.members)
+        self._set_parts()
         # Between these moments, the seconds of every pool and market are convex in T, and the part with T is concave.
         moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
         self.moments = sorted(moment for moment in moments if least_s <= moment <= self.deadline)
 
+    def _set_parts(self) -> None:
+        """Say which multipliers are where; see the class."""
+        sizes = {
+            "pools": len(self.offers),
+            "markets": len(self.markets),
+            "memory": len(self.memory_bound),
+            "credits": len(self.bursts),
+            "budget": 0 if self.budget is None else 1,
+            "machines": len(self.machines),
+            "rescue": 0 if self.rescue is None else len(self.rescue.members),
+            "early": len(self.early.most_s),
+        }
+        ends = np.cumsum(list(sizes.values())).tolist()
+        self.parts = {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+        self.size = ends[-1]
+
     def scarce_spot(self, theta: FloatArray) -> BoolArray:
         """Spot offers of which more VMs would be worth something, by multipliers."""
         spot = np.array([offer.market == "spot" and not offer.burstable for offer in self.offers])
-        worth = theta[: len(self.offers)].copy()
-        for (members, _), value in zip(self.markets, theta[len(self.offers) :], strict=False):
-            worth += members * value
+        worth = theta[self.parts["pools"]] + self._of_markets(theta)
         scarce: BoolArray = spot & (worth > _RELATIVE_TOLERANCE * self.price)
         return scarce
 
     def end_early(self, instance: Instance, chosen: BoolArray) -> None:
         """Let tasks end early on spot VMs of some offers."""
-        self.size -= len(self.early.most_s)
         self.early = _early_tasks(instance, self, chosen)
-        self.size += len(self.early.most_s)
+        self._set_parts()
+
+    def _of_markets(self, theta: FloatArray) -> FloatArray:
+        """What a second of a VM of each pool is worth for the limit of its market."""
+        of_markets = zip(self.markets, theta[self.parts["markets"]], strict=True)
+        return sum((members * value for (members, _), value in of_markets), np.zeros(len(self.offers)))
 
     def _split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Price of a VM second for its cores, and for its memory."""
-        n_offers = len(self.offers)
-        total = self.price + theta[:n_offers]
-        for (members, _), value in zip(self.markets, theta[n_offers:], strict=False):
-            total = total + members * value
+        """Price of a core second of work, and of a KB for a second, on each offer."""
+        total = self.price + theta[self.parts["pools"]] + self._of_markets(theta)
+        if self.budget is not None:
+            total = total + theta[self.parts["budget"]] * self.usd / self.usd.max()
         if self.machines:
-            total[self.machines] -= self._of_machines(theta)
+            total[self.machines] -= theta[self.parts["machines"]]
             total = np.maximum(total, 0.0)
-        memory = np.zeros(n_offers)
-        first = n_offers + len(self.markets)
-        memory[self.memory_bound] = theta[first : first + len(self.memory_bound)]
+        memory = np.zeros(len(self.offers))
+        memory[self.memory_bound] = theta[self.parts["memory"]]
         memory = np.minimum(memory, total)
-        return total - memory, memory
-
-    def _of_machines(self, theta: FloatArray) -> FloatArray:
-        """Return the part of multipliers that is about machines; those of the time on demand follow it."""
-        last = self.size - len(self.early.most_s) - (0 if self.rescue is None else len(self.rescue.members))
-        return theta[last - len(self.machines) : last]
-
-    def _of_rescue(self, theta: FloatArray) -> FloatArray:
-        """Return the part that is about the time on demand; that of tasks that must end early follows it."""
-        assert self.rescue is not None, "there is such a part"
-        last = self.size - len(self.early.most_s)
-        return theta[last - len(self.rescue.members) : last]
+        for_cores = total - memory
+        credits = np.zeros(len(self.offers))
+        if self.bursts:
+            for_cores[self.bursts] -= self.sustained * theta[self.parts["credits"]]
+            short = np.minimum(for_cores[self.bursts], 0.0)  # by rounding: then credits are worth so much less
+            credits[self.bursts] = theta[self.parts["credits"]] + short / np.maximum(self.sustained, 1e-12)
+            for_cores = np.maximum(for_cores, 0.0)
+        return for_cores / self.cores + credits, memory / self.sizes_kb
 
     def _again_price(self, theta: FloatArray) -> FloatArray:
         """Price of the time on demand that a task of each group takes on each offer."""
         if self.rescue is None:
             return _NO_PRICES
         unit = np.zeros(self.rescue.again_s.shape)
-        for value, members, from_s in zip(self._of_rescue(theta), self.rescue.members, self.rescue.from_s, strict=True):
+        for value, members, from_s in zip(
+            theta[self.parts["rescue"]], self.rescue.members, self.rescue.from_s, strict=True
+        ):
             if value > 0:
                 unit += value * members * (self.rescue.whole_s >= from_s)
         price: FloatArray = self.rescue.again_s * unit
@@ -396,7 +461,7 @@ class _Dual:
 
     def _early_price(self, theta: FloatArray) -> FloatArray:
         """Price of a second of a core of a spot VM, beside that of the VM, for a task of each group."""
-        price: FloatArray = self.early.members @ theta[self.size - len(self.early.most_s) :]
+        price: FloatArray = self.early.members @ theta[self.parts["early"]]
         return price
 
     def tasks(self, theta: FloatArray) -> tuple[float, FloatArray]:
@@ -405,8 +470,7 @@ class _Dual:
         Prices are no larger than the multipliers allow but for a few roundings of each, whose effect is relative to the
         terms of the sum; what is taken off a multiplier of a machine makes no price larger.
         """
-        for_cores, for_memory = self._split(theta)
-        core_price, memory_price = for_cores / self.cores, for_memory / self.sizes_kb
+        core_price, memory_price = self._split(theta)
         unit = core_price + memory_price * self.memory_kb[:, None] if self.memory_bound else core_price
         if len(self.early.most_s):
             unit = unit + self._early_price(theta)[:, None] * self.early.spot
@@ -424,39 +488,36 @@ class _Dual:
             free = float(core_price @ self.free_core_s + memory_price @ self.free_kb_s)
             value = rounded_down(value - free, value + free)
             core_seconds = core_seconds - self.free_core_s / self.cores
-        gradient = np.empty(self.size)
-        gradient[:n_offers] = core_seconds
-        for index, (members, _) in enumerate(self.markets):
-            gradient[n_offers + index] = members @ core_seconds
+        parts, gradient = self.parts, np.empty(self.size)
+        gradient[parts["pools"]] = core_seconds
+        gradient[parts["markets"]] = [members @ core_seconds for members, _ in self.markets]
         if self.memory_bound:
             memory_seconds = np.bincount(choice, weights=work * self.memory_kb, minlength=n_offers) / self.sizes_kb
             memory_seconds -= self.free_kb_s / self.sizes_kb
-            first = n_offers + len(self.markets)
-            gradient[first : first + len(self.memory_bound)] = (memory_seconds - core_seconds)[self.memory_bound]
-        if self.machines:
-            self._of_machines(gradient)[:] = -core_seconds[self.machines]
-        if len(self.early.most_s):
-            gradient[self.size - len(self.early.most_s) :] = (work * self.early.spot[choice]) @ self.early.members
+            gradient[parts["memory"]] = (memory_seconds - core_seconds)[self.memory_bound]
+        gradient[parts["credits"]] = (self.cores[self.bursts] - self.sustained) * core_seconds[self.bursts]
+        gradient[parts["budget"]] = core_seconds @ (self.usd / self.usd.max())
+        gradient[parts["machines"]] = -core_seconds[self.machines]
+        gradient[parts["early"]] = (work * self.early.spot[choice]) @ self.early.members
         if self.rescue is not None:
             again_s = self.counts * self.rescue.again_s[rows, choice]
             counts = self.rescue.whole_s[rows, choice] >= self.rescue.from_s[:, None]
-            self._of_rescue(gradient)[:] = (self.rescue.members[:, choice] * counts) @ again_s
+            gradient[parts["rescue"]] = (self.rescue.members[:, choice] * counts) @ again_s
         return value, gradient
 
     def time_rows(self) -> LinearRows:
         """The part with T, at the moments between which it is nowhere less."""
-        n_offers = len(self.offers)
-        constants = np.array([self.time_weight * moment for moment in self.moments])
-        rows = np.zeros((len(self.moments), self.size))
         moments = np.array(self.moments, dtype=float)
-        rows[:, :n_offers] = -self.pools.most_s(np.minimum(moments, self.limits_s[:, None]), self.ready).T
-        for position, (_, cap) in enumerate(self.markets):
-            rows[:, n_offers + position] = -cap * np.maximum(moments - self.ready, 0.0)
-        rows[:, self.size - len(self.early.most_s) :] = -self.early.most_s
+        parts, rows = self.parts, np.zeros((len(moments), self.size))
+        rows[:, parts["pools"]] = -self.pools.most_s(np.minimum(moments, self.limits_s[:, None]), self.ready).T
+        caps = np.array([cap for _, cap in self.markets])
+        rows[:, parts["markets"]] = -caps * np.maximum(moments - self.ready, 0.0)[:, None]
+        rows[:, parts["credits"]] = -self.initial_work_s
+        rows[:, parts["budget"]] = -(self.budget or 0.0)
+        rows[:, parts["early"]] = -self.early.most_s
         if self.rescue is not None:
-            for row in rows:
-                self._of_rescue(row)[:] = -self.rescue.most_s
-        return LinearRows(constants, rows)
+            rows[:, parts["rescue"]] = -self.rescue.most_s
+        return LinearRows(self.time_weight * moments, rows)
 
     def solve(self, start: FloatArray | None, most_cuts: int) -> DivisibleBound:
         """Maximise, and say what that proves."""
@@ -486,20 +547,20 @@ class _Dual:
         return best
 
     def _limits(self) -> LinearRows:
-        """What the price for memory may be at most, and what the price of a machine may be less: total - that >= 0."""
-        n_offers = len(self.offers)
-        priced = [*self.memory_bound, *(k for k in self.machines if k not in self.memory_bound)]
-        parts, totals = np.zeros((len(priced), self.size)), np.zeros(len(priced))
-        for row, k in enumerate(priced):
-            parts[row, k] = 1.0
-            for position, (members, _) in enumerate(self.markets):
-                parts[row, n_offers + position] = members[k]
-            if row < len(self.memory_bound):
-                parts[row, n_offers + len(self.markets) + row] = -1.0
-            if k in self.machines:
-                self._of_machines(parts[row])[self.machines.index(k)] = -1.0
-            totals[row] = self.price[k]
-        return LinearRows(totals, parts)
+        """What the prices for memory and credits may be at most, and what that of a machine may be less.
+
+        No more is left of the price of a second of a VM than there is.
+        """
+        places = np.arange(self.size)
+        rows = np.zeros((len(self.offers), self.size))
+        rows[:, self.parts["pools"]] = np.eye(len(self.offers))
+        rows[:, self.parts["markets"]] = np.array([members for members, _ in self.markets]).reshape(-1, len(rows)).T
+        rows[:, self.parts["budget"]] = (self.usd / self.usd.max())[:, None]
+        rows[self.memory_bound, places[self.parts["memory"]]] = -1.0
+        rows[self.bursts, places[self.parts["credits"]]] = -self.sustained
+        rows[self.machines, places[self.parts["machines"]]] = -1.0
+        shared = sorted({*self.memory_bound, *self.bursts, *self.machines})
+        return LinearRows(self.price[shared], rows[shared])
 
     def _prices_of_sample(self) -> FloatArray:
         """Multipliers of a sample of the groups, by size, each standing for those around it."""
@@ -518,17 +579,29 @@ class _Dual:
 
     def _bound(self, best: Maximum, infeasible: bool) -> DivisibleBound:
         """The bound that multipliers prove."""
-        for_cores, for_memory = self._split(best.theta)
+        core_price, memory_price = self._split(best.theta)
+        credit_price, end_s = best.theta[self.parts["credits"]], self._end_s(best)
+        scarce = best.theta[self.parts["pools"]].copy()
+        scarce[self.bursts] += credit_price
+        level_s = np.full(len(self.offers), math.inf)
+        # By what is left of the price of a core second without credits, cores bind or do not.
+        cores_bind = core_price[self.bursts] - credit_price > _RELATIVE_TOLERANCE * core_price[self.bursts]
+        spent = self.cores[self.bursts] - self.sustained
+        of_vms = np.array([initial_work_s(self.offers[k]) for k in self.bursts])
+        level_s[self.bursts] = np.where(cores_bind, of_vms / spent, math.inf)
         return DivisibleBound(
             math.inf if infeasible else self.held + max(best.value, self.time_weight * self.least_s),
             self.least_s,
             np.array([offer.index for offer in self.offers], dtype=np.int64),
-            for_cores / self.cores,
-            for_memory / self.sizes_kb,
-            self._end_s(best),
+            core_price,
+            memory_price,
+            end_s,
             best.theta,
             self._early_price(best.theta) if len(self.early.most_s) else _NOTHING,
             self._again_price(best.theta),
+            float(best.theta[self.parts["budget"]].sum() / self.usd.max()),
+            scarce,
+            level_s,
         )
 
     def _end_s(self, best: Maximum) -> float:

@@ -4,6 +4,7 @@ Tasks may be cut. For offers k with c_k cores, memory m_k, price p_k a second, t
 g of n_g tasks with duration e_gk and memory r_g, time counted from the moment the VMs are ready:
 
     min wt T + wc sum_k p_k S_k                     (S_k: seconds of VMs of offer k that are paid)
+    sum_k p_k S_k <= B                              (budget)
     sum_k x_gk = n_g                                (tasks of the group on each offer)
     c_k S_k >= sum_g e_gk x_gk                      (cores)
     m_k S_k >= sum_g r_g e_gk x_gk                  (memory)
@@ -91,6 +92,9 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
     for market, cap in binding_market_limits(instance, offers):
         mine = np.array([k for k, offer in enumerate(offers) if offer.market == market])
         rows.append((-np.inf, 0.0, np.r_[mine, end], np.r_[np.ones(len(mine)), -float(cap)]))
+    usd = np.array([offer.price_usd_per_s for offer in offers])
+    if instance.objective.budget_usd is not None:
+        rows.append((-np.inf, instance.objective.budget_usd, np.arange(n_used), usd))
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(group[order], np.arange(n_groups + 1))
     rows += [
@@ -100,8 +104,7 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
     least = max(makespan_lower_bound_s(instance) - boot, 0)
     lower = np.r_[np.zeros(n_used), float(least), np.zeros(len(group))]
     upper = np.r_[limits * last, float(instance.deadline_s - boot), counts[group]]
-    price = np.array([offer.price_usd_per_s for offer in offers]) * cost_weight
-    costs = np.r_[price, time_weight, np.zeros(len(group))]
+    costs = np.r_[usd * cost_weight, time_weight, np.zeros(len(group))]
     if least > upper[end]:
         return None
     programme = Programme()

@@ -39,6 +39,8 @@ _DEALS, _DEALING_TASKS = 16, 100
 """One move in so many deals two VMs anew, where there are no more tasks than so many."""
 _TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
+_BALANCE = (1e-3, 4.0)
+"""Weight of squared loads, in units of the objective and of the makespan; where that alone counts, up to the second."""
 _SPEEDS = "_moves_a_second_of_kernels"
 
 
@@ -141,12 +143,17 @@ def is_idle(instance: Instance, runs: int) -> bool:
 
 
 class LoadsWalk:
-    """Core loads: which task is on which core; between steps, cores are grouped anew into VMs."""
+    """Core loads: which task is on which core; between steps, cores are grouped anew into VMs.
 
-    def __init__(self, state: CoreLoads, random: int, *, plain: bool = False) -> None:
+    A dollar beyond the budget is charged at ``rate``.
+    """
+
+    def __init__(self, state: CoreLoads, random: int, *, plain: bool = False, rate: float = 0.0) -> None:
         from .annealing_kernel import anneal
 
         self.state = state
+        state.charge(rate)
+        self._rate = rate
         self.unit = state.time_weight + float(state.vm_price.mean())
         self.best = math.inf
         self._kernel = getattr(anneal, "py_func", anneal) if plain else anneal
@@ -155,13 +162,19 @@ class LoadsWalk:
         few = len(state.instance.open_tasks) <= _DEALING_TASKS and not len(state.latest)
         self._deals = _DEALS if few else 0
         self._value = math.inf
+        self._share = 0.0
         self._tasks, self._number = state.core_tasks.copy(), state.core_count.copy()
 
     def settle(self, share: float) -> float:
-        """Group the cores anew, and keep the state if it is the best; tasks that are late count for more and more."""
-        state = self.state
+        """Group the cores anew, and keep the state if it is the best.
+
+        Tasks that are late, and what is beyond the budget, count for more and more.
+        """
+        state, self._share = self.state, share
         first, last = _TASK_PENALTY
-        state.task_penalty = self._task_penalty * first * (last / first) ** share
+        grown = (last / first) ** share
+        state.task_penalty = self._task_penalty * first * grown
+        state.charge(self._rate * grown)
         state.regroup()
         self._value = state.value()
         if self._value < self.best - 1e-12 and state.feasible():
@@ -176,7 +189,10 @@ class LoadsWalk:
         state = self.state
         wanted = state.instance.n_tasks <= _SNAPSHOT_TASKS and self.best < math.inf
         snapshot = Snapshot(wanted, self._tasks, self._number)
-        balance = 1e-3 * self.unit / max(int(state.vm_end.max()), 1)
+        balance, last = _BALANCE
+        if len(state.worth):
+            balance *= (last / balance) ** self._share
+        balance *= self.unit / max(int(state.vm_end.max()), 1)
         plan, cooling = state.plan(self._random), cooling._replace(deals=self._deals)
         self._value, self.best = self._kernel(
             state.cores, state.objective, balance, plan, cooling, snapshot, self._value, self.best
@@ -196,11 +212,13 @@ class LoadsWalk:
 class QueuesWalk:
     """The tasks of each VM in the order of their starts.
 
-    Of the price of a VM, ``mean_share`` is charged for the mean end of its cores and not for the last.
+    Of the price of a VM, ``mean_share`` is charged for the mean end of its cores and not for the last; of a dollar
+    beyond the budget, ``rate``.
     """
 
-    def __init__(self, state: Assignments, random: int, mean_share: float = 0.0) -> None:
+    def __init__(self, state: Assignments, random: int, mean_share: float = 0.0, rate: float = 0.0) -> None:
         self.state = state
+        state.charge(rate)
         self.unit = state.objective.time_weight + float(state.objective.vm_price.mean())
         self._mean_share = mean_share
         self._best = state.best(math.inf)

@@ -22,6 +22,9 @@ _DEAL_HEAT = 0.1
 """Temperature of deals, as a part of that of moves: hot, they lead to where all is balanced, not where it is cheap."""
 
 
+_NO_CREDITS, _ALL_THE_SAME = np.zeros((0, 2)), np.zeros(0)
+
+
 class Objective(NamedTuple):
     """What a state costs.
 
@@ -35,6 +38,8 @@ class Objective(NamedTuple):
         Latest end, from ready.
     time_weight, penalty, task_penalty : float
         Cost of a second of makespan, of a second after the latest end of a VM, and of one after that of a task.
+    budget : float
+        What VMs may cost together before their cost counts; negative if all of it does.
     """
 
     vm_price: FloatArray
@@ -43,12 +48,13 @@ class Objective(NamedTuple):
     time_weight: float
     penalty: float
     task_penalty: float = 0.0
+    budget: float = -1.0
 
 
 class Cooling(NamedTuple):
     """Moves, and the temperatures between which they are tried; one in so many deals two VMs anew, none if 0.
 
-    Deals do not look at latest ends of tasks.
+    Deals do not look at latest ends of tasks, and know no budgets and credits.
     """
 
     moves: int
@@ -102,6 +108,11 @@ class Cores(NamedTuple):
         Latest end of each task on each offer; nothing where that of its VM is all that counts.
     rescue : Rescue
         What tasks take of the time that there is on demand.
+    credits : array of float, shape (n_vms, 2), or (0, 2)
+        Core seconds that each VM does by its initial credits, and those that it earns in a second; nothing where it has
+        all that its cores can spend.
+    worth : array of float, shape (n_offers,), or (0,)
+        What a second of a core of each offer is worth, by which squared loads are weighed; all the same if empty.
     """
 
     durations: IntArray
@@ -110,6 +121,8 @@ class Cores(NamedTuple):
     first_of_vm: IntArray
     latest: IntArray
     rescue: Rescue
+    credits: FloatArray = _NO_CREDITS
+    worth: FloatArray = _ALL_THE_SAME
 
 
 class CoreState(NamedTuple):
@@ -204,6 +217,24 @@ def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: in
     return more
 
 
+@shared_part
+def end_with_credits(credits: FloatArray, vm: int, work: int, end: int) -> int:
+    """Return when a VM ends whose cores are done by a moment: not before it has earned what its work spends."""
+    lacking = work - credits[vm, 0]
+    if lacking <= 0:
+        return end
+    return max(end, int(np.ceil(lacking / credits[vm, 1])))
+
+
+@shared_part
+def over_budget(objective: Objective, vm_end: IntArray) -> float:
+    """Return what VMs cost beyond the budget; negative if there is something left of it."""
+    over = -objective.budget
+    for vm in range(len(vm_end)):
+        over += objective.vm_price[vm] * max(vm_end[vm], objective.vm_free[vm])
+    return over
+
+
 @compiled
 def anneal(
     cores: Cores,
@@ -237,10 +268,12 @@ def anneal(
     tuple of float
         Objective of the state at the end, and of the best one.
     """
-    durations, core_offer, core_vm, vm_first, latest, rescue = cores
-    vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty = objective
+    durations, core_offer, core_vm, vm_first, latest, rescue, credits, worth = cores
+    vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty, budget = objective
     core_tasks, core_count, load, late, taken, vm_end, random_state = plan
-    by_task, by_set = len(latest) > 0, len(rescue.again_s) > 0
+    by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget >= 0
+    by_credits = len(credits) > 0
+    over = over_budget(objective, vm_end) if by_budget else 0.0
     n_cores = len(core_offer)
     n_vms = len(vm_end)
     n_sets = len(taken) if by_set else 0
@@ -316,17 +349,21 @@ def anneal(
         at_a = state % core_count[a]
         i = core_tasks[a, at_a]
         va, vb, ka, kb = core_vm[a], core_vm[b], core_offer[a], core_offer[b]
+        balance_a = balance * worth[ka] if len(worth) else balance
+        balance_b = balance * worth[kb] if len(worth) else balance
         if durations[kb, i] > MAX_SECONDS:
             continue
         # What stays as it is: the ends of the other cores of both VMs, and of all other VMs; and the value of both.
-        rest_a, rest_b = 0, 0
+        rest_a, rest_b, work_a, work_b = 0, 0, 0, 0
         for core in range(vm_first[va], vm_first[va + 1]):
-            if core not in (a, b) and load[core] > rest_a:
-                rest_a = load[core]
+            if core not in (a, b):
+                work_a += load[core]
+                rest_a = max(rest_a, load[core])
         if va != vb:
             for core in range(vm_first[vb], vm_first[vb + 1]):
-                if core != b and load[core] > rest_b:
-                    rest_b = load[core]
+                if core != b:
+                    work_b += load[core]
+                    rest_b = max(rest_b, load[core])
         others = 0
         if longest not in (va, vb):
             others = vm_end[longest]
@@ -335,10 +372,11 @@ def anneal(
                 if vm not in (va, vb) and vm_end[vm] > others:
                     others = vm_end[vm]
         old_end = max(others, vm_end[va], vm_end[vb])
-        old = vm_price[va] * max(vm_end[va], vm_free[va]) + time_weight * old_end
-        old += penalty * max(0, vm_end[va] - vm_limit[va])
+        old_paid = vm_price[va] * max(vm_end[va], vm_free[va])
+        old = time_weight * old_end + penalty * max(0, vm_end[va] - vm_limit[va])
         if va != vb:
-            old += vm_price[vb] * max(vm_end[vb], vm_free[vb]) + penalty * max(0, vm_end[vb] - vm_limit[vb])
+            old_paid += vm_price[vb] * max(vm_end[vb], vm_free[vb])
+            old += penalty * max(0, vm_end[vb] - vm_limit[vb])
         # The latest of the latest ends on both cores, without the tasks that leave them: of b without any one task.
         last_a, last_b, next_b, of_last = -1, -1, -1, -1
         if by_task:
@@ -361,7 +399,7 @@ def anneal(
         lost_a, gained_b = load[a] - durations[ka, i], load[b] + durations[kb, i]
         best_change = 1e300
         best_rank = 1e300
-        best_late, best_taken = 0, 0
+        best_late, best_taken, best_paid = 0, 0, 0.0
         best_at = -2
         for step in range(-1, scanned):
             new_a, new_b = lost_a, gained_b
@@ -379,13 +417,20 @@ def anneal(
             end_a = max(rest_a, new_a)
             if va == vb:
                 end_a = max(end_a, new_b)
+                if by_credits:
+                    end_a = end_with_credits(credits, va, work_a + new_a + new_b, end_a)
                 end_b = end_a
             else:
                 end_b = max(rest_b, new_b)
-            change = vm_price[va] * max(end_a, vm_free[va]) + time_weight * max(others, end_a, end_b)
-            change += penalty * max(0, end_a - vm_limit[va]) - old
+                if by_credits:
+                    end_a = end_with_credits(credits, va, work_a + new_a, end_a)
+                    end_b = end_with_credits(credits, vb, work_b + new_b, end_b)
+            paid = vm_price[va] * max(end_a, vm_free[va]) - old_paid
+            change = time_weight * max(others, end_a, end_b) + penalty * max(0, end_a - vm_limit[va]) - old
             if va != vb:
-                change += vm_price[vb] * max(end_b, vm_free[vb]) + penalty * max(0, end_b - vm_limit[vb])
+                paid += vm_price[vb] * max(end_b, vm_free[vb])
+                change += penalty * max(0, end_b - vm_limit[vb])
+            change += max(over + paid, 0.0) - max(over, 0.0) if by_budget else paid
             least_late = 0
             if by_task:  # of the last tasks of both cores; others may be later still
                 end_of_last = last_a if at_b < 0 else max(last_a, latest[ka, core_tasks[b, at_b]])
@@ -398,16 +443,16 @@ def anneal(
             if by_set and ka != kb:
                 more_taken = _more_taken(rescue, taken, ka, kb, i, -1 if at_b < 0 else core_tasks[b, at_b])
                 change += task_penalty * more_taken
-            rank = change + balance * (float(new_a) * new_a + float(new_b) * new_b)
+            rank = change + balance_a * float(new_a) * new_a + balance_b * float(new_b) * new_b
             if rank < best_rank:
                 best_rank = rank
                 best_change = change
-                best_late, best_taken = least_late, more_taken
+                best_late, best_taken, best_paid = least_late, more_taken, paid
                 best_at = at_b
         if best_at == -2:
             continue
         # Accept it, or not, by the temperature.
-        gain = best_rank - balance * (float(load[a]) * load[a] + float(load[b]) * load[b])
+        gain = best_rank - balance_a * float(load[a]) * load[a] - balance_b * float(load[b]) * load[b]
         most_gain = 0.0
         if gain > 0.0 or by_task:
             state = (state * 48271) % 2147483647
@@ -451,12 +496,15 @@ def anneal(
                 taken[one] += _taken_by(rescue, one, ka, kb, i, j)
         load[a], load[b] = lost_a, gained_b
         # The ends of both VMs, and the VM that ends last.
-        end_a = max(rest_a, load[a])
+        end_a, end_b = max(rest_a, load[a]), max(rest_b, load[b])
+        work_a, work_b = work_a + load[a], work_b + load[b]
         if va == vb:
-            end_a = max(end_a, load[b])
-        else:
-            vm_end[vb] = max(rest_b, load[b])
+            end_a, work_a = max(end_a, load[b]), work_a + load[b]
+        if by_credits:
+            end_a = end_with_credits(credits, va, work_a, end_a)
         vm_end[va] = end_a
+        if va != vb:
+            vm_end[vb] = end_with_credits(credits, vb, work_b, end_b) if by_credits else end_b
         if others > max(vm_end[va], vm_end[vb]):
             if longest in (va, vb):
                 for vm in range(n_vms):
@@ -465,7 +513,9 @@ def anneal(
         else:
             longest = va if vm_end[va] >= vm_end[vb] else vb
         value += best_change
-        if snapshot.wanted and broken == 0 and value < best - 1e-12:
+        if by_budget:
+            over += best_paid
+        if snapshot.wanted and broken == 0 and over <= 0.0 and value < best - 1e-12:
             best = value
             for core in range(n_cores):
                 snapshot.number[core] = core_count[core]
@@ -514,8 +564,8 @@ def _deal(
     change : float
         Of the objective.
     """
-    durations, core_offer, _, vm_first, _, _ = cores
-    vm_price, vm_free, vm_limit, time_weight, penalty, _ = objective
+    durations, core_offer, _, vm_first, _, _, _, _ = cores
+    vm_price, vm_free, vm_limit, time_weight, penalty, _, _ = objective
     core_tasks, core_count, load, _, _, vm_end, _ = plan
     capacity = core_tasks.shape[1]
     first_a, last_a, first_b, last_b = vm_first[va], vm_first[va + 1], vm_first[vb], vm_first[vb + 1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.compiled import compiled, compiled_part
 from ...core.quantities import MAX_SECONDS
-from .annealing_kernel import Cooling, Objective
+from .annealing_kernel import Cooling, Objective, over_budget
 from .start_order_kernel import Fleet, VmEnds, core_work, start_order_ends
 
 if TYPE_CHECKING:
@@ -61,13 +61,19 @@ class BestAssignment(NamedTuple):
 
 
 @compiled_part
-def _cost(objective: Objective, credit_price: float, vm: int, ends: VmEnds) -> float:
-    """What a VM costs until it ends, with what it breaks."""
-    late = max(0, ends.end - objective.vm_limit[vm])
-    cost: float = objective.vm_price[vm] * max(ends.end, objective.vm_free[vm]) + objective.penalty * late
+def _paid(objective: Objective, vm: int, ends: VmEnds) -> float:
+    """What a VM costs until it ends."""
+    paid: float = objective.vm_price[vm] * max(ends.end, objective.vm_free[vm])
+    return paid
+
+
+@compiled_part
+def _penalty(objective: Objective, credit_price: float, vm: int, ends: VmEnds) -> float:
+    """What is charged for what a VM breaks."""
+    charged: float = objective.penalty * max(0, ends.end - objective.vm_limit[vm])
     if ends.lacking > _NO_CREDITS:
-        cost += credit_price * ends.lacking
-    return cost + objective.task_penalty * ends.late
+        charged += credit_price * ends.lacking
+    return charged + objective.task_penalty * ends.late
 
 
 @compiled_part
@@ -129,17 +135,21 @@ def anneal_assignments(
     state = plan.random[0]
     broken = 0
     value: float = 0.0
+    paid: float = 0.0
     longest = 0
     any_bursts = False
     for vm in range(n_vms):
         any_bursts = any_bursts or fleet.bursts[vm]
         ends = start_order_ends(fleet, vm, vm_tasks[vm], vm_count[vm], slow, memory_none, cores_none, work)
         _set_ends(plan, vm, ends)
-        value += _cost(objective, credit_price, vm, ends)
+        value += _penalty(objective, credit_price, vm, ends)
+        paid += _paid(objective, vm, ends)
         broken += _breaks(objective, vm, ends)
         if vm_end[vm] > vm_end[longest]:
             longest = vm
-    value += time_weight * vm_end[longest]
+    by_budget = objective.budget >= 0
+    over = over_budget(objective, vm_end) if by_budget else 0.0
+    value += time_weight * vm_end[longest] + (max(over, 0.0) if by_budget else paid)
     stale = np.ones(n_vms, dtype=np.bool_)  # VMs that are not as in the best plan
     flips = _FLIPS if any_bursts else 0.0
     temperature = cooling.hot
@@ -255,16 +265,19 @@ def anneal_assignments(
         most = -temperature * np.log(state / 2147483647.0)
         ends_a = start_order_ends(fleet, a, new_a, count_a, slow, memory_none, cores_none, work)
         before_a, before_b = _ends_of(plan, a), _ends_of(plan, b)
-        change = _cost(objective, credit_price, a, ends_a) - _cost(objective, credit_price, a, before_a)
+        paid = _paid(objective, a, ends_a) - _paid(objective, a, before_a)
+        change = _penalty(objective, credit_price, a, ends_a) - _penalty(objective, credit_price, a, before_a)
         ends_b = ends_a
         shift = 0.0
         if mean_share > 0.0:
             shift = vm_price[a] * ((ends_a.total - before_a.total) / fleet.vcpus[a] - (ends_a.end - before_a.end))
         if a != b:
             ends_b = start_order_ends(fleet, b, new_b, count_b, slow, memory_none, cores_none, work)
-            change += _cost(objective, credit_price, b, ends_b) - _cost(objective, credit_price, b, before_b)
+            paid += _paid(objective, b, ends_b) - _paid(objective, b, before_b)
+            change += _penalty(objective, credit_price, b, ends_b) - _penalty(objective, credit_price, b, before_b)
             if mean_share > 0.0:
                 shift += vm_price[b] * ((ends_b.total - before_b.total) / fleet.vcpus[b] - (ends_b.end - before_b.end))
+        change += max(over + paid, 0.0) - max(over, 0.0) if by_budget else paid
         change_of_end = 0
         last = max(ends_a.end, ends_b.end)
         if last >= vm_end[longest]:
@@ -282,6 +295,8 @@ def anneal_assignments(
             continue
         # Carry it out.
         value += change
+        if by_budget:
+            over += paid
         longest_end = vm_end[longest]
         broken += _breaks(objective, a, ends_a)
         broken -= _breaks(objective, a, before_a)
@@ -312,7 +327,7 @@ def anneal_assignments(
             for vm in range(n_vms):
                 if vm_end[vm] > vm_end[longest]:
                     longest = vm
-        if broken == 0 and value < best.value[0] - 1e-12:
+        if broken == 0 and over <= 0.0 and value < best.value[0] - 1e-12:
             best.value[0] = value
             for vm in range(n_vms):
                 if stale[vm]:

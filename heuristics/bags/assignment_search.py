@@ -33,13 +33,14 @@ _MEAN_SHARE = 0.3
 """Share of the price of a VM that every second run charges for the mean end of its cores and not for the last."""
 
 
-def search_assignments(instance: Instance, options: SearchOptions, found: Found) -> None:
+def search_assignments(instance: Instance, options: SearchOptions, found: Found, rate: float) -> None:
     """Anneal the tasks of each VM and the order of their starts, again and again while there is time.
 
     The first run has the VMs of the linear programme `fractional_fleet`; each later one has one VM more, or less, or
     another one than the best run so far, or one more of each offer as long as no plan was found. While a plan of other
     origin is better than theirs, every second run begins from that; with machines, or where that programme has no
-    solution, all do. Without a time limit there are four runs.
+    solution, all do. Without a time limit there are four runs. A dollar beyond a budget is charged at the rate, and
+    twice as much after a run that found no plan.
     """
     if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
         return
@@ -49,7 +50,7 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found)
         found.raise_bound(max(found.bound, starts.bound))
         if found.run.answered(found.objective, found.bound):
             return
-        _search_from_patterns(instance, starts, options, rng, found)
+        _search_from_patterns(instance, starts, options, rng, found, rate)
         return
     fleet = None if instance.machines else fractional_fleet(instance)
     vms = None if fleet is None else _whole_vms(instance, fleet)
@@ -68,8 +69,9 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found)
         of_plan = state is None
         if state is None:
             assert found.best is not None
-            state = assignments_of(found.best, SPARE_VMS)
-        value = _run(state, options, number, until, found)
+            state = assignments_of(found.best, _spare(found.best))
+        value = _run(state, options, number, until, found, rate)
+        rate = 2 * rate if np.isinf(value) else rate
         if of_plan and fleet is not None and value <= found.objective:
             vms = _vms_of(fleet, found.best)
         if np.isinf(value) and np.isinf(best_value) and fleet is not None and best_vms is not None and not of_plan:
@@ -81,7 +83,12 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found)
 
 
 def _search_from_patterns(
-    instance: Instance, starts: CorePatternStarts, options: SearchOptions, rng: np.random.Generator, found: Found
+    instance: Instance,
+    starts: CorePatternStarts,
+    options: SearchOptions,
+    rng: np.random.Generator,
+    found: Found,
+    rate: float,
 ) -> None:
     """Anneal from what cores run in a linear programme, and now and then from the best plan so far."""
     last_better = 0
@@ -97,17 +104,23 @@ def _search_from_patterns(
         if queues is not None:
             state = assignments_of_queues(instance, queues, slow)
         elif found.best is not None:
-            state = assignments_of(found.best, SPARE_VMS)
+            state = assignments_of(found.best, _spare(found.best))
         else:
             starts.keep(which, np.inf)
             continue
-        value = _run(state, options, number, until, found)
+        value = _run(state, options, number, until, found, rate)
+        rate = 2 * rate if np.isinf(value) else rate
         if not again:
             starts.keep(which, value)
         if found.objective < before:
             last_better = number
         if found.run.answered(found.objective, found.bound):
             return
+
+
+def _spare(plan: Schedule) -> int:
+    """Empty VMs of each offer beside those of a plan: an early end within a budget may want twice as many."""
+    return SPARE_VMS if plan.instance.objective.budget_usd is None else len(plan.vm_offer)
 
 
 def _ends(options: SearchOptions, n_short: int = 0) -> Iterator[float]:
@@ -125,13 +138,13 @@ def _ends(options: SearchOptions, n_short: int = 0) -> Iterator[float]:
         yield time.perf_counter() + min(run_s / 2 if number < n_short else run_s, seconds_left() or 0.0)
 
 
-def _run(state: Assignments, options: SearchOptions, number: int, until: float, found: Found) -> float:
+def _run(state: Assignments, options: SearchOptions, number: int, until: float, found: Found, rate: float) -> float:
     """Anneal a state once, keep the best plan met if it is better than all others, and return its objective."""
     instance, before = state.instance, found.iteration
     moves = min(_MOVES_A_TASK * instance.n_tasks, _MOST_MOVES)
     if options.moves is not None:
         moves = max(options.moves // _RUNS, 1)
-    walk = QueuesWalk(state, random_state(found.run.seed, number), 0.0 if number % 2 else _MEAN_SHARE)
+    walk = QueuesWalk(state, random_state(found.run.seed, number), 0.0 if number % 2 else _MEAN_SHARE, rate)
     found.step(before + 1, before + _RUNS, found.objective, found.objective)
     try:
         for _ in cooled(walk, options.temperatures(instance, number), Steps(moves, until, instance, "queues")):

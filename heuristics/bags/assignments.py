@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.bill import unpaid_usd
+from ...core.gaps import at_most
 from ...core.limits import checkpoint
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.durations import NEVER
@@ -65,6 +66,14 @@ class Assignments:
     zero_s: int
     plan: AssignmentState
     alike: IntArray
+
+    def charge(self, rate: float) -> None:
+        """Charge what the plan costs beyond the budget of the instance, if it has one, at so much for a dollar."""
+        budget_usd = self.instance.objective.budget_usd
+        if budget_usd is not None:
+            price = self.instance.offer_price_usd_per_s[self.fleet.offer] * rate
+            budget = at_most(budget_usd) * rate + float(price @ self.objective.vm_free)
+            self.objective = self.objective._replace(vm_price=price, budget=budget)
 
     def best(self, objective: float) -> BestAssignment:
         """Make the place for what is better than an objective."""

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
+from ...core.gaps import at_most
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import NEVER
+from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.instance import Instance
+from ...models.bags.cpu_credits import end_says_all
 from ...models.bags.task_classes import usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
@@ -53,6 +55,12 @@ class CoreLoads:
         When each core is free.
     vm_price, vm_free, vm_limit : arrays
         Price of a second in units of the objective, until when nothing more is paid, and latest end.
+    budget : float
+        See `Objective`.
+    credits : array of float, shape (n_vms, 2), or (0, 2)
+        See `Cores`: of VMs that run all tasks at full speed, others at the baseline.
+    worth : array of float, shape (n_columns,), or (0,)
+        See `Cores`.
     latest : array of int, shape (n_columns, n_tasks), or (0, 0)
         Latest end of each task on each column; nothing where that of its VM is all that counts.
     rescue : Rescue
@@ -85,14 +93,24 @@ class CoreLoads:
     time_weight: float
     penalty: float
     task_penalty: float
+    credits: FloatArray
+    worth: FloatArray
+    budget: float = -1.0
 
     @property
     def objective(self) -> Objective:
         """What the annealing makes least."""
         from .annealing_kernel import Objective
 
-        penalties = self.penalty, self.task_penalty
+        penalties = self.penalty, self.task_penalty, self.budget
         return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties)
+
+    def charge(self, rate: float) -> None:
+        """Charge what the plan costs beyond the budget of the instance, if it has one, at so much for a dollar."""
+        budget_usd = self.instance.objective.budget_usd
+        if budget_usd is not None:
+            self.vm_price = self.instance.offer_price_usd_per_s[self.offers[self.vm_column]] * rate
+            self.budget = at_most(budget_usd) * rate + float(self.vm_price @ self.vm_free)
 
     @property
     def zero_s(self) -> int:
@@ -105,13 +123,15 @@ class CoreLoads:
         late = self.penalty * float(np.maximum(0, end - self.vm_limit).sum())
         late += self.task_penalty * float(self.late.sum() + self._taken_too_much_s)
         ready = self.time_weight * self.zero_s
-        cost = float((self.vm_price * np.maximum(end, self.vm_free)).sum() - self.vm_price @ self.vm_free)
+        paid = float((self.vm_price * np.maximum(end, self.vm_free)).sum())
+        cost = paid - float(self.vm_price @ self.vm_free) if self.budget < 0 else max(paid - self.budget, 0.0)
         return cost + self.time_weight * float(end.max()) + late + ready
 
     def feasible(self) -> bool:
-        """Whether all VMs, and all tasks, end in time."""
+        """Whether all VMs, and all tasks, end in time, within the budget."""
         in_time = bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
-        return in_time and not self._taken_too_much_s
+        paid = float((self.vm_price * np.maximum(self.vm_end, self.vm_free)).sum())
+        return in_time and not self._taken_too_much_s and (self.budget < 0 or paid <= self.budget)
 
     @property
     def _taken_too_much_s(self) -> int:
@@ -148,12 +168,12 @@ class CoreLoads:
         if len(self.instance.machines):
             self.set_ends()
         else:
-            self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
+            self._set_vm_ends()
             self.late = self.late[order]
 
     def set_ends(self) -> None:
         """Set the end of each VM, and by how much tasks are late, from the tasks and loads of the cores."""
-        self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
+        self._set_vm_ends()
         if len(self.latest):
             core, tasks = self._placed()
             latest = self.latest[self.core_column[core], tasks]
@@ -171,6 +191,28 @@ class CoreLoads:
             for one, (members, from_s) in enumerate(zip(self.rescue.members, self.rescue.from_s, strict=True)):
                 self.taken[one] = (members[column] * again_s)[whole_s >= from_s].sum()
 
+    def _set_vm_ends(self) -> None:
+        """Set the end of each VM: by then it has earned what its work spends."""
+        self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
+        if len(self.credits):
+            lacking = np.add.reduceat(self.load, self.vm_first[:-1]) - self.credits[:, 0]
+            earned_s = np.ceil(np.maximum(lacking, 0.0) / self.credits[:, 1]).astype(np.int64)
+            self.vm_end = np.maximum(self.vm_end, earned_s)
+
+    def _wait_s(self) -> IntArray:
+        """How long each core waits for credits: not at all, or so that it works up to the end of its VM.
+
+        Of all ways to work without a break, the latter has spent least at every moment: see
+        `cpu_credits.credits_count_at_the_end`.
+        """
+        wait_s = np.zeros(len(self.load), dtype=np.int64)
+        for vm in np.flatnonzero(self.credits[:, 0] < np.inf).tolist() if len(self.credits) else ():
+            mine = slice(self.vm_first[vm], self.vm_first[vm + 1])
+            load, (work_s, earned) = self.load[mine], self.credits[vm]
+            if (np.minimum(load[:, None], load).sum(axis=1) > work_s + earned * load).any():
+                wait_s[mine] = self.vm_end[vm] - load
+        return wait_s
+
     def restore(self, core_tasks: IntArray, core_count: IntArray) -> None:
         """Take another state of the same VMs."""
         self.core_tasks = core_tasks.copy()
@@ -185,7 +227,8 @@ class CoreLoads:
         """The cores as the annealing has them."""
         from .annealing_kernel import Cores
 
-        return Cores(self.durations, self.core_column, self.core_vm, self.vm_first, self.latest, self.rescue)
+        of_offers = self.durations, self.core_column, self.core_vm, self.vm_first, self.latest
+        return Cores(*of_offers, self.rescue, self.credits, self.worth)
 
     def plan(self, random_state: IntArray) -> CoreState:
         """Return the tasks on the cores, which the annealing changes in place."""
@@ -221,11 +264,11 @@ class CoreLoads:
         task_vm, task_core, start = (np.empty(instance.n_tasks, dtype=np.int64) for _ in range(3))
         task_vm[tasks] = number[self.core_vm[core]]
         task_core[tasks] = core - self.vm_first[self.core_vm[core]]
-        start[tasks] = self.zero_s + self.core_start[core] + before - before[first[core]]
+        start[tasks] = self.zero_s + (self.core_start + self._wait_s())[core] + before - before[first[core]]
         task_vm[running.task] = number_of_machine[running.machine]
         task_core[running.task], start[running.task] = running.core, running.start_s
         vm_offer = np.concatenate([self.offers[self.vm_column[rented]], instance.machine_offer[machines]])
-        baseline = instance.offer_is_burstable[vm_offer][task_vm]
+        baseline = (instance.offer_is_burstable & np.isinf(full_speed(instance)[:, 0]))[vm_offer][task_vm]
         baseline[running.task] = running.baseline
         vm_machine = np.concatenate([np.full(len(rented), -1), machines])
         return Schedule(instance, vm_offer, task_vm, task_core, start, baseline, vm_machine=vm_machine)
@@ -241,7 +284,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     """Make a first state by the prices of the bound.
 
     Tasks that have most to lose go first, to their cheapest offer that still has room until the end of the divisible
-    optimum. Burstable VMs run their tasks in baseline mode.
+    optimum. Burstable VMs run their tasks in one mode, see `full_speed`.
 
     Parameters
     ----------
@@ -264,14 +307,15 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     if not len(bound.offers):
         return None
     offers = [instance.offers[index] for index in bound.offers.tolist()]
-    table = instance.sustained_s[:, bound.offers]
+    table = core_seconds(instance, bound.offers)
     groups = instance.task_group[instance.open_tasks]
     if (table.min(axis=1)[groups] >= NEVER).any():
         return None
     vms = rentable_vms(instance, bound.offers)
     vcpus = np.array([offer.vcpus for offer in offers])
     limits = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
-    level = np.maximum(np.minimum(bound.end_s, limits * filled), 1.0)
+    level = np.maximum(np.minimum(np.minimum(bound.end_s, bound.level_s), limits * filled), 1.0)
+    level = core_level_s(instance, bound.offers, level)
     room = vms * vcpus * level + _room_of_machines(instance, bound.offers, instance.boot_overhead_s + level)
     column = _columns(bound.task_price(instance), table, groups, room)
     seconds = table[groups, column]
@@ -295,7 +339,8 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     instance : Instance
         With D_spot set.
     schedule : Schedule
-        A plan of the instance, or of an earlier state of the same bag.
+        A plan of the instance, or of an earlier state of the same bag; on burstable VMs, the state has all tasks in one
+        mode, see `full_speed`.
     offers : array of int
         Offers that may be used.
     spare_vms : int
@@ -397,6 +442,37 @@ def offers_of(instance: Instance, start: Schedule) -> IntArray:
     return start.vm_offer if len(instance.offers) == len(start.instance.offers) else np.zeros_like(start.vm_offer)
 
 
+def full_speed(instance: Instance) -> FloatArray:
+    """Core seconds that a VM of each offer does by its initial credits, and earns in a second, shape (n_offers, 2).
+
+    No limit, where tasks run at the baseline, or credits do not count: only where no more than their number at the end
+    counts (`end_says_all`) they are a matter of loads, and full speed is no worse but for roundings.
+    """
+    result = np.tile([np.inf, 1.0], (len(instance.offers), 1))
+    for offer in [] if instance.machines else usable_offers(instance):
+        burstable = offer.vm_type.burstable
+        if burstable is not None and burstable.credits_per_hour > 0:
+            horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+            if end_says_all(offer, horizon_s):
+                at_start = 60 * min(burstable.initial_credits, burstable.credit_cap)
+                result[offer.index] = at_start, burstable.credits_per_hour / 60
+    return result
+
+
+def core_seconds(instance: Instance, indices: IntArray) -> IntArray:
+    """Seconds of a core for a task of each group on some offers, at full speed or at the baseline."""
+    at_full = full_speed(instance)[indices, 0] < np.inf
+    return np.where(at_full, instance.duration_s[:, indices, FULL_SPEED], instance.sustained_s[:, indices])
+
+
+def core_level_s(instance: Instance, indices: IntArray, level_s: FloatArray) -> FloatArray:
+    """Seconds of work on each core of VMs of some offers that end by some moments, if their cores are equal."""
+    offers = [instance.offers[index] for index in indices.tolist()]
+    at_start, earned = full_speed(instance)[indices].T
+    level: FloatArray = np.minimum(level_s, (at_start + earned * level_s) / [offer.vcpus for offer in offers])
+    return level
+
+
 def rentable_vms(instance: Instance, indices: IntArray) -> IntArray:
     """How many VMs of each column may be rented; none of the columns of machines, which come last."""
     limits = [min(instance.offers[index].limit, instance.n_tasks) for index in indices.tolist()]
@@ -462,7 +538,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
     rentable = rentable_vms(instance, indices)
     retained = np.minimum(rentable, opened + spare_vms)
-    durations = np.ascontiguousarray(instance.sustained_s[:, indices][instance.task_group].T)
+    durations = np.ascontiguousarray(core_seconds(instance, indices)[instance.task_group].T)
     cost_weight, time_weight = objective_weights(instance)
     prices = instance.offer_price_usd_per_s[indices] * cost_weight
     for market in instance.markets:
@@ -488,6 +564,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         free_s = instance.machine_core_free_s[machines]
         core_start = np.concatenate([core_start, free_s[free_s < NEVER]])
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
+    credits = full_speed(instance)[indices[vm_column]]
     rescue = rescue_of(instance, indices, instance.task_group)
     return CoreLoads(
         instance=instance,
@@ -513,6 +590,8 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         time_weight=time_weight,
         penalty=20 * (time_weight + float(prices.max(initial=0.0)) * len(vm_column)),
         task_penalty=float((prices / vcpus).max(initial=0.0)) + time_weight,
+        credits=credits if (credits[:, 0] < np.inf).any() else np.zeros((0, 2)),
+        worth=np.zeros(0),
     )
 
 

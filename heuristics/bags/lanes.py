@@ -7,21 +7,24 @@ What each task costs in a lane says where it goes first. Where memory never bind
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
-from ...bounds.bags.divisible_bound import DivisibleBound
-from ...core.limits import out_of_time
+from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
+from ...core.limits import LimitReached, out_of_time
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.task_classes import usable_offers
+from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
 from .core_loads import MANY_TASKS, rescue_of
+from .least_rent import least_rent_start
 
 _MOST_WIDTHS = 6
 """Numbers of lanes of a type, at most."""
@@ -31,33 +34,55 @@ _SPREAD_MOMENTS = 6
 """Moments that are tried, from the end of the longest task to the deadline, where no cost is given."""
 
 
-def earliest_lanes_plan(instance: Instance, most_usd: float) -> Schedule | None:
-    """Plan in lanes for an early end at no more than a cost; None if this finds none.
+def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, proven_s: int) -> Schedule | None:
+    """Plan for an early end at no more than a cost, in lanes and with the least rent; None if this finds none.
 
     Parameters
     ----------
-    instance : Instance
-        With D_spot set.
+    by : callable
+        From a moment to the question, with D_spot set, for the least cost of a plan that ends by then.
     most_usd : float
         What it may cost.
+    last_s : int
+        The latest moment.
+    proven_s : int
+        No such plan ends before.
     """
-    lanes = _lanes(instance, None)
-    if not lanes.offers or instance.machines:
+    instance = by(last_s)
+    if instance.machines:
         return None
+    lanes = _lanes(instance, None)
+
+    def in_lanes(moment_s: int) -> Schedule | None:
+        return _plan(instance, lanes, moment_s - instance.boot_overhead_s)
+
+    def by_least_rent(moment_s: int) -> Schedule | None:
+        question = by(moment_s)
+        bound = divisible_bound(question)
+        state = least_rent_start(question, bound, 0) if bound.objective <= most_usd else None
+        return None if state is None else state.schedule()
+
+    best = _earliest(in_lanes, most_usd, last_s, proven_s) if lanes.offers else None
+    if not memory_is_free(instance):
+        return best
+    earlier = _earliest(by_least_rent, most_usd, last_s if best is None else best.makespan_s - 1, proven_s)
+    return earlier or best
+
+
+def _earliest(make: Callable[[int], Schedule | None], most_usd: float, last_s: int, proven_s: int) -> Schedule | None:
+    """Look for the earliest moment by which a plan costs no more: by how much later than what is proved, by halves."""
     best: Schedule | None = None
-    low, high = 0, instance.deadline_s - instance.boot_overhead_s
-    middle = high
-    for _ in range(MOMENTS):
-        if best is not None and out_of_time():
-            break
-        plan = _plan(instance, lanes, middle)
-        if plan is not None and plan.cost_usd <= most_usd:
-            best, high = plan, middle
-        elif best is None:
-            return None
-        else:
-            low = middle
-        middle = (low + high) // 2
+    before_s, after_s = 0.5, last_s - proven_s
+    with suppress(LimitReached):
+        for _ in range(MOMENTS):
+            later_s = after_s if best is None else int((before_s * after_s) ** 0.5)
+            plan = None if later_s <= before_s else make(proven_s + later_s)
+            if plan is not None and plan.cost_usd <= most_usd:
+                best, after_s = plan, min(later_s, plan.makespan_s - proven_s)
+            elif best is None:
+                return None
+            else:
+                before_s = max(later_s, before_s + 1)
     return best
 
 

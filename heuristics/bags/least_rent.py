@@ -15,7 +15,7 @@ from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
-from .core_loads import CoreLoads, by_size, empty_state, fill, rentable_vms
+from .core_loads import CoreLoads, by_size, core_level_s, core_seconds, empty_state, fill, rentable_vms
 
 _TIE = 1e-9
 """Part of a price by which one may be off: the bound is no more exact."""
@@ -48,7 +48,7 @@ def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int) 
 def _start(instance: Instance, bound: DivisibleBound, spare_vms: int, filled: float) -> CoreLoads | None:
     """Make a first state with spot VMs that are filled up to a share of their time."""
     rent = _Rent(instance, bound, filled)
-    scarce = bound.multipliers[: len(bound.offers)]
+    scarce = bound.scarce
     worth = rent.core_price * rent.vcpus  # of a second of a VM
     for k in np.lexsort((rent.price / rent.vcpus, -scarce / np.maximum(worth, 1e-300))).tolist():
         rent.take(k, full=worth[k] > rent.price[k] * (1 + _TIE) and scarce[k] > _TIE * worth[k])
@@ -74,11 +74,13 @@ class _Rent:
         self.core_price = bound.core_price
         self.vcpus = np.array([offer.vcpus for offer in offers])
         self.price = np.array([offer.price_usd_per_s for offer in offers]) * objective_weights(instance)[0]
-        self.level = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
-        self.level = np.where(np.array(self.markets) == "spot", filled * self.level, self.level).astype(np.int64)
+        level = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
+        level = np.where(np.array(self.markets) == "spot", filled * level, level)
+        level = core_level_s(instance, bound.offers, np.minimum(level, bound.level_s))
+        self.level = np.maximum(level, 1).astype(np.int64)
         self.rentable = rentable_vms(instance, bound.offers)
         self.opened = np.zeros(len(offers), dtype=np.int64)
-        self.seconds = instance.sustained_s[:, bound.offers][groups]
+        self.seconds = core_seconds(instance, bound.offers)[groups]
         price: FloatArray = np.where(self.seconds <= self.level, bound.task_price(instance)[groups], np.inf)
         self.price_of_task = price
         self.left = np.ones(len(groups), dtype=bool)

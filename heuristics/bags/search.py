@@ -20,7 +20,7 @@ from ...schedules.method import Outcome, Run
 from .annealing import LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
 from .assignment_search import search_assignments
 from .assignments import listed_plan
-from .core_loads import FEW_TASKS, MANY_TASKS, SPARE_VMS, CoreLoads, priced_start, start_from_schedule
+from .core_loads import FEW_TASKS, MANY_TASKS, SPARE_VMS, CoreLoads, full_speed, priced_start, start_from_schedule
 from .found import Found
 from .full_speed import full_speed_plan
 from .lanes import first_plan, lanes_plan
@@ -93,7 +93,7 @@ def search(
             found.raise_bound(bound.objective)
             if soon and bound.objective < np.inf:
                 least_rent = _plan_to_begin_with(instance, bound)
-        taken = least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and bursting_pays(instance))
+        taken = least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance))
         if least_rent is not None and taken:
             found.take(least_rent.schedule())
         slow = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
@@ -110,7 +110,7 @@ def search(
         else:
             if not from_start and found.best is None:
                 found.take(listed_plan(instance))
-            search_assignments(instance, options, found)
+            search_assignments(instance, options, found, _rate(instance, bound))
     with suppress(LimitReached):
         if found.best is None and from_start:  # a large bag, and a deadline that the annealing did not meet
             if not longest_first and not slow:
@@ -142,13 +142,21 @@ def _search_cores(
     """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
     if instance.machines and found.best is None and len(instance.open_tasks) <= FEW_TASKS:
         found.take(listed_plan(instance))
-    if not bursts or instance.machines or not bursting_pays(instance):
+    if not (bursts and _by_assignments(instance)):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)
         return
     with _taken_at_last(found, least_rent):  # no start: more VMs have more credits
         _search_core_loads(instance, bound, options, found, False, None)
         if not found.run.answered(found.objective, bound.objective):
-            search_assignments(instance, options, found)
+            search_assignments(instance, options, found, _rate(instance, bound))
+
+
+def _by_assignments(instance: Instance) -> bool:
+    """Whether full speed of burstable VMs is planned task by task: where loads do not say it all, or there are few."""
+    if instance.machines or not bursting_pays(instance):
+        return False
+    burstable = [offer.index for offer in usable_offers(instance) if offer.burstable]
+    return instance.n_tasks <= FEW_TASKS or bool(np.isinf(full_speed(instance)[burstable, 0]).any())
 
 
 def begins_with_a_plan(instance: Instance) -> bool:
@@ -220,6 +228,7 @@ def _search_core_loads(
     """
     runs, moves = _effort(instance, options)
     starts = dict[int, CoreLoads]()
+    rate = _rate(instance, bound)
     goes_on = goes_on and options.moves is None and seconds_left() is not None
     if least_rent is not None:
         starts[0] = least_rent
@@ -244,12 +253,22 @@ def _search_core_loads(
             state = start_from_schedule(instance, found.best, bound.offers, SPARE_VMS)
         elif state is None:
             state = priced_start(instance, bound, SPARE_VMS)
+            if state is not None:
+                state.charge(rate)
             worse = state is None or found.objective < state.value()
             if number == 0 and found.best is not None and worse:
                 state = start_from_schedule(instance, found.best, bound.offers, SPARE_VMS) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
-        _anneal(state, options, found, number, moves)
+        if not state.vm_price.any():  # while another VM ends last, what a move brings is seen in the loads alone
+            state.worth = bound.core_price / max(float(bound.core_price.max()), 1e-300)
+        _anneal(state, options, found, number, moves, rate)
+
+
+def _rate(instance: Instance, bound: DivisibleBound) -> float:
+    """Return what a dollar beyond the budget is charged: more than it is worth to tasks that may be cut."""
+    budget_usd = instance.objective.budget_usd
+    return bound.budget_price + objective_weights(instance)[1] * bound.end_s / budget_usd if budget_usd else 0.0
 
 
 def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
@@ -291,11 +310,11 @@ def _late_share(state: CoreLoads) -> float:
     return float(late_s) / max(int(state.vm_end.sum()), 1)
 
 
-def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int, moves: int) -> None:
+def _anneal(state: CoreLoads, options: SearchOptions, found: Found, number: int, moves: int, rate: float) -> None:
     """Make a run of the annealing."""
     run, first = found.run, found.iteration
     plain = state.instance.n_tasks <= _PLAIN_TASKS and options.moves is None
-    walk = LoadsWalk(state, random_state(run.seed, number), plain=plain)
+    walk = LoadsWalk(state, random_state(run.seed, number), plain=plain, rate=rate)
     try:
         for share, value in cooled(walk, options.temperatures(state.instance, number), Steps(moves)):
             found.step(first + int(share * moves), moves, value, walk.best)

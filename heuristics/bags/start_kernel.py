@@ -215,7 +215,7 @@ def place_where_cheapest(
     chosen : array of int, shape (n_tasks,)
         Receives the cores.
     """
-    vm_price, vm_free, vm_limit, time_weight, penalty, _ = objective
+    vm_price, vm_free, vm_limit, time_weight, penalty, _, _ = objective
     makespan = vm_end.max()
     for position, task in enumerate(tasks):
         best, least = 0, np.inf

@@ -173,12 +173,21 @@ def credits_count_at_the_end(instance: Instance, offer: RentalOffer, groups: Int
         Seconds from ready until the VM must end.
     """
     rules = credit_rules(offer, horizon_s)
-    never_capped = rules.most >= min(rules.initial + rules.earned * horizon_s, rules.full * offer.vcpus * horizon_s)
     none_saves = all(
         at_baseline > horizon_s or at_full * rules.full <= at_baseline * rules.baseline
         for at_full, at_baseline in instance.duration_s[groups, offer.index].tolist()
     )
-    return never_capped and offer.vcpus * rules.baseline <= rules.earned and none_saves
+    return end_says_all(offer, horizon_s) and none_saves
+
+
+def end_says_all(offer: RentalOffer, horizon_s: int) -> bool:
+    """Whether tasks at full speed have their credits if a VM has earned at its end what they have spent by then.
+
+    The cap cannot bind, and cores at the baseline would spend no more than is earned.
+    """
+    rules = credit_rules(offer, horizon_s)
+    never_capped = rules.most >= min(rules.initial + rules.earned * horizon_s, rules.full * offer.vcpus * horizon_s)
+    return never_capped and offer.vcpus * rules.baseline <= rules.earned
 
 
 def end_with_credits_s(rules: CreditRules, work_s: IntArray) -> IntArray:

@@ -8,11 +8,10 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import Burstable, Market, RentalOffer
 from ...instances.instance import Instance
+from .task_classes import LET_PASS_CREDITS
 
 _COUNTED_GROUPS = 50
 _EARLIEST_ENDS = "_earliest_ends_s"
-_LET_PASS_CREDITS = 2e-6
-"""Credits that a plan may lack: what the checker lets pass, and rounding."""
 
 
 def makespan_lower_bound_s(instance: Instance) -> int:
@@ -101,7 +100,7 @@ def _ends_on_s(instance: Instance, usable: list[int]) -> IntArray:
 
 def _credits_earned_s(burstable: Burstable, seconds: IntArray) -> FloatArray:
     """Seconds in which a VM earns what tasks lack, each alone, to run at full speed: 1/60 credit a second."""
-    lacking = np.maximum(seconds / 60 - burstable.initial_credits - _LET_PASS_CREDITS, 0.0)
+    lacking = np.maximum(seconds / 60 - burstable.initial_credits - LET_PASS_CREDITS, 0.0)
     if burstable.credits_per_hour == 0:
         return np.where(lacking > 0, np.inf, 0.0)
     earned: FloatArray = lacking * 3600 / burstable.credits_per_hour * (1 - 1e-9)

@@ -23,6 +23,10 @@ MOST_CLASSES_OF_COLUMNS = 250
 """Classes that a model of what a VM runs takes."""
 
 
+LET_PASS_CREDITS = 2e-6
+"""Credits that a plan may lack: what the checker lets pass, and rounding."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskClasses:
     """The bag by classes.
@@ -120,17 +124,30 @@ def least_work_s(instance: Instance, offer: RentalOffer) -> FloatArray:
 
 
 def effective_cores(offer: RentalOffer) -> float:
-    """Cores that a VM can keep at full speed for good.
+    """Cores that a VM can keep at full speed for good; all of them where there are initial credits."""
+    burstable = offer.vm_type.burstable
+    return float(offer.vcpus) if burstable is None or burstable.initial_credits > 0 else sustained_cores(offer)
 
-    Every second of work at full speed spends 1/60 credit, in whatever mode it is done. A burstable VM that starts
-    without credits therefore does, in a second, no more work than it earns in credits, or than all its cores do at
-    the baseline. With initial credits the bound takes the cores as they are.
+
+def sustained_cores(offer: RentalOffer) -> float:
+    """Cores that a VM can keep at full speed from what it earns, or from what all of them do at the baseline.
+
+    Every second of work at full speed spends 1/60 credit, in whatever mode it is done, and only where nothing runs but
+    at the baseline may more be spent than there is. So the work of a VM is never more than what its initial credits
+    are enough for (`initial_work_s`), and this for each second: the rest is no less than its balance.
     """
     burstable = offer.vm_type.burstable
-    if burstable is None or burstable.initial_credits > 0:
+    if burstable is None:
         return float(offer.vcpus)
     sustained = max(burstable.credits_per_hour / 60, offer.vcpus * burstable.baseline_fraction)
     return min(float(offer.vcpus), sustained)
+
+
+def initial_work_s(offer: RentalOffer) -> float:
+    """Core seconds of work at full speed that the initial credits of a VM of a burstable offer are enough for."""
+    burstable = offer.vm_type.burstable
+    assert burstable is not None, "others have no credits"
+    return 60 * (min(burstable.initial_credits, burstable.credit_cap) + LET_PASS_CREDITS)
 
 
 def binding_market_limits(instance: Instance, offers: Iterable[RentalOffer]) -> list[tuple[Market, int]]:

@@ -46,7 +46,8 @@ class Budget:
         Seconds of exact steps in all, and of both quantities of a goal, where there is no limit; more of them for each
         task, up to the most; see `patience_for_s`.
     step
-        A step of the route that others follow, of the time that is left.
+        A step of the route that others follow, of the time that is left; and a simple plan that ends early within a
+        budget, of the time for it.
     first_search_s, short_search_s
         Most seconds of the first search, where proofs follow it; and of one of few tasks, or beside which another goes
         on.

@@ -22,7 +22,6 @@ from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.entries import Offer, SurvivalLevel, VmType
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from .goals import within_budget
 from .result import Result
 from .solve import solve
 
@@ -145,7 +144,7 @@ class _Made:
 
     def add(self, name: str, method: str, schedule: Schedule) -> None:
         """Add a plan, in an order in which it survives if there is one."""
-        if not within_budget(schedule):
+        if not schedule.within_budget:
             return
         survives = None
         if self._level is not None:

@@ -4,18 +4,22 @@ No weight stands for an order exactly. The first quantity is made least on its o
 that value of the first. Both questions are put to the method as ones that it knows: the least cost of a plan that ends
 by a moment. As that cost never falls when the moment comes earlier, halving the moments finds the earliest at which a
 plan costs no more than a given amount, and every answer with a bound above the amount is a proof for all earlier ones.
+Before that, the search is asked for the earliest end itself: it knows budgets, and so does the divisible bound.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.gaps import at_most, closes_gap
-from ...core.limits import LimitReached, out_of_time, seconds_left, within
+from ...core.limits import LimitReached, out_of_time, seconds_left, share_of_time, within
+from ...core.quantities import LEAST_SCALE
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import kept
@@ -24,8 +28,8 @@ from .attempts import Attempt, Attempts
 from .budget import BUDGET
 from .methods import find_method, make_options
 
-_QUESTIONS_WITHOUT_PROOF = 4
-"""Questions to a method that proves nothing, where there is no time limit: the same ones on every machine."""
+_WITH_BUDGETS = ("auto", "search")
+"""Methods whose plans for an earlier end within a budget are those of the search."""
 
 
 class FirstStage(NamedTuple):
@@ -87,7 +91,8 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
     if budget is None:
         return attempts.make(instance, initial)
     question = cheapest_by(instance, instance.deadline_s)
-    start = _earliest_start(question, initial, budget)
+    proven_s = min(divisible_bound(instance).objective, instance.deadline_s)
+    start = _earliest_start(question, initial, budget, math.ceil(proven_s - 1e-6))
     if start is not None and start.cost_usd <= at_most(budget):
         answer = Attempt(start, -math.inf)
     else:
@@ -99,7 +104,6 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
         by = "" if d_spot_s in (None, instance.deadline_s) else f" with a D_spot of {d_spot_s:,} s"
         reason = f"no plan{by} exists within the budget of $ {budget:g}: each costs at least $ {answer.bound:.6f}"
         return Attempt(None, math.inf, reason, answer.warnings)
-    first_s = makespan_lower_bound_s(instance)
     if answer.schedule is None or answer.schedule.cost_usd > at_most(budget):
         reason = answer.message
         if answer.schedule is not None:
@@ -107,28 +111,25 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
             reason = (
                 f"no plan was found within the budget of $ {budget:g}; the cheapest that was found costs $ {cost:.6f}"
             )
-        return Attempt(None, float(first_s), reason, answer.warnings)
+        return Attempt(None, math.ceil(proven_s - 1e-6), reason, answer.warnings)
     earliest = _Earliest(attempts, instance, budget, plan_of(instance, answer.schedule), lambda plan: True)
-    if attempts.method.name == "auto":  # where memory may bind, its bounds leave no time for a plan to a short question
-        search = find_method("search")
-        earliest.by(replace(attempts, method=search, options=make_options(search, {})))
-    if attempts.method.exact:
-        earliest.look(BUDGET.patience_for_s(instance.n_tasks))
-    else:
-        earliest.look(math.inf, prove=False)  # the same questions on every machine, where there is no time limit
+    earliest.look(BUDGET.patience_for_s(instance.n_tasks))
     return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings)
 
 
-def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: float) -> Schedule | None:
-    """Return a plan to start from: the one that is given, or one in lanes that ends earlier within the budget."""
+def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: float, proven_s: int) -> Schedule | None:
+    """Return a plan to start from: the one that is given, or a simple one that ends earlier within the budget."""
     start = None if initial is None else plan_of(question, initial)
     if out_of_time():
         return start
-    from ...heuristics.bags.lanes import earliest_lanes_plan  # here, since few ask for it
+    from ...heuristics.bags.lanes import earliest_plan  # here, since few ask for it
 
-    early = earliest_lanes_plan(question, at_most(budget_usd))
+    with within(share_of_time(BUDGET.step)):
+        last_s = question.deadline_s
+        early = earliest_plan(partial(cheapest_by, question), at_most(budget_usd), last_s, proven_s)
     if early is None:
         return start
+    early = plan_of(question, early)
     earlier = start is None or start.cost_usd > at_most(budget_usd) or early.makespan_s < start.makespan_s
     return early if earlier and kept(early) is not None else start
 
@@ -158,17 +159,15 @@ def second_stage(
     """
     plan = first.schedule
     assert plan is not None, "there is something to be improved"
-    patience_s, questions = max(BUDGET.patience_for_s(instance.n_tasks) - first_took_s, BUDGET.least_s), None
-    if not attempts.method.exact:
-        patience_s, questions = math.inf, _QUESTIONS_WITHOUT_PROOF
-    elif not first.optimal:
+    patience_s = max(BUDGET.patience_for_s(instance.n_tasks) - first_took_s, BUDGET.least_s)
+    if not first.optimal:
         patience_s = min(max(BUDGET.second_quantity * first_took_s, BUDGET.least_s), patience_s)
     if instance.goal == "cheapest":
         earliest = _Earliest(attempts, instance, plan.cost_usd, plan, accepts)
-        earliest.look(patience_s, prove=first.optimal, most_questions=questions)
+        earliest.look(patience_s, prove=first.optimal)
         return SecondStage(earliest.plan, float(earliest.proven_s) if first.optimal else None)
     question = cheapest_by(instance, plan.makespan_s)
-    with within(patience_s):
+    with within(patience_s if attempts.method.exact else None):
         answer = attempts.make(question, plan_of(question, plan), silent=True)
     if answer.schedule is not None:
         cheaper = plan_of(instance, answer.schedule)
@@ -187,18 +186,17 @@ def is_proven(plan: Schedule, second_bound: float | None) -> bool:
     return second_bound is not None and closes_gap(second_value(plan), second_bound)
 
 
-def within_budget(plan: Schedule) -> bool:
-    """Whether a plan costs no more than its instance allows."""
-    budget = plan.instance.objective.budget_usd
-    return budget is None or plan.cost_usd <= at_most(budget)
-
-
 def cheapest_by(instance: Instance, moment_s: int) -> Instance:
     """Return the question for the least cost of a plan that ends by a moment; its objective is the cost."""
     d_spot = instance.d_spot_s
     changes = {} if d_spot is None else {"d_spot_s": min(d_spot, moment_s)}
     objective = {"goal": "balanced", "cost_weight": 1.0, "cost_scale_usd": 1.0}
     return instance.replace(deadline_s=moment_s, objective=objective, **changes)
+
+
+def _within(instance: Instance, budget_usd: float) -> Instance:
+    """Return the question for the earliest end of a plan that costs no more than a budget, or nothing."""
+    return instance.replace(objective={"goal": "fastest", "budget_usd": max(budget_usd, LEAST_SCALE)})
 
 
 def plan_of(instance: Instance, plan: Schedule) -> Schedule:
@@ -226,34 +224,71 @@ class _Earliest:
         self._instance = instance
         self._most_usd = at_most(most_usd)
         self._accepts = accepts
+        self._question = instance if instance.objective.budget_usd else _within(instance, self._most_usd)
         self.plan = plan
         self.proven_s = min(makespan_lower_bound_s(instance), plan.makespan_s)
+        with suppress(LimitReached):
+            self._prove(divisible_bound(self._question).objective)
 
-    def by(self, attempts: Attempts) -> None:
-        """Halve the moments once by another method, in half of the time."""
-        own, self._attempts = self._attempts, attempts
-        self.look(min(BUDGET.patience_for_s(self._instance.n_tasks), _left_s()) / 2, prove=False)
-        self._attempts = own
+    def look(self, patience_s: float, prove: bool = True) -> None:
+        """Search for an earlier end, or halve the moments by other methods.
 
-    def look(self, patience_s: float, prove: bool = True, most_questions: int | None = None) -> None:
-        """Halve the moments; what stays open is asked again with all the time that is left, if there is a proof."""
-        with within(patience_s):
-            while not self._finished():
+        Where there is a proof, what stays open is asked again with all the time that is left.
+        """
+        exact, searches = self._attempts.method.exact, self._attempts.method.name in _WITH_BUDGETS
+        with within(patience_s if exact else None):
+            if searches:
+                with within(share_of_time(0.5) if exact and prove else None):
+                    self._search(exact)
+            elif not (exact and prove):
+                self._halve()
+            while exact and prove and not self._finished():
                 before = self.plan.makespan_s, self.proven_s
-                self._halve(most_questions)
-                if not prove or most_questions is not None or self._finished():
-                    return
-                self._ask(self.plan.makespan_s - 1, _left_s())
+                self._halve()
+                if not self._finished():
+                    self._ask(self.plan.makespan_s - 1, _left_s())
                 if before == (self.plan.makespan_s, self.proven_s):
                     return
+
+    def _search(self, again: bool) -> None:
+        """Ask the search for the earliest end itself: it knows budgets. Then it may halve the moments."""
+        own = self._attempts
+        if own.method.name != "search":
+            method = find_method("search")
+            self._attempts = replace(own, method=method, options=make_options(method, {}))
+        answer = self._attempts.make(self._question, plan_of(self._question, self.plan), silent=True)
+        self._take(answer.schedule)
+        self._prove(answer.bound)
+        if again:
+            self._halve()
+        if self._instance.machines and not self._finished():
+            # In the bound, machines are free until they are paid, however early the end; not by a deadline.
+            earlier = cheapest_by(self._instance, self.plan.makespan_s - 1)
+            self._prove(self.plan.makespan_s if divisible_bound(earlier).objective > self._most_usd else -math.inf)
+        self._attempts = own
 
     def _finished(self) -> bool:
         return self.proven_s >= self.plan.makespan_s or out_of_time()
 
-    def _halve(self, most_questions: int | None) -> None:
-        low, asked = self.proven_s, 0
-        while low < self.plan.makespan_s and asked != most_questions and not out_of_time():
-            asked += 1
+    def _prove(self, bound: float) -> None:
+        """Keep a proven bound of the earliest end."""
+        if bound > self.proven_s:
+            self.proven_s = math.ceil(min(bound, self.plan.makespan_s) - 1e-6)
+
+    def _take(self, schedule: Schedule | None) -> bool:
+        """Keep a plan that costs no more and can be taken; return whether it is one."""
+        if schedule is None or schedule.cost_usd > self._most_usd:
+            return False
+        plan = plan_of(self._instance, schedule)
+        if not self._accepts(plan):
+            return False
+        if plan.makespan_s < self.plan.makespan_s:
+            self.plan = plan
+        return True
+
+    def _halve(self) -> None:
+        low = self.proven_s
+        while low < self.plan.makespan_s and not out_of_time():
             moment = (low + self.plan.makespan_s - 1) // 2
             questions = math.log2(self.plan.makespan_s - low + 1) + 1
             if not self._ask(moment, max(_left_s() / questions, BUDGET.least_question_s)):
@@ -262,20 +297,11 @@ class _Earliest:
     def _ask(self, moment_s: int, limit_s: float) -> bool:
         """Ask for a plan that ends by a moment; return whether there is one, and keep what is proved."""
         question = cheapest_by(self._instance, moment_s)
-        answer: Attempt | None = None
         try:
             with within(limit_s):
-                bound = divisible_bound(question).objective
-                if bound <= self._most_usd:
-                    answer = self._attempts.make(question, threshold=self._most_usd, silent=True, must=False)
-                    bound = answer.bound
+                answer = self._attempts.make(question, threshold=self._most_usd, silent=True, must=False)
         except LimitReached:
             return False
-        if answer is not None and answer.schedule is not None and answer.schedule.cost_usd <= self._most_usd:
-            plan = plan_of(self._instance, answer.schedule)
-            if self._accepts(plan):
-                self.plan = plan
-                return True
-        elif bound > self._most_usd:
+        if answer.bound > self._most_usd:
             self.proven_s = max(self.proven_s, moment_s + 1)
-        return False
+        return self._take(answer.schedule)

@@ -32,7 +32,6 @@ from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from ...schedules.survival_text import LOSSES
-from .goals import within_budget
 from .methods import find_method
 from .result import Result, Stage
 from .solve import refuse_wrong, solve
@@ -297,7 +296,7 @@ def _held(remaining: Instance, running: Schedule, now_s: float) -> Schedule | No
     by_deadline_s = max(running.instance.deadline_s - remaining.deadline_s, 0)
     for moment_s in dict.fromkeys((by_deadline_s, math.ceil(now_s), 0)):  # that of another deadline by its own clock
         plan = held_plan(remaining, running, moment_s)
-        if plan is not None and within_budget(plan) and check(remaining, plan).feasible:
+        if plan is not None and plan.within_budget and check(remaining, plan).feasible:
             return plan
     return None
 
@@ -331,7 +330,7 @@ def _quick(
             if schedule is None and held is None:
                 schedule = _with_credits(remaining)
     budget = remaining.objective.budget_usd
-    if schedule is not None and not within_budget(schedule):
+    if schedule is not None and not schedule.within_budget:
         schedule = None  # the search does not know budgets
     if held is not None and (schedule is None or held.objective < schedule.objective):
         schedule, infeasible = held, False

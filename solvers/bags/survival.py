@@ -35,7 +35,7 @@ from ...schedules.schedule import Schedule
 from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
 from .budget import BUDGET
-from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage, within_budget
+from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage
 from .methods import find_method, make_options
 
 _NOTHING = Attempt(None, -math.inf)
@@ -320,7 +320,7 @@ class _Search:
 
     def take(self, instance: Instance, schedule: Schedule | None) -> bool:
         """Keep a plan if it survives, within the budget, and is the best; return whether it survives."""
-        if schedule is None or not within_budget(schedule):
+        if schedule is None or not schedule.within_budget:
             return False
         plan = plan_of(instance, schedule)
         ordered = in_surviving_order(plan, self._level)

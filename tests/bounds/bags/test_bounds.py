@@ -25,12 +25,14 @@ from spotbag.instances.library import library_instance, library_names
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import Outcome
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.exhaustive import exhaustive_front
 from tests.helpers.library_cases import library_cases
 from tests.helpers.random_instances import random_instances
 from tests.helpers.rescues import random_rest
 from tests.helpers.second_by_second import brute_force_objective
-from tests.helpers.soaks import soak_of
+from tests.helpers.soaks import soak, soak_of
 from tests.helpers.tiny_core_instances import hand_instance
+from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 
 def test_the_longest_task_bounds_the_makespan() -> None:
@@ -68,6 +70,50 @@ def test_a_burstable_vm_without_credits_does_not_run_at_full_speed_for_good() ->
     types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers, "burstable": burstable}]
     # 100 s of work at 2 * 0.2 cores: 250 s.
     assert divisible_bound(hand_instance([50, 50], vm_types=types)).objective == pytest.approx(0.5 * 0.25 + 0.5 * 0.25)
+
+
+def test_initial_credits_are_good_for_so_much_work_and_no_more() -> None:
+    burstable = {"baseline_fraction": 0.2, "credits_per_hour": 24, "initial_credits": 1, "max_credits": 100}
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers, "burstable": burstable}]
+    # 100 s of work, 60 of them by the initial credit, and the rest at 2 * 0.2 cores: 100 s. At full speed 50 s.
+    bound = divisible_bound(hand_instance([50, 50], vm_types=types))
+    assert bound.objective == pytest.approx(0.5 * 0.1 + 0.5 * 0.1, rel=1e-5)
+    assert bound.objective <= 0.1
+
+
+def test_a_budget_bounds_the_earliest_end() -> None:
+    def offers(usd: float) -> dict[str, object]:
+        return {"on-demand": {"price_usd_per_hour": 3.6 * usd, "limit": 1}}
+
+    types = [{"name": name, "vcpus": 1, "memory_mb": 1000, "offers": offers(usd)} for name, usd in (("a", 1), ("b", 3))]
+    tasks = [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": 100, "b": 100}} for k in range(4)]
+    bag = hand_instance([], tasks=tasks, vm_types=types)
+    # T seconds of a, and 400 - T of b: 0.001 T + 0.003 (400 - T) <= 0.7 from T = 250 on. Without a budget 200 s.
+    assert divisible_bound(bag.with_goal("fastest", 0.7)).objective == pytest.approx(250)
+    assert divisible_bound(bag.with_goal("fastest")).objective == pytest.approx(200)
+    # All on a: $ 0.4, and no plan is cheaper.
+    assert divisible_bound(bag.with_goal("fastest", 0.39)).objective == math.inf
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_plan_within_a_budget_ends_before_the_bound(family: str) -> None:
+    for seed in range(3):
+        _compare_with_front(family, seed)
+
+
+@soak(sample=40, whole=1000)
+def test_no_plan_within_a_budget_ends_before_the_bound_in_hundreds_of_bags(how_many: int) -> None:
+    for seed, family in itertools.product(range(how_many), FAMILIES):
+        _compare_with_front(family, seed)
+
+
+def _compare_with_front(family: str, seed: int) -> None:
+    """Compare bounds of all budgets that buy an earlier end with the plans that have it."""
+    bag = tiny_instance(seed, **FAMILIES[family]).replace(survive="none")
+    for end_s, cost_usd in exhaustive_front(bag):
+        bound = divisible_bound(with_d_spot(bag.with_goal("fastest", cost_usd))).objective
+        assert bound <= end_s * (1 + 1e-9), (family, seed, cost_usd)
 
 
 def test_a_task_at_full_speed_does_not_end_before_its_credits_are_earned() -> None:
@@ -232,7 +278,7 @@ def test_the_part_with_the_makespan_is_nowhere_less_than_at_the_moments_that_are
             total -= theta[k] * most_s
         for position, (_, cap) in enumerate(dual.markets):
             total -= theta[len(pools.offers) + position] * cap * max(moment - rest.boot_overhead_s, 0)
-        return total
+        return total - float(theta[dual.parts["credits"]] @ dual.initial_work_s)
 
     least = min(map(value, range(least_s, rest.deadline_s + 1)))
     assert float((constants + rows @ theta).min()) == pytest.approx(least, rel=1e-9, abs=1e-9)

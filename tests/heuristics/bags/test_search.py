@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
+from spotbag.benchmarks.bags.classical import identical_machines
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import annealing_kernel
@@ -37,6 +39,7 @@ from tests.helpers.fake_time import fake_time
 from tests.helpers.random_instances import random_instances
 from tests.helpers.second_by_second import brute_force_objective
 from tests.helpers.soaks import soak_of, some
+from tests.helpers.tiny_core_instances import hand_instance
 
 TINY = [name for name in library_names() if name.startswith("tiny/")]
 
@@ -79,6 +82,93 @@ def test_same_seed_same_plan_and_another_seed_another() -> None:
     assert (first.task_vm != other.task_vm).any()
 
 
+def burstable_bag(n_tasks: int, limit: int, seed: int, **fields: Any) -> Instance:
+    """Tasks of 60 to 900 s on a regular type, and on a burstable one whose initial credits are good for an hour."""
+    rng = np.random.default_rng(seed)
+    burstable = {"baseline_fraction": 0.3, "credits_per_hour": 36, "initial_credits": 60, "max_credits": 864}
+    types = [
+        {
+            "name": name,
+            "vcpus": 2,
+            "memory_mb": 8192,
+            "offers": {"on-demand": {"price_usd_per_hour": usd, "limit": limit}},
+        }
+        for name, usd in (("regular", 0.096), ("burst", 0.0928))
+    ]
+    types[1]["burstable"] = burstable
+    seconds = rng.integers(60, 900, n_tasks).tolist()
+    tasks = [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"regular": s, "burst": s}} for k, s in enumerate(seconds)]
+    base = {"deadline_s": 43_200, "survive": "none", "vm_types": types, "tasks": tasks}
+    return with_d_spot(hand_instance([], **(base | fields)))
+
+
+def test_a_burstable_vm_is_done_when_it_has_earned_what_its_tasks_spend() -> None:
+    # 100 s of work, 60 of them by the initial credit, and the rest at 0.4 cores by what is earned: 100 s.
+    burstable = {"baseline_fraction": 0.2, "credits_per_hour": 24, "initial_credits": 1, "max_credits": 100}
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers, "burstable": burstable}]
+    bag = with_d_spot(hand_instance([50, 50], vm_types=types))
+    state = priced_start(bag, divisible_bound(bag), 0)
+    assert state is not None
+    assert state.vm_end.tolist() == [100]
+    plan = state.schedule()
+    assert plan.task_start_s.tolist() == [50, 50]
+    assert check(bag, plan).feasible
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_plans_at_full_speed_by_loads_have_the_credits_that_they_spend(seed: int) -> None:
+    goal = {"goal": "balanced"} if seed % 2 else {"goal": "cheapest"}
+    deadline_s = (43_200, 9_000, 5_400)[seed % 3]
+    bag = burstable_bag(60, 8, seed, objective=goal, deadline_s=deadline_s, d_spot_s=deadline_s)
+    state = priced_start(bag, divisible_bound(bag), 1)
+    assert state is not None
+    unit = float(state.vm_price.mean()) + state.time_weight
+    value = annealed(state, seed + 1, Cooling(20_000, 20 * unit, 0.1 * unit), anneal)
+    assert value == pytest.approx(state.value(), rel=1e-9)
+    state.regroup()
+    plan = state.schedule()
+    assert not plan.task_baseline.any()
+    assert state.feasible()
+    assert check(bag, plan).feasible
+
+
+def test_a_thousand_tasks_have_the_full_speed_that_credits_are_good_for() -> None:
+    """The plan was 3 % above the bound, and of more than 20,000 tasks, all at the baseline, a fifth."""
+    for objective in ({"goal": "cheapest"}, {"goal": "balanced"}):
+        bag = burstable_bag(1_000, 200, 1, objective=objective)
+        found = search(bag, SearchOptions(50_000), Run(), bursts=True)
+        assert found.schedule is not None
+        assert found.bound is not None
+        assert check(bag, found.schedule).feasible
+        assert found.schedule.objective <= 1.005 * found.bound
+
+
+def test_where_the_makespan_alone_counts_loads_get_equal_to_the_second() -> None:
+    """Jobs that fill 100 machines for 1,000 s without a gap: the plan ended at 1,003 s."""
+    bag = with_d_spot(identical_machines(400, 100, kind="planted", seed=3, name="planted"))
+    found = search(bag, SearchOptions(300_000), Run()).schedule
+    assert found is not None
+    assert found.makespan_s <= 1_002
+
+
+@pytest.mark.parametrize(("memory_mb", "most"), [("uniform:100:300", 1.1), ("uniform:1000:3000", 1.2)])
+def test_the_search_finds_early_ends_within_a_budget(memory_mb: str, most: float) -> None:
+    """It knew none: the earliest end was looked for by asking for the least cost by ten to twenty moments."""
+    bag = generate_instance(
+        60, distinct=True, runtime_s="uniform:60:900", memory_mb=memory_mb, tightness=0.2, goal="cheapest", seed=2
+    )
+    cheapest = with_d_spot(bag.replace(survive="none"))
+    asked = cheapest.with_goal("fastest", 1.2 * divisible_bound(cheapest).objective)
+    start = solve(cheapest, "search", options={"moves": 1_000}).schedule
+    assert start is not None
+    run = Run(initial=replace(start, instance=asked))
+    found, bound = search(asked, SearchOptions(200_000), run).schedule, divisible_bound(asked).objective
+    assert found is not None
+    assert found.within_budget
+    assert bound <= found.makespan_s <= most * bound
+
+
 def annealed(state: CoreLoads, seed: int, cooling: Cooling, kernel: Callable[..., tuple[float, float]]) -> float:
     """Change a state by the moves of the kernel; return what the kernel says it costs."""
     cores = state.cores
@@ -116,6 +206,21 @@ def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: 
         int(task) for core in range(len(loads)) for task in state.core_tasks[core, : state.core_count[core]]
     )
     assert placed == list(range(50))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99])
+def test_what_a_plan_costs_beyond_a_budget_is_charged_move_by_move(share: float) -> None:
+    instance = with_d_spot(generate_instance(50, seed=3, tightness=0.3, goal="cheapest"))
+    budget_usd = share * priced_start(instance, divisible_bound(instance), 1).schedule().cost_usd
+    asked = instance.with_goal("fastest", budget_usd)
+    state = priced_start(asked, divisible_bound(instance), 1)
+    state.charge(50_000.0)
+    beyond_usd = max(state.schedule().cost_usd - budget_usd, 0.0)
+    late = state.penalty * np.maximum(0, state.vm_end - state.vm_limit).sum()
+    assert state.value() == pytest.approx(state.schedule().makespan_s + 50_000 * beyond_usd + late, rel=1e-6)
+    value = annealed(state, 4, Cooling(20_000, 100.0, 1.0), anneal)
+    assert value == pytest.approx(state.value(), rel=1e-9)
+    assert state.feasible() == bool(state.schedule().within_budget and (state.vm_end <= state.vm_limit).all())
 
 
 @pytest.mark.parametrize("seed", range(1, 21))

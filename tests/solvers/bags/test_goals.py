@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.heuristics.bags.greedy import greedy
+from spotbag.heuristics.bags.lanes import earliest_plan
 from spotbag.heuristics.bags.search import search
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
+from spotbag.solvers.bags.goals import cheapest_by
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
@@ -144,6 +147,27 @@ def test_the_fastest_plan_within_a_budget_is_looked_for_by_the_search_first(monk
     found = solve(bag, goal="fastest", budget_usd=1000.0).schedule
     assert found is not None
     assert found.makespan_s == fastest.makespan_s
+
+
+def test_a_simple_plan_for_an_early_moment_is_found_by_halves() -> None:
+    # Two types of one core, for $ 0.001 and 0.003 a second. Three tasks on one and one on the other: 300 s, $ 0.6;
+    # two on each: 200 s, $ 0.8; all on the first: 400 s, $ 0.4.
+    types = [
+        {
+            "name": name,
+            "vcpus": 1,
+            "memory_mb": 1000,
+            "offers": {"on-demand": {"price_usd_per_hour": 3.6 * usd, "limit": 1}},
+        }
+        for name, usd in (("a", 1), ("b", 3))
+    ]
+    tasks = [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": 100, "b": 100}} for k in range(4)]
+    bag = hand_instance([], tasks=tasks, vm_types=types)
+    for budget_usd, end_s in ((0.4, 400), (0.7, 300), (0.8, 200), (9.0, 200)):
+        plan = earliest_plan(partial(cheapest_by, bag), budget_usd + 1e-9, 1000, 100)
+        assert plan is not None
+        assert plan.makespan_s == end_s
+    assert earliest_plan(partial(cheapest_by, bag), 0.39, 1000, 100) is None
 
 
 def test_both_quantities_share_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
