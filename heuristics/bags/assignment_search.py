@@ -91,19 +91,14 @@ def _search_from_patterns(
             return
         before = found.objective
         again = number > MAKESPANS and number % 4 == 3 and found.best is not None
-        which, queues = -1, None
-        if not again:
-            which, queues = starts.queues(rng)
+        queues = None if again else starts.queues(number, rng)
         if queues is not None:
             state = assignments_of_queues(instance, queues, slow)
         elif found.best is not None:
             state = assignments_of(found.best, SPARE_VMS)
         else:
-            starts.keep(which, np.inf)
             continue
-        value = _run(state, options, number, until, found)
-        if not again:
-            starts.keep(which, value)
+        _run(state, options, number, until, found)
         if found.objective < before:
             last_better = number
         if found.run.answered(found.objective, found.bound):
