@@ -56,8 +56,6 @@ class SearchOptions:
         First temperature of a run: what this part of the mean time of a task costs, over the number of tasks.
     cooling : float
         Last temperature of a run, as a part of the first.
-    coldest : float
-        Least temperature: what so many seconds cost, of the makespan and of a VM of the mean price.
     reheat : int
         How many times as hot as the first run another one may be.
     """
@@ -65,7 +63,6 @@ class SearchOptions:
     moves: int | None = None
     heat: float = 0.5
     cooling: float = 0.02
-    coldest: float = 0.003
     reheat: int = 40
 
     def temperatures(self, instance: Instance, run: int, cooler: float = 1.0) -> tuple[float, float]:
@@ -81,8 +78,7 @@ class SearchOptions:
         hot = cooler * self.heat * mean_s / n_open
         if run:
             hot *= 0.25 * (4 * self.reheat) ** (run * (math.sqrt(5) - 1) / 2 % 1)
-        hot = max(hot, 2 * self.coldest)
-        return hot, min(max(self.cooling * hot, self.coldest), hot / 2)
+        return max(hot, 1e-9), max(self.cooling * hot, 1e-12)
 
 
 class Walk(Protocol):

@@ -98,20 +98,15 @@ def _search_from_patterns(
             return
         before = found.objective
         again = number > MAKESPANS and number % 4 == 3 and found.best is not None
-        which, queues = -1, None
-        if not again:
-            which, queues = starts.queues(rng)
+        queues = None if again else starts.queues(number, rng)
         if queues is not None:
             state = assignments_of_queues(instance, queues, slow)
         elif found.best is not None:
             state = assignments_of(found.best, _spare(found.best))
         else:
-            starts.keep(which, np.inf)
             continue
         value = _run(state, options, number, until, found, rate)
         rate = 2 * rate if np.isinf(value) else rate
-        if not again:
-            starts.keep(which, value)
         if found.objective < before:
             last_better = number
         if found.run.answered(found.objective, found.bound):

@@ -351,6 +351,8 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     CoreLoads or None
         None if there are no VMs, or too many tasks of one core make the state too large.
     """
+    if not len(offers):
+        return None
     rows, machine_of_vm = places_of(instance, schedule)
     tasks, known = instance.open_tasks, rows >= 0
     n_rented = len(usable_offers(instance))

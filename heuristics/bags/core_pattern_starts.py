@@ -26,7 +26,6 @@ from ...schedules.queues import Queue
 """Classes beyond which the linear programme takes too long for a search."""
 
 MAKESPANS = 6
-_BEST = 3
 _SHARE_OF_TIME = 0.15
 _NOISE = 0.3
 _ALIKE = 0.93
@@ -48,33 +47,25 @@ class CorePatternStarts:
         self._programme = programme
         self._makespans_s = programme.least_makespans(MAKESPANS)
         self._cores: dict[int, list[CorePattern]] = {}
-        self._objectives: list[float] = []
 
-    def queues(self, rng: np.random.Generator) -> tuple[int, list[Queue] | None]:
-        """Return the number of a makespan and a start for it: first of each of some, then of those that did best.
-
-        There is no start if a task found no place.
+    def queues(self, number: int, rng: np.random.Generator) -> list[Queue] | None:
+        """Return a start, for one makespan after the other and then for any; None if a task found no place.
 
         Parameters
         ----------
+        number : int
+            How many there were before.
         rng : numpy.random.Generator
             Varies what is taken of the parts that are not whole.
         """
-        which = len(self._objectives)
-        if which == len(self._makespans_s):
-            which = int(rng.choice(np.argsort(self._objectives, kind="stable")[:_BEST]))
+        n_makespans = len(self._makespans_s)
+        which = number if number < n_makespans else int(rng.integers(n_makespans))
         if which not in self._cores:
             try:
                 self._cores[which] = self._programme.cores_by(self._makespans_s[which])
             except ModelRefusal:  # the solver gave up
                 self._cores[which] = []
-        return which, self._whole(self._cores[which], rng)
-
-    def keep(self, which: int, objective: float) -> None:
-        """Note what a start of a makespan has come to."""
-        if which == len(self._objectives):
-            self._objectives.append(objective)
-        self._objectives[which] = min(self._objectives[which], objective)
+        return self._whole(self._cores[which], rng)
 
     def _whole(self, parts: list[CorePattern], rng: np.random.Generator) -> list[Queue] | None:
         """Make whole cores, VMs of them, and the order of their tasks."""

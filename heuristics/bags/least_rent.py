@@ -19,7 +19,8 @@ from .core_loads import CoreLoads, by_size, core_level_s, core_seconds, empty_st
 
 _TIE = 1e-9
 """Part of a price by which one may be off: the bound is no more exact."""
-_FILLED = (1.0, 0.97, 0.93, 0.88, 0.8)
+FILLED = (1.0, 0.97, 0.93, 0.88, 0.8)
+"""Shares of the time that are given to tasks, until as many end early enough as must."""
 _LAST = 3
 """Tasks of a full core that are chosen so as to leave no time."""
 
@@ -38,7 +39,7 @@ def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int) 
     spare_vms : int
         Empty VMs of each offer that the search may open.
     """
-    for filled in _FILLED if instance.leaves_time else (1.0,):
+    for filled in FILLED if instance.leaves_time else (1.0,):
         state = _start(instance, bound, spare_vms, filled)
         if state is not None and state.feasible():
             return state

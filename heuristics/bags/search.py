@@ -24,7 +24,7 @@ from .core_loads import FEW_TASKS, MANY_TASKS, SPARE_VMS, CoreLoads, full_speed,
 from .found import Found
 from .full_speed import full_speed_plan
 from .lanes import first_plan, lanes_plan
-from .least_rent import least_rent_start
+from .least_rent import FILLED, least_rent_start
 from .lpt import LptOptions, lpt
 
 _PLAIN_TASKS, _PLAIN_MOVES = 25, 10_000
@@ -39,9 +39,8 @@ _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the
 _LITTLE = 1e-3
 """Gap to the bound at which one way to begin is enough."""
 
-_FILLED_PERCENT = (75, 100)
-_MOST_LATE, _MOST_LATE_A_MOVE = 4e-3, 1e-6
-"""Share of the load that may be late at the start, which the annealing puts right: with fewer moves a task, less."""
+_MOST_LATE = 4e-3
+"""Share of the load that may be late at the start, which the annealing puts right."""
 
 
 def search(
@@ -237,7 +236,7 @@ def _search_core_loads(
         if in_lanes is not None:
             starts[1] = in_lanes
     else:
-        roomy = _roomy_start(instance, bound, runs * moves)
+        roomy = _roomy_start(instance, bound)
         if roomy is not None:
             starts[0] = roomy
     if goes_on:
@@ -282,26 +281,17 @@ def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
     return runs, max(moves // runs, 1)
 
 
-def _roomy_start(instance: Instance, bound: DivisibleBound, moves: int) -> CoreLoads | None:
+def _roomy_start(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
     """Return a first state that leaves as much room as it takes for few tasks to be late; None if that takes none.
 
     Where limits bind, the prices of the bound fill the cores of cheap offers to the last second, which whole tasks
     cannot; of a bag of many tasks, the annealing would not find its way to a plan from there.
     """
-    most = min(_MOST_LATE, _MOST_LATE_A_MOVE * moves / instance.n_tasks)
-    full = priced_start(instance, bound, SPARE_VMS)
-    if full is None or _late_share(full) <= most:
-        return None
-    found, low, high = None, *_FILLED_PERCENT
-    while high - low > 1:  # by bisection: more room, less that is late
-        checkpoint()
-        middle = (low + high) // 2
-        state = priced_start(instance, bound, SPARE_VMS, filled=middle / 100)
-        if state is not None and _late_share(state) <= most:
-            found, low = state, middle
-        else:
-            high = middle
-    return found
+    for filled in FILLED:
+        state = priced_start(instance, bound, SPARE_VMS, filled=filled)
+        if state is None or _late_share(state) <= _MOST_LATE:
+            return state if filled < 1.0 else None
+    return None
 
 
 def _late_share(state: CoreLoads) -> float:

@@ -124,10 +124,10 @@ def test_the_first_step_of_a_bag_that_is_known_cools(monkeypatch: pytest.MonkeyP
 
 
 def test_temperatures_follow_from_the_tasks() -> None:
-    """Half a mean task of 100 s, over 4 tasks, is 12.5 s; the last is a fiftieth; of 100,000 tasks it is the least."""
+    """Half a mean task of 100 s, over 4 tasks, is 12.5 s; the last is a fiftieth."""
     offers = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 1}}
     options = annealing.SearchOptions()
-    for count, expected in ((4, (12.5, 0.25)), (100_000, (0.006, 0.003))):
+    for count, expected in ((4, (12.5, 0.25)), (100_000, (0.0005, 0.00001))):
         bag = Instance(
             name="equal",
             deadline_s=10**9,
@@ -136,8 +136,8 @@ def test_temperatures_follow_from_the_tasks() -> None:
         )
         assert options.temperatures(bag, 0) == pytest.approx(expected)
         hottest = [options.temperatures(bag, run)[0] for run in range(1, 200)]
-        assert min(hottest) >= max(12.5 / count, 0.006) - 1e-9
-        assert max(hottest) <= max(40 * 50 / count, 0.006)
+        assert min(hottest) >= 12.5 / count
+        assert max(hottest) <= 40 * 50 / count
 
 
 @given(st.integers(0, 10_000))
