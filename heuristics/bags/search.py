@@ -311,13 +311,11 @@ def _search_core_loads(
             state = start_from_schedule(instance, found.best, bound.offers, spare)
         elif state is None:
             state = fresh()
-            if state is not None:
-                state.charge(rate)
-            worse = state is None or found.objective < state.value()
-            if number == 0 and not few and found.best is not None and worse:
+            if number == 0 and not few and found.best is not None and _is_worse(state, found.objective, rate):
                 state = start_from_schedule(instance, found.best, bound.offers, spare) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
+        state.charge(rate)
         if not state.vm_price.any():  # while another VM ends last, what a move brings is seen in the loads alone
             state.worth = bound.core_price / max(float(bound.core_price.max()), 1e-300)
         _anneal(state, options, found, number, of, hottest, rate)
@@ -327,6 +325,14 @@ def _rate(instance: Instance, bound: DivisibleBound) -> float:
     """Return what a dollar beyond the budget is charged: more than it is worth to tasks that may be cut."""
     budget_usd = instance.objective.budget_usd
     return bound.budget_price + objective_weights(instance)[1] * bound.end_s / budget_usd if budget_usd else 0.0
+
+
+def _is_worse(state: CoreLoads | None, objective: float, rate: float) -> bool:
+    """Whether there is no state, or one that is worse than an objective; what it costs beyond a budget is charged."""
+    if state is None:
+        return True
+    state.charge(rate)
+    return state.value() > objective
 
 
 def _spare(instance: Instance) -> int:
@@ -373,12 +379,10 @@ def _anneal(
     kernel = getattr(anneal, "py_func", anneal) if plain else anneal
     moves = _PLAIN_MOVES if plain else options.moves or _default_moves(n_tasks)
     rounds, each = _rounds(moves // of, _MOVES_PER_ROUND)
-    state.charge(rate)
     unit = state.time_weight + float(state.vm_price.mean())
     cooling = (_COLDEST / hottest) ** (1 / rounds)
     random_state = np.array([(run.seed * 7919 + number) % 2147483646 + 1], dtype=np.int64)
-    cores = state.cores
-    first_penalty, last_penalty = (state.task_penalty * times for times in _TASK_PENALTY)
+    first_penalty = state.task_penalty * _TASK_PENALTY[0]
     best_tasks, best_count = state.core_tasks.copy(), state.core_count.copy()
     best = np.inf
 
@@ -394,13 +398,10 @@ def _anneal(
 
     try:
         for round_number in range(rounds + 1):
-            grown = (last_penalty / first_penalty) ** (round_number / rounds)
+            grown = (_TASK_PENALTY[1] / _TASK_PENALTY[0]) ** (round_number / rounds)
             state.task_penalty = first_penalty * grown
             state.charge(rate * grown)
-            balance = unit / max(int(state.vm_end.max()), 1) * _BALANCE[0]
-            if len(state.worth):
-                balance *= (_BALANCE[1] / _BALANCE[0]) ** (round_number / rounds)
-            objective = state.objective
+            balance = unit * _balance(state, round_number / rounds)
             value, best = note()
             found.step((number * rounds + round_number) * each, moves, value, best)
             if round_number == rounds or best <= run.threshold:
@@ -409,8 +410,8 @@ def _anneal(
             for part in _parts(each, hot, cold, _MOVES_A_CALL):
                 checkpoint()
                 value, best = kernel(
-                    cores,
-                    objective,
+                    state.cores,
+                    state.objective,
                     balance,
                     state.plan(random_state),
                     part,
@@ -427,6 +428,13 @@ def _anneal(
             state.regroup()
             if state.feasible():
                 found.take(state.schedule())
+
+
+def _balance(state: CoreLoads, part: float) -> float:
+    """Return the weight of squared loads in a part of the run, in units of the objective."""
+    first, last = _BALANCE
+    grown = (last / first) ** part if len(state.worth) else 1.0
+    return first * grown / max(int(state.vm_end.max()), 1)
 
 
 def _parts(moves: int, hot: float, cold: float, most: int) -> Iterator[Cooling]:
