@@ -155,8 +155,9 @@ class LoadsWalk:
         self._kernel = getattr(anneal, "py_func", anneal) if plain else anneal
         self._random = np.array([random], dtype=np.int64)
         self._task_penalty = state.task_penalty
-        few = len(state.instance.open_tasks) <= _DEALING_TASKS and not len(state.latest)
-        self._deals = _DEALS if few else 0
+        few = len(state.instance.open_tasks) <= _DEALING_TASKS
+        loads_alone = not (len(state.latest) or len(state.credits) or state.budget >= 0)  # a deal knows nothing else
+        self._deals = _DEALS if few and loads_alone else 0
         self._value = math.inf
         self._share = 0.0
         self._tasks, self._number = state.core_tasks.copy(), state.core_count.copy()

@@ -461,6 +461,11 @@ def full_speed(instance: Instance) -> FloatArray:
     return result
 
 
+def _credits(of_vms: FloatArray) -> FloatArray:
+    """Return nothing if no VM is limited by its credits."""
+    return of_vms if (of_vms[:, 0] < np.inf).any() else np.zeros((0, 2))
+
+
 def core_seconds(instance: Instance, indices: IntArray) -> IntArray:
     """Seconds of a core for a task of each group on some offers, at full speed or at the baseline."""
     at_full = full_speed(instance)[indices, 0] < np.inf
@@ -566,7 +571,6 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         free_s = instance.machine_core_free_s[machines]
         core_start = np.concatenate([core_start, free_s[free_s < NEVER]])
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
-    credits = full_speed(instance)[indices[vm_column]]
     rescue = rescue_of(instance, indices, instance.task_group)
     return CoreLoads(
         instance=instance,
@@ -592,7 +596,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         time_weight=time_weight,
         penalty=20 * (time_weight + float(prices.max(initial=0.0)) * len(vm_column)),
         task_penalty=float((prices / vcpus).max(initial=0.0)) + time_weight,
-        credits=credits if (credits[:, 0] < np.inf).any() else np.zeros((0, 2)),
+        credits=_credits(full_speed(instance)[indices[vm_column]]),
         worth=np.zeros(0),
     )
 

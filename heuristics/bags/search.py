@@ -252,13 +252,11 @@ def _search_core_loads(
             state = start_from_schedule(instance, found.best, bound.offers, SPARE_VMS)
         elif state is None:
             state = priced_start(instance, bound, SPARE_VMS)
-            if state is not None:
-                state.charge(rate)
-            worse = state is None or found.objective < state.value()
-            if number == 0 and found.best is not None and worse:
+            if number == 0 and found.best is not None and _is_worse(state, found.objective, rate):
                 state = start_from_schedule(instance, found.best, bound.offers, SPARE_VMS) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
+        state.charge(rate)
         if not state.vm_price.any():  # while another VM ends last, what a move brings is seen in the loads alone
             state.worth = bound.core_price / max(float(bound.core_price.max()), 1e-300)
         _anneal(state, options, found, number, moves, rate)
@@ -268,6 +266,14 @@ def _rate(instance: Instance, bound: DivisibleBound) -> float:
     """Return what a dollar beyond the budget is charged: more than it is worth to tasks that may be cut."""
     budget_usd = instance.objective.budget_usd
     return bound.budget_price + objective_weights(instance)[1] * bound.end_s / budget_usd if budget_usd else 0.0
+
+
+def _is_worse(state: CoreLoads | None, objective: float, rate: float) -> bool:
+    """Whether there is no state, or one that is worse than an objective; what it costs beyond a budget is charged."""
+    if state is None:
+        return True
+    state.charge(rate)
+    return state.value() > objective
 
 
 def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
