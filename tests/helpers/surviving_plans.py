@@ -118,7 +118,7 @@ def _minutes(rng: random.Random) -> dict[str, Any]:
     return document
 
 
-EXACT = ("interval", "columns", "patterns", "core-counts", "class-programme")
+EXACT = ("interval", "columns", "patterns", "class-programme")
 
 
 def wrong_survival_answers(

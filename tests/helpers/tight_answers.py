@@ -28,7 +28,7 @@ from tests.helpers.tiny_states import TightBag, tight_bag
 Front = list[tuple[int, float]]
 Answer = TypeVar("Answer")
 
-METHODS = ("auto", "search", "interval", "core-counts")
+METHODS = ("auto", "search", "interval")
 """All that plan from a state."""
 
 _AN_INSTANT_S = 1e-9

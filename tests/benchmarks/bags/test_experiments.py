@@ -183,7 +183,7 @@ def test_two_processes_do_not_add_to_one_folder(tmp_path: Path) -> None:
 
 def test_what_fails_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text('{"format": "spotbag.instance/1"}', encoding="utf-8")
-    text = 'instances = ["broken.json", "tiny/boot"]\nmethods = ["lpt", "core-counts"]\n[days]\n'
+    text = 'instances = ["broken.json", "tiny/boot"]\nmethods = ["lpt"]\n[days]\n'
     text += 'scenarios = ["hads/sc1"]\npolicies = ["hads"]\ndays = 1\n'
     run_experiment(parse_specification(text, "some"), tmp_path / "out", files_from=tmp_path)
     found = {(row["instance"], row["method"], row.get("policy")): row for row in rows(tmp_path / "out")}
@@ -333,7 +333,7 @@ def reduced_gaps() -> str:
         n_tasks = [24, 40] if isinstance(family.n_tasks, list) else 32
         families.append(family.model_copy(update=ends | {"seed": 1, "n_tasks": n_tasks}))
     changes = {"instances": ["tiny/boot", "tiny/two-cores"], "families": families, "time_limit_s": 0.1}
-    methods = {"methods": ["greedy", "lpt", "ils", "search", "auto", "columns", "core-counts"]}
+    methods = {"methods": ["greedy", "lpt", "ils", "search", "auto", "columns"]}
     return format_specification(asked.model_copy(update=changes | methods))
 
 

@@ -251,7 +251,6 @@ def test_a_heuristic_gives_back_a_better_initial_plan() -> None:
         ("patterns", "distinct/200", "takes up to 40 classes"),
         ("columns", "distinct/1000", "take up to 250 classes"),
         ("class-programme", "hads/J60", "classes"),
-        ("core-counts", "memory/m10", "can bind"),
         ("time-indexed", "hads/J60", "nonzeros"),
         pytest.param("interval", "distinct/1000", "40,000", marks=pytest.mark.slow),
     ],

@@ -67,7 +67,7 @@ def test_interval_knows_no_moments_of_markets_that_are_not_asked(markets: list[s
 
 
 @pytest.mark.parametrize("deadline_s", [4_608_000, 4_608_001, 40_000_000])
-@pytest.mark.parametrize("method", ["core-counts", "interval", "auto"])
+@pytest.mark.parametrize("method", ["interval", "auto"])
 def test_a_late_deadline_is_no_overflow(method: str, deadline_s: int) -> None:
     # One second at $ 0.1/h. The objective at all upper ends of the columns overflowed from 4,608,001 s on.
     problem = bag([vm_type("a", 1, 1000, {"on-demand": (0.1, 1)})], [(1, {"a": 1})], deadline_s, survive="none")
@@ -81,7 +81,7 @@ def test_a_step_that_fails_leaves_the_plan(monkeypatch: pytest.MonkeyPatch) -> N
     def fails(*_: object, **__: object) -> Outcome:
         raise SpotbagError("out of order")
 
-    for step in ("class_programme", "core_counts", "patterns", "columns", "interval"):
+    for step in ("class_programme", "patterns", "columns", "interval"):
         monkeypatch.setattr(auto_module, step, fails)
     problem = with_credits(d_spot_s=3600)
     outcome = auto(problem, AutoOptions(), Run(initial=greedy(problem).schedule))

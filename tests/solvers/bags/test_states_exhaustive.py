@@ -11,17 +11,14 @@ from hypothesis import strategies as st
 from spotbag.audits.bags.plan import check
 from spotbag.bounds.bags.configuration_bound import configuration_bound
 from spotbag.bounds.bags.divisible_bound import divisible_bound
-from spotbag.bounds.bags.makespan_window import makespan_window
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.assignments import listed_plan
 from spotbag.instances.entries import Goal
 from spotbag.instances.instance import Instance
-from spotbag.models.bags.core_counts import CoreCountModel
 from spotbag.models.bags.interval import IntervalModel
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s
 from spotbag.models.bags.task_classes import memory_is_free
 from spotbag.schedules.method import Run
-from spotbag.solvers.bags.core_counts_method import CoreCountOptions, core_counts
 from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.pareto import pareto_front
 from spotbag.solvers.bags.solve import solve
@@ -41,20 +38,17 @@ def agrees(family: str, seed: int) -> None:
     """The exact models find the best of all plans and prove it, and no bound is above it."""
     instance = tiny_state(family, seed)
     best = exhaustive_plan(instance)
-    outcomes = [interval(instance, IntervalOptions(), Run())]
-    if family == "cores":
-        outcomes.append(core_counts(instance, CoreCountOptions(), Run()))
+    outcome = interval(instance, IntervalOptions(), Run())
     if best is None:
-        assert [(outcome.schedule, outcome.bound) for outcome in outcomes] == [(None, math.inf)] * len(outcomes)
+        assert (outcome.schedule, outcome.bound) == (None, math.inf)
         return
     assert best.objective is not None
     assert best.makespan_s is not None
     assert not check(instance, best).violations
-    for outcome in outcomes:
-        assert outcome.schedule is not None, outcome.explanation
-        assert not check(instance, outcome.schedule).violations
-        assert outcome.schedule.objective == pytest.approx(best.objective, rel=1e-7, abs=1e-12)
-        assert outcome.bound == pytest.approx(best.objective, rel=1e-6, abs=1e-12)
+    assert outcome.schedule is not None, outcome.explanation
+    assert not check(instance, outcome.schedule).violations
+    assert outcome.schedule.objective == pytest.approx(best.objective, rel=1e-7, abs=1e-12)
+    assert outcome.bound == pytest.approx(best.objective, rel=1e-6, abs=1e-12)
     assert divisible_bound(instance).objective <= best.objective * (1 + 1e-9)
     assert makespan_lower_bound_s(instance) <= best.makespan_s
 
@@ -110,7 +104,7 @@ def _filled(deadline_s: int) -> Instance:
 
 
 @pytest.mark.parametrize("deadline_s", some([10, 11], fast=1))
-@pytest.mark.parametrize("method", ["auto", "search", "interval", "core-counts"])
+@pytest.mark.parametrize("method", ["auto", "search", "interval"])
 def test_tasks_that_fill_a_paid_vm_to_the_last_second_cost_nothing(method: str, deadline_s: int) -> None:
     """1 s + 9 s = 10 s are paid: $ 0. The bound was 4e-19, above all that a plan can cost, or above the plan."""
     result = solve(_filled(deadline_s), method, goal="cheapest")
@@ -141,7 +135,7 @@ def test_large_multipliers_prove_nothing_that_is_lost_in_their_digits(weight: fl
     assert bound == pytest.approx(plan.objective, rel=1e-7)
 
 
-@pytest.mark.parametrize("method", ["auto", "search", "interval", "core-counts"])
+@pytest.mark.parametrize("method", ["auto", "search", "interval"])
 def test_where_nothing_waits_and_nothing_can_be_rented_the_plan_is_what_runs(method: str) -> None:
     """The task has 20 s - 5 s = 15 s left, which cost $ 15/3600; the VM drains, and it is the only one there may be."""
     vm_types = [{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": {"spot": {"price_usd_per_hour": 1, "limit": 1}}}]
@@ -154,9 +148,9 @@ def test_where_nothing_waits_and_nothing_can_be_rented_the_plan_is_what_runs(met
     assert result.schedule.cost_usd == pytest.approx(15 / 3600)
 
 
-@pytest.mark.parametrize("method", ["auto", "search", "interval", "core-counts"])
+@pytest.mark.parametrize("method", ["auto", "search", "interval"])
 def test_a_task_that_runs_and_ends_after_the_deadline_leaves_no_plan(method: str) -> None:
-    """It ends at 60 s - 10 s = 50 s, and the deadline is 40 s; core-counts began with a plan that had it so."""
+    """It ends at 60 s - 10 s = 50 s, and the deadline is 40 s; a method began with a plan that had it so."""
     vm_types = [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": {"on-demand": OFFER | {"limit": 2}}}]
     running = [{"task": "t0", "core": 0, "start_s": -10}]
     machine = {"id": "v", "type": "a", "market": "on-demand", "running": running}
@@ -201,7 +195,7 @@ def test_it_is_said_why_there_is_no_plan_from_a_state(machine: dict[str, Any], d
 def test_methods_that_know_no_machines_refuse_them(method: str) -> None:
     state = tiny_state("cores", 1)
     with pytest.raises(
-        ModelRefusal, match="plans bags from their beginning; from a state plan: auto, search, interval, core-counts"
+        ModelRefusal, match="plans bags from their beginning; from a state plan: auto, search, interval"
     ):
         solve(state, method)
     with pytest.raises(ModelRefusal, match="plan bags from their beginning"):
@@ -209,15 +203,11 @@ def test_methods_that_know_no_machines_refuse_them(method: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_plan_from_a_state_is_a_start_of_the_exact_models(seed: int) -> None:
+def test_a_plan_from_a_state_is_a_start_of_the_interval_model(seed: int) -> None:
     instance = tiny_state("cores", seed)
     plan = listed_plan(instance)
     assert plan is not None
     assert IntervalModel(instance, configuration_bound(instance), plan).hinted
-    model = CoreCountModel(instance, makespan_window(instance, plan.objective))
-    values = model.start(plan)
-    assert values is not None
-    assert model.program.value(values) == pytest.approx(plan.objective)
 
 
 @soak_of(st.sampled_from([*FAMILIES]), SEEDS, sample=150, whole=2000)

@@ -29,7 +29,7 @@ QUICK = {"greedy", "lpt", "fewest-vms", "first-fit", "class-programme"}
 
 def bag(method: str) -> Instance:
     """A bag that a method takes, and on which it has some work."""
-    smallest = ("class-programme", "core-counts", "time-indexed")
+    smallest = ("class-programme", "time-indexed")
     return library_instance(
         "tiny/two-cores" if method in smallest else "hads/J60" if method == "patterns" else "memory/m10"
     )
