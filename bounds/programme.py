@@ -25,6 +25,9 @@ LEAVE_AFTER_S = 0.02
 _OBJECTIVE = 1e4
 """The tolerances of HiGHS are absolute: objectives are brought up to about this size."""
 
+TOLERANCE = 1e-7
+"""Tolerance of HiGHS for rows and for reduced costs."""
+
 _LARGE = 5_000
 """Entries of a matrix from which on a solver is watched while it runs."""
 

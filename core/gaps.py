@@ -20,6 +20,12 @@ ROUNDING = 1e-13
 of a few numbers, and numpy adds terms up in pairs: no term takes part in more than some 60 operations, or in as many as
 there are offers, of which a dot product may add up one after the other."""
 
+STEPWISE_ROUNDING = 1e-12
+"""Rounding error of a sum whose terms are added and taken away one after the other, relative to their size."""
+
+NEARLY = 1e-6
+"""Relative difference that is not worth going on for: above what solvers leave open, below what is seen of a gap."""
+
 SAME_COST = 4 * OPTIMALITY_TOLERANCE
 """Relative difference up to which costs count as the same."""
 

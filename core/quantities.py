@@ -19,6 +19,9 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
+TABLE_BYTES = 2**28
+"""Memory that one table of a model may take: what would need more is refused, or done in parts."""
+
 MAX_SECONDS = 10**9
 TICKS_PER_S = 10**6
 """Run times of streams are whole numbers of microseconds."""

@@ -92,7 +92,6 @@ class IntegerProgram:
 
 
 _LARGEST_OBJECTIVE = 2**50
-_LARGEST_COEFFICIENT = 2**40
 _DOMAIN_OVER_OBJECTIVE = 2**10
 
 
@@ -115,7 +114,7 @@ def integer_costs(costs: Sequence[float], upper: Sequence[int], known: float) ->
     whole = sum(cost * high for cost, high in zip(costs, upper, strict=True))
     largest = max(min(known, whole), whole / _DOMAIN_OVER_OBJECTIVE)
     highest = max(costs, default=0.0) or 1.0
-    factor = min(_LARGEST_COEFFICIENT / highest, _LARGEST_OBJECTIVE / largest if largest > 0 else math.inf)
+    factor = min(INFINITE / highest, _LARGEST_OBJECTIVE / largest if largest > 0 else math.inf)
     # A power of two changes no digit of a cost.
     factor = 2.0 ** math.floor(math.log2(factor))
     return [math.floor(cost * factor) for cost in costs], factor

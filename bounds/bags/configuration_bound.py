@@ -14,11 +14,12 @@ import math
 
 import numpy as np
 
+from ...core.gaps import OPTIMALITY_TOLERANCE
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
-from ...models.bags.configurations import RELATIVE_ROUNDING, ConfigurationBound, Proof
+from ...models.bags.configurations import ConfigurationBound, Proof
 from ...models.bags.simultaneous_tasks import WEIGHT_UNITS, VmRoom, Weighting
 from ...models.bags.task_classes import effective_cores, least_work_s
 from ...schedules.evaluation import objective_weights
@@ -172,7 +173,7 @@ class _Programme(Programme):
         moment = self.least_s if slope >= 0 else self.most_s
         tasks = float(self.counts @ prices.min(axis=1))
         value = tasks + slope * moment + self.time_weight * self.ready
-        margin = RELATIVE_ROUNDING * (tasks + (self.time_weight + used_up) * moment + self.time_weight * self.ready)
+        margin = OPTIMALITY_TOLERANCE * (tasks + (self.time_weight + used_up) * moment + self.time_weight * self.ready)
         offers = np.array([offer.index for offer in self.offers], dtype=np.int64)
         return Proof(value, margin, slope, offers, prices)
 

@@ -38,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.errors import ModelRefusal
+from ...core.gaps import NEARLY
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
@@ -60,11 +61,7 @@ MOST_CELLS = 4_000_000
 
 _SCALE_BITS = 40
 _MOST_PRICE, _LARGEST = 2.0**41, 2.0**61
-_CONVERGED = 1e-11
-_SMOOTHED = 0.6
-_DONE = 1e-6
 _RAISED = 0.5
-_LEAST_NUMBER = 1e-6
 _LOADS = (1.0, 0.95, 0.85, 0.7, 0.5)
 """Patterns that are added in a round: the best ones up to these shares of the makespan."""
 
@@ -407,7 +404,7 @@ class CorePatternProgramme(PatternMaster):
         self.ceiling = self.at_most * self.scale
         while len(self.proved):
             before, ceiling = int(self.proved.min()), self.ceiling
-            if before >= self.ceiling * (1 - _DONE):
+            if before >= self.ceiling * (1 - NEARLY):
                 return
             if math.isinf(self.ceiling):
                 self._raise_value(self.first + int(self.proved.argmin()), before)
@@ -439,7 +436,7 @@ class CorePatternProgramme(PatternMaster):
         self._end_by(end_s)
         self.solve()
         numbers = self.values
-        used = np.flatnonzero(numbers > _LEAST_NUMBER)
+        used = np.flatnonzero(numbers > NEARLY)
         used = used[[self.columns[column][0] >= 0 for column in used.tolist()]]
         of_columns = [(self.columns[column], float(numbers[column])) for column in used.tolist()]
         return [CorePattern(self.cores[k].offer, counts, until, number) for (k, counts, until), number in of_columns]
@@ -464,9 +461,9 @@ class CorePatternProgramme(PatternMaster):
             return value, added
 
         def done() -> bool:
-            return bool(self.proved[place] >= min(level, self._least_by(end_s) * self.scale * (1 - _DONE)))
+            return bool(self.proved[place] >= min(level, self._least_by(end_s) * self.scale * (1 - NEARLY)))
 
-        self.centre = self.generate(price, self.centre, _SMOOTHED, done)
+        self.centre = self.generate(price, self.centre, done)
         if not added:  # nor does the least of all values get beyond this one, by whatever is missing to the level
             self.ceiling = min(self.ceiling, float(self.proved[place]))
 
@@ -526,7 +523,7 @@ class CorePatternProgramme(PatternMaster):
             values -= entry.number * np.maximum(gains[np.minimum(moments, most_s)] - of_vm, 0)
             until = min(end_s, most_s)
             for load in sorted({int(part * until) for part in _LOADS}):
-                if gains[load] - of_vm > of_cores[k] + _CONVERGED * scale * self.worst:
+                if gains[load] - of_vm > of_cores[k] + self.least_gain * scale:
                     counts = entry.pattern(load)
                     paid = int(counts @ seconds) if rate >= 0 else until
                     added |= self._add(k, counts, paid)

@@ -25,7 +25,6 @@ MOST_PATTERNS = 300_000
 """Patterns of a core of one offer beyond which models that use these prices refuse."""
 
 _COLUMNS_A_ROUND = 20
-_CONVERGED = 1e-12
 
 
 @dataclass(slots=True)
@@ -150,7 +149,7 @@ def best_core_prices(offers: list[OfferCores], size: IntArray, worst: float) -> 
         If an offer has too many patterns, or the linear programme fails.
     """
     master = _Master(offers, size, worst)
-    master.generate(master.price, np.zeros(master.n_rows), 0.0, lambda: False)
+    master.generate(master.price, np.zeros(master.n_rows), lambda: False)
     assert master.best is not None, "there was a round"
     return master.best
 
@@ -161,7 +160,6 @@ class _Master(PatternMaster):
     def __init__(self, offers: list[OfferCores], size: IntArray, worst: float) -> None:
         self._offers = offers
         self._cores = np.array([offer.vms * offer.offer.vcpus for offer in offers], dtype=float)
-        self._least_gain = _CONVERGED * worst
         self.best: CorePrices | None = None
         super().__init__(size, self._cores.tolist(), worst, 2 * worst)
         for k, offer in enumerate(offers):  # to begin with, as many tasks of one class as a core can run
@@ -186,7 +184,7 @@ class _Master(PatternMaster):
             patterns = offer.patterns()
             gain = patterns.counts @ prices - offer.rate * patterns.load_s
             gains[k] = max(float(gain.max(initial=0.0)), 0.0)
-            least = float(known[k]) + self._least_gain
+            least = float(known[k]) + self.least_gain
             if gains[k] > least:
                 added = True
                 many = min(_COLUMNS_A_ROUND, len(gain))

@@ -12,10 +12,9 @@ from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import effective_cores, least_work_s, offers_of_vms, task_classes, usable_offers
 from ...models.bags.windows import MakespanWindow
 from ...schedules.evaluation import objective_weights
-from ..programme import Programme
+from ..programme import TOLERANCE, Programme
 
 _MOST_CELLS = 20_000
-_SLACK = 1e-7
 
 
 def makespan_window(instance: Instance, at_most: float = math.inf) -> MakespanWindow:
@@ -40,7 +39,7 @@ def makespan_window(instance: Instance, at_most: float = math.inf) -> MakespanWi
         return MakespanWindow(earliest, latest)
     time_weight = objective_weights(instance)[1]
     if time_weight > 0:
-        latest = min(latest, math.floor(at_most * (1 + _SLACK) / time_weight) - ready)
+        latest = min(latest, math.floor(at_most * (1 + TOLERANCE) / time_weight) - ready)
     if earliest > latest or instance.machines:  # the linear programme knows none
         return MakespanWindow(earliest, latest)
     return _divisible_window(instance, at_most, earliest, latest)
@@ -123,7 +122,7 @@ class _DivisibleProgramme(Programme):
         cost_weight, time_weight = objective_weights(self._instance)
         prices = [cost_weight * offer.price_usd_per_s for offer in self._offers]
         scale = 1e4 / at_most  # far above the solver's absolute tolerances
-        room = at_most * (1 + _SLACK) - time_weight * self._instance.boot_overhead_s
+        room = at_most * (1 + TOLERANCE) - time_weight * self._instance.boot_overhead_s
         columns = np.append(np.arange(len(self._offers)) + self._first_paid, self._makespan)
         self.add_row(columns, np.append(prices, time_weight) * scale, upper=room * scale)
 

@@ -8,11 +8,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...core.errors import ModelRefusal
+from ...core.gaps import STEPWISE_ROUNDING
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ..programme import Programme
 
 _MOST_ROUNDS = 300
+_SMOOTHING = 0.5
+"""Weight of the best multipliers so far: those of the last solution by themselves jump about."""
 
 
 class PatternMaster(Programme):
@@ -33,6 +36,11 @@ class PatternMaster(Programme):
         Cost of a task that no pattern runs: more than any plan is worth.
     primal : bool
         See `Programme`.
+
+    Attributes
+    ----------
+    least_gain : float
+        What a pattern must gain above what is known, to be worth a column.
     """
 
     def __init__(
@@ -40,6 +48,7 @@ class PatternMaster(Programme):
     ) -> None:
         super().__init__(worst, primal=primal)
         self.size = size
+        self.least_gain = STEPWISE_ROUNDING * worst
         self._signs = np.r_[np.ones(len(size)), -np.ones(len(most))]
         for number in size.tolist():
             self.add_row(lower=number)
@@ -66,7 +75,6 @@ class PatternMaster(Programme):
         self,
         price: Callable[[FloatArray, FloatArray], tuple[float, bool]],
         centre: FloatArray,
-        smoothing: float,
         done: Callable[[], bool],
         best: float = -math.inf,
     ) -> FloatArray:
@@ -79,8 +87,6 @@ class PatternMaster(Programme):
             that gain by them; returns whether there are any.
         centre : array of float
             The best multipliers that are known, of all rows or of the first ones.
-        smoothing : float
-            Weight of the best multipliers so far; those of the programme by themselves jump about.
         done : callable
             Whether what is proved is enough, after each round.
         best : float
@@ -96,7 +102,7 @@ class PatternMaster(Programme):
             if not self.solve():
                 raise ModelRefusal("a linear programme over patterns of tasks was not solved")
             multipliers, added = self.multipliers, False
-            for weight in (smoothing, 0.0)[smoothing == 0.0 :]:
+            for weight in (_SMOOTHING, 0.0):
                 between = weight * centre + (1 - weight) * multipliers[: len(centre)]
                 value, added = price(between, multipliers)
                 if value > best:

@@ -116,7 +116,8 @@ def do_cheapest(
     return value, core_s, memory_kb_s
 
 
-_NONE, _SEVERAL, _OPEN = -1, -2, -1
+_NONE, _SEVERAL = range(-1, -3, -1)
+_OPEN = _NONE
 
 
 class _Task(NamedTuple):

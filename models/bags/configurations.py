@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.gaps import OPTIMALITY_TOLERANCE
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.instance import Instance
 from .simultaneous_tasks import Weighting
-
-RELATIVE_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class ConfigurationBound:
         """Offers that no plan below an objective uses for a group, shape (n_groups, n_offers): reduced costs."""
         result = np.zeros((len(instance.tasks), len(instance.offers)), dtype=bool)
         for proof in self.proofs:
-            spare = objective - proof.value + proof.margin + RELATIVE_ROUNDING * abs(objective)
+            spare = objective - proof.value + proof.margin + OPTIMALITY_TOLERANCE * abs(objective)
             with np.errstate(invalid="ignore"):
                 result[:, proof.offers] |= proof.prices - proof.prices.min(axis=1)[:, None] > spare
         return result
@@ -48,9 +47,9 @@ class ConfigurationBound:
         """Makespan that no plan below an objective exceeds."""
         latest = instance.deadline_s
         for proof in self.proofs:
-            if proof.slope > RELATIVE_ROUNDING:
+            if proof.slope > OPTIMALITY_TOLERANCE:
                 rest = proof.value - proof.slope * self.makespan_s  # without the makespan
-                spare = objective - rest + proof.margin + RELATIVE_ROUNDING * abs(objective)
+                spare = objective - rest + proof.margin + OPTIMALITY_TOLERANCE * abs(objective)
                 latest = min(latest, math.floor(spare / proof.slope))
         return max(latest, self.makespan_s)
 

@@ -6,7 +6,7 @@ The pattern model, the class programme and the core counts share them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -19,7 +19,7 @@ from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from .task_classes import TaskClasses, offers_of_vms
+from .task_classes import TaskClasses
 
 BurstableMode: TypeAlias = Literal["refuse", "baseline"]
 """What a model does with burstable offers whose CPU credits it cannot plan: refuse them, or run all tasks there at the
@@ -53,24 +53,6 @@ def require_free_memory(instance: Instance, offers: Sequence[RentalOffer], model
             f"{model} knows core loads only, and the memory of {', '.join(binding)} can bind: its largest tasks, one "
             f"on each core, need more than it has; 'interval' and 'columns' take memory into account"
         )
-
-
-def offers_without_credits(instance: Instance, burstable: BurstableMode, model: str) -> list[RentalOffer]:
-    """List the usable offers of a model that knows no CPU credits; those of machines are among them.
-
-    Raises
-    ------
-    ModelRefusal
-        If one of them is burstable and ``burstable`` is "refuse".
-    """
-    offers = offers_of_vms(instance)
-    refused = sorted({offer.vm_type.name for offer in offers if offer.burstable})
-    if refused and burstable == "refuse":
-        raise ModelRefusal(
-            f"{model} knows no CPU credits, and {', '.join(refused)} can be rented; with all tasks there in baseline "
-            f"mode its optimum is one among such plans only"
-        )
-    return offers
 
 
 def enumerate_patterns(
@@ -143,7 +125,6 @@ def schedule_of_cores(
     classes: TaskClasses,
     cores: Sequence[tuple[RentalOffer, IntArray, int]],
     at_full_speed: Sequence[tuple[RentalOffer, int, Sequence[IntArray]]] = (),
-    of_machines: Mapping[int, Sequence[IntArray]] | None = None,
 ) -> Schedule:
     """Make the plan of cores: sorted by load, the cores of an offer are dealt out to its VMs.
 
@@ -157,8 +138,6 @@ def schedule_of_cores(
         Of each core that is used. Counts beyond the tasks that are left are dropped, from the last core on.
     at_full_speed : sequence of (offer, end from ready, counts of each core)
         Burstable VMs whose tasks all run at full speed. A core that has less to do waits first: that saves credits.
-    of_machines : mapping of int to sequence of arrays of int, optional
-        Counts of the cores of machines: of a machine first of the core that is free last.
 
     Notes
     -----
@@ -177,24 +156,7 @@ def schedule_of_cores(
             seconds = int(instance.sustained_s[instance.task_group[mine], offer.index].sum())
             retained.setdefault(offer.index, []).append((seconds, mine))
     vm_offer: list[int] = []
-    vm_machine: list[int] = []
     task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-    if instance.machines:
-        running = instance.running
-        task_core[running.task], start_s[running.task] = running.core, running.start_s
-    for machine, counts_of_cores in (of_machines or {}).items():
-        if machine not in running.machine and not any(counts.any() for counts in counts_of_cores):
-            continue
-        offer = instance.offers[instance.machine_offer[machine]]
-        free_s = np.maximum(instance.machine_core_free_s[machine, : offer.vcpus], instance.machine_ready_s[machine])
-        task_vm[running.task[running.machine == machine]] = len(vm_offer)
-        for core, counts in zip(np.argsort(-free_s, kind="stable").tolist(), counts_of_cores, strict=False):
-            mine = [left[index].pop() for index in np.flatnonzero(counts).tolist() for _ in range(int(counts[index]))]
-            seconds = instance.sustained_s[instance.task_group[mine], offer.index]
-            task_vm[mine], task_core[mine] = len(vm_offer), core
-            start_s[mine] = free_s[core] + np.cumsum(seconds) - seconds
-        vm_offer.append(offer.index)
-        vm_machine.append(machine)
     for index, loaded in sorted(retained.items()):
         vcpus = instance.offers[index].vcpus
         for position, (_, mine) in enumerate(sorted(loaded, key=lambda core: -core[0])):
@@ -216,10 +178,4 @@ def schedule_of_cores(
     if any(left):
         raise ValueError("the cores do not run all tasks")
     in_baseline = np.array(baseline, dtype=bool)[task_vm]
-    if instance.machines:
-        in_baseline[running.task] = running.baseline
-    vm_machine += [-1] * (len(vm_offer) - len(vm_machine))
-    offers = np.array(vm_offer, dtype=np.int64)
-    return Schedule(
-        instance, offers, task_vm, task_core, start_s, in_baseline, vm_machine=np.array(vm_machine, dtype=np.int64)
-    )
+    return Schedule(instance, np.array(vm_offer, dtype=np.int64), task_vm, task_core, start_s, in_baseline)

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.limits import checkpoint
-from ...core.quantities import BoolArray, IntArray
+from ...core.quantities import TABLE_BYTES, BoolArray, IntArray
 from ...instances.instance import Instance
 
 WEIGHT_UNITS = 360
 """Weights are rounded down to multiples of 1/360 of a VM: all fractions with denominators up to 6 are among them."""
-
-_MAX_TABLE = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,4 +123,4 @@ class VmRoom:
 
     def too_large(self) -> bool:
         """Whether the dynamic programme would need too much memory."""
-        return int((self.copies > 0).sum()) * (self.vcpus + 1) * WEIGHT_UNITS * 2 > _MAX_TABLE
+        return int((self.copies > 0).sum()) * (self.vcpus + 1) * WEIGHT_UNITS * 2 > TABLE_BYTES // 8

@@ -12,8 +12,7 @@ from ...core.compiled import compiled, compiled_part
 if TYPE_CHECKING:
     from ...core.quantities import IntArray
 
-IN_THE_CLOUD = -1
-NOWHERE = -2
+IN_THE_CLOUD, NOWHERE = range(-1, -3, -1)
 
 
 class Jobs(NamedTuple):

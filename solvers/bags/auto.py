@@ -17,7 +17,6 @@ from ...schedules.method import Outcome, Run
 from .budget import BUDGET
 from .class_programme_method import ClassProgrammeOptions, class_programme
 from .columns_method import ColumnOptions, columns
-from .core_counts_method import CoreCountOptions, core_counts
 from .facts import Facts
 from .interval_method import IntervalOptions, interval
 from .patterns_method import PatternOptions, patterns
@@ -68,10 +67,6 @@ def _core_patterns(facts: Facts, part: Run) -> Outcome:
 
 def _class_programme(facts: Facts, part: Run) -> Outcome:
     return class_programme(facts.instance, ClassProgrammeOptions(), part)
-
-
-def _core_counts(facts: Facts, part: Run) -> Outcome:
-    return core_counts(facts.instance, CoreCountOptions(), part)
 
 
 def _patterns(facts: Facts, part: Run) -> Outcome:
@@ -158,10 +153,8 @@ STEPS = (
         lambda b: BUDGET.class_programme,
         _class_programme,
     ),
-    Step("core-counts", "proof", lambda b: b.core_counts, lambda b: BUDGET.core_counts, _core_counts),
     Step("patterns", "proof", lambda b: b.classed, _share_of_patterns, _patterns),
     Step("columns", "proof", lambda b: b.few_for_columns, _share_of_columns, _columns),
-    Step("large core-counts", "proof", lambda b: b.large_core_counts, lambda b: BUDGET.core_counts, _core_counts),
     Step("interval", "proof", lambda b: b.exact, _share_of_interval, _interval),
     Step("search", "search", lambda b: b.searches_again, lambda b: None, _last_search),
 )

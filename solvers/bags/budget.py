@@ -58,7 +58,7 @@ class Budget:
         The same, before columns where memory may bind: of few classes, and of more.
     search_of_small_s, search_of_middling_s, search_of_columns_s
         Most seconds of the first search of such bags; there is another at the end.
-    class_programme, core_counts, patterns, patterns_of_few
+    class_programme, patterns, patterns_of_few
         Exact steps that others follow; patterns also where there are few classes, which they prove as a rule.
     columns, columns_of_wide_gap, columns_between_searches
         Columns that intervals follow; between two long searches, where the gap is wide (the bound's doing as a rule)
@@ -101,7 +101,6 @@ class Budget:
     search_of_middling_s: float = 5.0
     search_of_columns_s: float = 10.0
     class_programme: float = 0.3
-    core_counts: float = 0.5
     patterns: float = 0.4
     patterns_of_few: float = 0.6
     columns: float = 0.7

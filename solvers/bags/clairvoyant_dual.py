@@ -8,17 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bounds.programme import Programme
+from ...bounds.programme import TOLERANCE, Programme
+from ...core.gaps import STEPWISE_ROUNDING
 from ...core.quantities import BoolArray, FloatArray
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import RentableTime
 
-_ROUNDING = 1e-12
-"""More than what a sum of some products may be off, relative to the size of its terms."""
-
-_TOLERANCE, _ROUGH = 1e-7, 1e-4
-"""The search ends when the planes leave no more than this to gain, relative to the bound; that with checkpoints as a
-share of the work, which only comes before another."""
+_ROUGH = 1e-4
+"""The search with checkpoints as a share of the work, which only comes before another, ends when the planes leave no
+more than this to gain, relative to the bound."""
 
 _MAX_CUTS = 300
 
@@ -140,7 +138,7 @@ class Dual:
 
     def proved(self, theta: FloatArray, noise: float) -> float:
         """The bound that multipliers prove, if the work may be less by a fraction ``noise``."""
-        return self.demand(theta)[0] * (1 - noise) - self.worth(theta) * (1 + _ROUNDING)
+        return self.demand(theta)[0] * (1 - noise) - self.worth(theta) * (1 + STEPWISE_ROUNDING)
 
     def scarcity(self) -> float:
         """How many times the time that VMs can work the tasks need at least, if they need more than there is."""
@@ -195,7 +193,7 @@ class Dual:
                 looks -= 1
                 if looks <= 0:
                     break
-            if limit - best * per_usd > (_TOLERANCE if counted else _ROUGH) * abs(limit):
+            if limit - best * per_usd > (TOLERANCE if counted else _ROUGH) * abs(limit):
                 continue
             if best_theta.max() >= 0.99 * box and box < last_box:
                 box *= 100.0

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.gaps import SAME_COST
+from ...core.gaps import NEARLY, SAME_COST, STEPWISE_ROUNDING
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray
 from ...instances.instance import Instance
@@ -38,7 +38,7 @@ from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.windows import MakespanWindow
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
-from .class_fleets import FIRST_SLACK, LEAST_SIZE, MORE_SLACK, ROUNDING, Fleet, FleetSearch, Prices
+from .class_fleets import FIRST_SLACK, MORE_SLACK, Fleet, FleetSearch, Prices
 from .class_tables import ClassTables
 
 
@@ -209,7 +209,7 @@ class _Sweep:
                 return
             self._take(found[0])
         most = self._value(int(self.ends[-1]), self.fleets.worst_cost(int(self.ends[-1])))
-        slack = FIRST_SLACK * max(first, LEAST_SIZE * most)
+        slack = FIRST_SLACK * max(first, NEARLY * most)
         while self.bound < self.best_value * (1 - self.target_gap):
             theta = min(first + slack, self.best_value)
             self._sweep(theta, slack / 2)
@@ -248,7 +248,7 @@ class _Sweep:
     def _no_cheaper(self, last: int, cost: float) -> None:
         """No plan that ends at a moment, or earlier, costs less."""
         mine = self.cost_bounds[: last + 1]
-        np.maximum(mine, cost * (1 - ROUNDING), out=mine)
+        np.maximum(mine, cost * (1 - STEPWISE_ROUNDING), out=mine)
 
     def _improve_bounds(self, place: int) -> None:
         """Find the prices of a makespan and evaluate their bound for all."""
@@ -263,7 +263,7 @@ class _Sweep:
             most = np.concatenate([[0.0], np.maximum.accumulate(np.maximum(value, 0.0))])
             gains += table.vms * most[np.searchsorted(table.end_s, self.ends, side="right")]
         worth = float(prices.of_counts @ self.tables.most)
-        bounds = worth - gains - ROUNDING * (abs(worth) + gains)
+        bounds = worth - gains - STEPWISE_ROUNDING * (abs(worth) + gains)
         np.maximum(self.cost_bounds, bounds, out=self.cost_bounds)
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bounds.programme import LinearRows, maximise_concave
+from ...bounds.programme import TOLERANCE, LinearRows, maximise_concave
+from ...core.gaps import NEARLY, STEPWISE_ROUNDING
 from ...core.limits import checkpoint
-from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
 from ...models.bags.core_patterns import schedule_of_cores
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable
@@ -24,15 +25,9 @@ FIRST_SLACK = 2e-4
 MORE_SLACK = 3.0
 """By how much the slack grows if nothing was found within it."""
 
-LEAST_SIZE = 1e-6
-"""Least size that slacks are relative to, relative to the worst cost."""
-
-ROUNDING = 1e-12
-"""Relative rounding error of costs."""
-
-_PAIRS_AT_ONCE = 1_000_000
+_PAIRS_AT_ONCE = TABLE_BYTES // 256
+"""Pairs of a state and a VM whose sums are worked out at once: some thirty numbers each, with all that is between."""
 _MOST_CUTS = 200
-_CUT_TOLERANCE = 1e-7
 _WORTH_OF_TASKS = 1e3
 
 
@@ -131,7 +126,7 @@ class FleetSearch:
 
         box = 10.0 * latest_s
         while True:
-            found = maximise_concave(gains, worth, unlimited, box, _MOST_CUTS, _CUT_TOLERANCE)
+            found = maximise_concave(gains, worth, unlimited, box, _MOST_CUTS, TOLERANCE)
             if found.value > worst * (1 + 1e-6):
                 return None
             if found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + worst):
@@ -157,7 +152,7 @@ class FleetSearch:
             return prices.bound - float(prices.of_counts @ self._most), gradient
 
         worth, enough = LinearRows(np.zeros(1), target), LinearRows(np.array([-_WORTH_OF_TASKS]), target)
-        maximise_concave(gains, worth, enough, 10 * _WORTH_OF_TASKS, _MOST_CUTS, _CUT_TOLERANCE)
+        maximise_concave(gains, worth, enough, 10 * _WORTH_OF_TASKS, _MOST_CUTS, TOLERANCE)
         if not best:  # the cutting planes failed: any prices do
             even = np.where(self._signs > 0, _WORTH_OF_TASKS / float(self.tables.classes.size.sum()), 0.0)
             best.append(self._prices_of(even, rows, pay=False)[0])
@@ -200,7 +195,7 @@ class FleetSearch:
                 frontier = layer.reached
                 complete = layer.reached[-1] >= self.tables.first_with_all_tasks
                 fleet = self._cheapest_fleet(least, layers, prices) if complete else None
-                if fleet is not None and (not pay or fleet.cost <= prices.bound + ROUNDING * scale):
+                if fleet is not None and (not pay or fleet.cost <= prices.bound + STEPWISE_ROUNDING * scale):
                     return fleet  # there are many of them, and none is cheaper
             spent += table.vms * gain
             least[least > allowed - spent] = np.inf
@@ -243,7 +238,7 @@ class FleetSearch:
             which, source = which[fits], source[fits]
             reached = frontier[source] + shift[which]
             value = start[source] + values[which]
-            better = np.flatnonzero(value < least[reached] - ROUNDING * scale)
+            better = np.flatnonzero(value < least[reached] - STEPWISE_ROUNDING * scale)
             # Of an index that is assigned to more than once the last value stays: the least one.
             better = better[np.argsort(-value[better], kind="stable")]
             least[reached[better]] = value[better]
@@ -279,7 +274,7 @@ class FleetSearch:
         if prices is None:
             return None
         worst = self.worst_cost(latest_s) * (1 + 1e-9)
-        size = max(prices.bound, LEAST_SIZE * worst)
+        size = max(prices.bound, NEARLY * worst)
         first = FIRST_SLACK * size
         slack = max(expected_slack, first, least_cost - prices.bound + first)
         existence: Prices | None = None

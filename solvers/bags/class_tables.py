@@ -14,8 +14,8 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
-from ...core.quantities import IntArray
-from ...instances.durations import FULL_SPEED
+from ...core.quantities import TABLE_BYTES, IntArray
+from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode, OfferPatterns, enumerate_patterns, require_free_memory
@@ -40,11 +40,10 @@ MOST_PATTERNS = 60_000
 MOST_TABLE_STEPS = 4_000_000_000
 """Count vectors times patterns times cores, over all offers, beyond which the programme refuses."""
 
-MOST_TABLE_CELLS = 30_000_000
+MOST_TABLE_CELLS = TABLE_BYTES // 8
 """Count vectors times cores, over all offers, beyond which the programme refuses: 8 bytes each."""
 
 _NAME = "the class programme"
-_NEVER = 2**40
 _NAMED_CLASSES, _WRITTEN_OUT = 3, 10**12
 
 
@@ -254,7 +253,7 @@ class ClassTables:
         offer = patterns.offer
         ends = self._ends_of_one_class(patterns) if len(self.classes) == 1 else self._ends_of_cores(patterns)
         whole = self._end_with_credits(offer, ends[-1])
-        counts = np.argwhere((whole < _NEVER) & (whole > 0))
+        counts = np.argwhere((whole < NEVER) & (whole > 0))
         end_s = whole[tuple(counts.T)]
         by_end = np.argsort(end_s, kind="stable")
         in_markets = [np.full((len(counts), 1), int(offer.market == market)) for market, _ in self._caps]
@@ -274,16 +273,16 @@ class ClassTables:
         rules = self._full_speed.get(offer.index)
         if rules is None:
             return ends
-        result = np.full(ends.shape, _NEVER, dtype=np.int64)
-        counts = np.argwhere(ends < _NEVER)
+        result = np.full(ends.shape, NEVER, dtype=np.int64)
+        counts = np.argwhere(ends < NEVER)
         last = np.maximum(ends[tuple(counts.T)], end_with_credits_s(rules, counts @ self._seconds(offer)))
-        result[tuple(counts.T)] = np.where(last <= self._most_s(offer), last, _NEVER)
+        result[tuple(counts.T)] = np.where(last <= self._most_s(offer), last, NEVER)
         return result
 
     def _ends_of_cores(self, patterns: OfferPatterns) -> list[IntArray]:
         """Least ends of 1, 2, ... cores: Z_k(a) = min over patterns p of max(load of p, Z_k-1(a - p))."""
         shape = tuple((self.classes.size + 1).tolist())
-        first = np.full(shape, _NEVER, dtype=np.int64)
+        first = np.full(shape, NEVER, dtype=np.int64)
         first[(0,) * len(shape)] = 0
         first[tuple(patterns.counts.T)] = patterns.load_s
         result = [first]
@@ -304,7 +303,7 @@ class ClassTables:
         result = []
         for cores in range(1, _useful_cores(patterns, self.classes) + 1):
             ends = -(-tasks // cores) * each
-            result.append(np.where(ends <= patterns.load_s[-1], ends, _NEVER))
+            result.append(np.where(ends <= patterns.load_s[-1], ends, NEVER))
         return result
 
     # ---------------------------------------------------------------- states

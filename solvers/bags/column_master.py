@@ -16,13 +16,11 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, binding_market_limits, usable_offers
 from ...schedules.evaluation import objective_weights
-from .vm_columns import ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
+from .vm_columns import MOST_NODES, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 
 _COLUMNS_A_CALL = 12
 _MOST_TASKS_BY_VM = 45
 _MOST_TASKS_BY_LARGE_VM = 24
-_MOST_NODES = 4_000_000
-_LEAST_OBJECTIVE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class ColumnMaster(PatternMaster):
         # Columns of each offer, VMs of each limited market, seconds of burstable VMs.
         most = [float(finder.vms * finder.columns_of_vm) for finder in self.finders]
         most += [*(float(cap) for _, cap in self.markets), *np.zeros(len(burstable))]
-        value = max(bound.objective, _LEAST_OBJECTIVE)
+        value = bound.objective or 1.0
         dear = 1e3 * float(self.first_duals.max(initial=0.0)) + 1e-4 * value
         super().__init__(classes.size, most, value, dear)
         self._first_burstable = len(classes) + len(most) - len(burstable)
@@ -172,7 +170,7 @@ class ColumnMaster(PatternMaster):
                 break
             found = finder.find(
                 duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=_COLUMNS_A_CALL,
-                most_nodes=_MOST_NODES, most_trials=most_trials, narrowing=True,
+                most_nodes=MOST_NODES, most_trials=most_trials, narrowing=True,
             )  # fmt: skip
             complete = complete and found.complete
             saving[k] = min(float(found.reduced.min(initial=0.0)), -float(fixed[k]))

@@ -20,6 +20,7 @@ from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound, worst_objective
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import ModelRefusal
+from ...core.gaps import NEARLY, OPTIMALITY_TOLERANCE
 from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import FloatArray, IntArray
 from ...instances.instance import Instance
@@ -31,7 +32,7 @@ from ..highs import solve_with_highs
 from .column_master import ColumnMaster
 from .column_program import ColumnProgram, column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
-from .vm_columns import VmColumn, plan_of_columns
+from .vm_columns import MOST_NODES, VmColumn, plan_of_columns
 
 MOST_CLASSES = 250
 _MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
@@ -39,11 +40,7 @@ _SMALL_GAP = 0.01
 _POOL_GROWTH = 1.4
 _LEAST_PROGRAM_S = 2.0
 _PROGRAM_SHARE = 0.15
-_MOST_LISTING_NODES = 3_000_000
 _TRIALS = (200, 5_000)
-_SMOOTHING = 0.5
-_CONVERGED = 1e-6
-_BETTER = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +120,11 @@ class _ColumnSearch:
         return self._worst if self.best is None else self.best.objective
 
     @property
+    def to_beat(self) -> float:
+        """Objective below which a plan counts as better."""
+        return self.at_most * (1 - OPTIMALITY_TOLERANCE)
+
+    @property
     def bound(self) -> float:
         """Proven bound: outside of the open parts no plan is better than the best."""
         return min([part.bound for part in (*self.open, *self.stuck)] + [self.at_most])
@@ -134,7 +136,7 @@ class _ColumnSearch:
             if self.best is not None and self.run.answered(self.at_most, self.bound):
                 return
             part = heapq.heappop(self.open)
-            if part.bound >= self.at_most * (1 - _BETTER):
+            if part.bound >= self.to_beat:
                 continue
             try:
                 self._work_on(part)
@@ -148,7 +150,7 @@ class _ColumnSearch:
         if part.cost is None:
             self._generate(part)
             self._choose_from_pool()
-            if part.bound >= self.at_most * (1 - _BETTER):
+            if part.bound >= self.to_beat:
                 return
         if self._solved_by_listing(part):
             return
@@ -192,10 +194,10 @@ class _ColumnSearch:
         def done() -> bool:
             assert part.cost is not None, "something is priced"
             value = master.objective
-            return value - part.cost <= _CONVERGED * abs(value) or at_first + part.cost >= self.at_most
+            return value - part.cost <= NEARLY * abs(value) or at_first + part.cost >= self.at_most
 
         with suppress(ModelRefusal):  # what the duals prove so far holds
-            master.generate(price, part.duals, _SMOOTHING, done, part.cost)
+            master.generate(price, part.duals, done, part.cost)
 
     def _solved_by_listing(self, part: _Part) -> bool:
         """List all columns that a better plan of a part can have, and let an integer programme choose."""
@@ -213,7 +215,7 @@ class _ColumnSearch:
             checkpoint()
             found = finder.find(
                 part.duals, price, part.last_s, slack, most_columns=most + 1 - len(listed),
-                most_nodes=_MOST_LISTING_NODES, most_trials=_TRIALS[0], narrowing=False,
+                most_nodes=MOST_NODES, most_trials=_TRIALS[0], narrowing=False,
             )  # fmt: skip
             listed += found.columns
             if not found.complete or len(listed) > most:
@@ -241,17 +243,19 @@ class _ColumnSearch:
             limits = SolverLimits.of_run(self.run)
             try:
                 with within(_share_s()):
-                    answer = solve_with_highs(made.program, limits, better_than=self.at_most * (1 - _BETTER))
+                    answer = solve_with_highs(made.program, limits, better_than=self.to_beat)
             except LimitReached:  # that of this programme, or of the whole run
                 checkpoint()
                 return False
             longer = False
-            if answer.values is not None and made.program.value(answer.values) < self.at_most * (1 - _BETTER):
+            if answer.values is not None and made.program.value(answer.values) < self.at_most * (
+                1 - OPTIMALITY_TOLERANCE
+            ):
                 longer = self._take(listed, answer.values[made.picked])
             if answer.status == "infeasible":
                 return True
             part.bound = max(part.bound, answer.bound)
-            if part.bound >= self.at_most * (1 - _BETTER):
+            if part.bound >= self.to_beat:
                 return True
             if not longer:
                 part.held = answer.status == "optimal" and self._is_held(part, listed, made, answer.values)
@@ -291,7 +295,9 @@ class _ColumnSearch:
     def outcome(self) -> Outcome:
         """What came out."""
         explanation = "no plan was found until the time was over"
-        proved = math.inf if self.best is None and self.bound >= self._worst * (1 - _BETTER) else self.bound
+        proved = (
+            math.inf if self.best is None and self.bound >= self._worst * (1 - OPTIMALITY_TOLERANCE) else self.bound
+        )
         return exact_outcome(self.instance, self.start, self.best, proved, explanation)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import SpotbagError
+from ...core.gaps import NEARLY
 from ...heuristics.bags.assignments import listed_plan
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.lpt import LptOptions, lpt
@@ -17,8 +18,6 @@ from ...models.bags.windows import MakespanWindow
 from ...schedules.method import Outcome, Run, TracePoint, kept
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
-
-_CONTRADICTION = 1e-6
 
 NO_PLAN_EXISTS = "no plan exists: there is no way to run all tasks within the limits of the VMs and the deadline"
 
@@ -60,7 +59,7 @@ def exact_outcome(
     if not slow:
         bound = max(bound, model_bound)
     if best is not None:
-        if math.isfinite(model_bound) and not slow and model_bound > best.objective * (1 + _CONTRADICTION):
+        if math.isfinite(model_bound) and not slow and model_bound > best.objective * (1 + NEARLY):
             raise SpotbagError(
                 f"a model claims the bound {model_bound:.12g}, and there is a plan of {best.objective:.12g}; "
                 f"please report this"

@@ -12,10 +12,8 @@ from ...models.bags.configurations import ConfigurationBound
 from ...models.bags.patterns import MOST_CLASSES
 from ...models.bags.task_classes import has_more_classes, memory_is_free, offers_of_vms, task_classes
 from ...schedules.method import Outcome, Run
-from ...schedules.schedule import Schedule
 from .class_programme_method import cost_counts_alone, has_small_class_programme
 from .columns_method import MOST_CLASSES as MOST_CLASSES_OF_COLUMNS
-from .core_counts_method import has_small_core_counts
 
 _FEW_CLASSES = 12
 _TINY, _SMALL, _MIDDLING, _QUICK = 12, 20, 60, 3_000
@@ -129,18 +127,6 @@ class Facts:
         return self.classed and cost_counts_alone(self.instance) and not self.class_programme
 
     @cached_property
-    def core_counts(self) -> bool:
-        """True if the model of core counts is so small that it goes before larger ones."""
-        if self.from_state:
-            return (self.small or self.few_classes) and self.memory_free and not self.burstable
-        return self.classed and has_small_core_counts(self.instance, self._first_plan)
-
-    @cached_property
-    def large_core_counts(self) -> bool:
-        """True if the model of core counts is worth a try after all others, though it is large."""
-        return self._new_and_apart and self.small and self.memory_free and not (self.burstable or self.core_counts)
-
-    @cached_property
     def binds(self) -> bool:
         """True if the bound of configurations is worth its time: memory binds, or credits in a middling bag."""
         if self.from_state or self.cores_alone or self.few_classes:
@@ -164,23 +150,16 @@ class Facts:
             return False
         if self.from_state:
             return self.exact
-        return self.core_counts or not (self.cores_alone or self.few_classes)
+        return not (self.cores_alone or self.few_classes)
 
     @cached_property
     def is_proved_soon(self) -> bool:
         """True if a short search is enough, since proofs are quick."""
         if self.from_state:
-            return self.tiny or self.core_counts
+            return self.tiny
         return self.class_programme or (not self.limited and (self.tiny or self.few_classes))
 
     @cached_property
     def searches_again(self) -> bool:
         """True if there is a search at the end: after a short one, and where there may be time for it."""
         return self.is_proved_soon or (self.hurried if self.from_state else self.limited)
-
-    @property
-    def _first_plan(self) -> Schedule | None:
-        """The best plan before any search: the route does not depend on how far a search has come."""
-        of_first = None if self.first is None else self.first.schedule
-        plans = [plan for plan in (self.run.initial, of_first) if plan is not None]
-        return min(plans, key=lambda plan: plan.objective, default=None)

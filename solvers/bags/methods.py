@@ -200,12 +200,6 @@ def _interval() -> Loaded:
     return IntervalOptions, interval
 
 
-def _core_counts() -> Loaded:
-    from .core_counts_method import CoreCountOptions, core_counts
-
-    return CoreCountOptions, core_counts
-
-
 def _time_indexed() -> Loaded:
     from .time_indexed_method import TimeIndexedOptions, time_indexed
 
@@ -309,16 +303,6 @@ METHODS: dict[str, MethodEntry] = {
             _interval,
             True,
             "small bags of any kind: memory that binds, burstable VMs with their credits",
-            True,
-            True,
-            machines=True,
-        ),
-        MethodEntry(
-            "core-counts",
-            "integer programme of how many tasks of a class each core runs",
-            _core_counts,
-            True,
-            "few classes on few cores, up to about 20 distinct tasks, memory that never binds, no burstable VMs",
             True,
             True,
             machines=True,

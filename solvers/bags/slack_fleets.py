@@ -31,9 +31,10 @@ import numpy as np
 
 from ...bounds.bags.core_prices import OfferCores, best_core_prices
 from ...core.errors import ModelRefusal
+from ...core.gaps import NEARLY, STEPWISE_ROUNDING
 from ...core.limits import LimitReached, checkpoint
 from ...core.processes import run_compiled
-from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
 from ...instances.entries import Market, RentalOffer
 from ...instances.instance import Instance
@@ -56,14 +57,9 @@ FIRST_SLACK = 5e-5
 MORE_SLACK = 1.6
 """By how much the slack grows if nothing was found within it."""
 
-MOST_CELLS = 4_000_000
-"""Sets of tasks of one VM of an offer, times its cores, beyond which the search ends."""
+MOST_ROWS = TABLE_BYTES // 64
+"""Rows of a table beyond which the search ends: eight numbers each, of sets of tasks of one VM for each core."""
 
-MOST_SETS = 2_000_000
-"""Sets of tasks in a hash table beyond which the search ends."""
-
-_ROUNDING = 1e-12
-_LEAST_SIZE = 1e-6
 _LEAST_TABLE = 1 << 12
 _MOST_BITS = 55
 _MOST_VMS = 127
@@ -148,8 +144,8 @@ class SlackFleets:
         if not worst > 0:
             raise ModelRefusal(f"{_NAME} takes VMs that cost something")
         self.prices = best_core_prices(self.offers, self._size, worst)
-        self._scale = max(self.prices.bound, _LEAST_SIZE * worst)
-        self._rounding = _ROUNDING * max(self.prices.size, self._scale)
+        self._scale = max(self.prices.bound, NEARLY * worst)
+        self._rounding = STEPWISE_ROUNDING * max(self.prices.size, self._scale)
         burstable = [offer for offer in usable if offer.burstable]
         self._most_slack = min([math.inf, *(self._least_slack_there(offer, cost_weight) for offer in burstable)])
         if self._most_slack <= 0:
@@ -315,7 +311,7 @@ class SlackFleets:
             )
             if found >= 0:
                 break
-            if found != kernel.FULL or most * n_cores >= MOST_CELLS:
+            if found != kernel.FULL or most * n_cores >= MOST_ROWS:
                 raise _too_large()
             most *= 4
         packed, end_s = table.packed[:found], table.end_s[:found]
@@ -365,7 +361,7 @@ class SlackFleets:
                 )
                 if added >= 0:
                     break
-                if added != kernel.FULL or len(reached.packed) >= 2 * MOST_SETS:
+                if added != kernel.FULL or len(reached.packed) >= MOST_ROWS:
                     raise _too_large()
                 larger = _new_reached(4 * len(reached.packed))
                 rows = np.flatnonzero(reached.packed >= 0)
@@ -467,7 +463,7 @@ class _LastSearch:
                 return None
             if found >= 0:
                 return picked[:found]
-            if found != kernel.FULL or len(self._refuted.packed) >= 2 * MOST_SETS:
+            if found != kernel.FULL or len(self._refuted.packed) >= MOST_ROWS:
                 raise _too_large()
             larger = _new_refuted(4 * len(self._refuted.packed))
             kernel.copy_refuted(self._refuted, larger)

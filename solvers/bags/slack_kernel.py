@@ -15,14 +15,9 @@ from ...core.compiled import compiled, compiled_part
 if TYPE_CHECKING:
     from ...core.quantities import FloatArray, IntArray
 
-FULL = -1
-"""What a loop returns when its table is full."""
-
-HALTED = -2
-"""What a loop returns when it was halted, or takes too long."""
-
-REFUTED = -3
-"""What the search of the last offer returns when there is no fleet within the slack."""
+FULL, HALTED, REFUTED = range(-1, -4, -1)
+"""What a loop returns in place of a number: its table is full; it was halted, or takes too long; no fleet is within the
+slack."""
 
 _HALT_EVERY = 4096
 _MOST_STEPS = 2_000_000_000

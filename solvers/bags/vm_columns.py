@@ -25,7 +25,8 @@ from ...schedules.schedule import Schedule
 from .vm_columns_kernel import Classes, ColumnTable, Limits, Machine, SortedTasks, find_columns, least_end, quick_bound
 
 MOST_TASKS_OF_A_VM = 24
-_TRIALS_TO_PLACE = 2_000_000
+MOST_NODES = 4_000_000
+"""Nodes of a search beyond which it is cut short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ class ColumnFinder:
         made = [VmColumn(self.position, row, end, sure) for row, end, sure in rows]
         return FoundColumns(made, table.reduced[:found], complete and not cut)
 
-    def place(self, column: VmColumn, most_trials: int = _TRIALS_TO_PLACE) -> PlacedColumn:
+    def place(self, column: VmColumn, most_trials: int = MOST_NODES) -> PlacedColumn:
         """Find the least end of a column, and the starts of its tasks."""
         counts = column.counts
         position = {int(index): place for place, index in enumerate(self.able.tolist())}

@@ -32,7 +32,7 @@ _LITTLE_S, _MOST_CALLS = 0.02, 8
 _MOST_TASKS, _MANY_TASKS = 5, 20_000
 _loaded: set[str] = set()
 _LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
-_STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme", "core-counts")}
+_STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme")}
 
 
 def warm_up(methods: Iterable[str] | None = None) -> None:

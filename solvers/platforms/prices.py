@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bounds.programme import Programme
+from ...bounds.programme import TOLERANCE, Programme
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray
 from ...instances.platforms.entries import SLOT_S
@@ -42,9 +42,6 @@ _STEEPEST = 1e4
 
 _LOWEST = 1e-3
 """Smallest unit of a metric, relative to what it comes to if all cells are used evenly."""
-
-_EXCESS = 1e-7
-"""What a metric may be above its cap within the tolerances of the solver, in these units."""
 
 
 def fluid_prices(fluid: PlatformFluid, metric: Metric, caps: Caps) -> FluidPrices | None:
@@ -174,7 +171,7 @@ class _Flow:
         found = (Prices(steps, worth), Prices(np.array(lines), worth))
         return FluidPrices(
             tuple(prices for prices in found if prices.finite),  # those of a badly scaled programme may not be
-            tuple(name for name, above in zip(self.capped, excess.tolist(), strict=True) if above > _EXCESS),
+            tuple(name for name, above in zip(self.capped, excess.tolist(), strict=True) if above > TOLERANCE),
         )
 
     def _programme(self) -> Programme:

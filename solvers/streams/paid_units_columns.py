@@ -19,6 +19,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...bounds.programme import Programme
+from ...core.gaps import OPTIMALITY_TOLERANCE
 from ...core.limits import LimitReached, within
 from ...core.quantities import IntArray
 from ...heuristics.streams.packing import Packing
@@ -32,8 +33,6 @@ _WEIGHT = 1_000_000
 
 _ROUNDS = 8
 """Knapsacks for the duals of a master, each without the tasks of the columns that were found before."""
-
-_TOLERANCE = 1e-9
 
 
 class SharedHosts:
@@ -74,7 +73,7 @@ class SharedHosts:
                         return None
             except LimitReached:
                 return None
-            if master.objective <= problem.budget_units + _TOLERANCE:
+            if master.objective <= problem.budget_units + OPTIMALITY_TOLERANCE:
                 return False
             weights = [int(max(dual, 0.0) * _WEIGHT) for dual in master.duals]
             found: set[tuple[int, ...]] = set()
