@@ -12,8 +12,8 @@ from spotbag.models.integer_program import INFINITE, IntegerProgram
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags import column_master
 from spotbag.solvers.bags.solve import solve
-from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
+from tests.helpers.cp_sat_programmes import solve_with_cp_sat
 from tests.helpers.exhaustive import tiny_optimum
 from tests.helpers.tiny_instances import tiny_instance
 
