@@ -25,6 +25,9 @@ LEAVE_AFTER_S = 0.02
 _OBJECTIVE = 1e4
 """The tolerances of HiGHS are absolute: objectives are brought up to about this size."""
 
+MOST_COLUMNS = 4_000
+"""Columns of tasks beyond which a bound has no programme of its own: it would take seconds."""
+
 TOLERANCE = 1e-7
 """Tolerance of HiGHS for rows and for reduced costs."""
 

@@ -23,12 +23,11 @@ from ...models.bags.configurations import ConfigurationBound, Proof
 from ...models.bags.simultaneous_tasks import WEIGHT_UNITS, VmRoom, Weighting
 from ...models.bags.task_classes import effective_cores, least_work_s
 from ...schedules.evaluation import objective_weights
-from ..programme import Programme
+from ..programme import MOST_COLUMNS, Programme
 from .divisible_bound import DivisibleBound, divisible_bound
 
 _MAX_ROUNDS = 25
 _MOST_SETS = 60
-_MAX_COLUMNS = 4_000
 _LEAST_VIOLATION = 1e-4
 
 
@@ -38,7 +37,7 @@ def configuration_bound(instance: Instance) -> ConfigurationBound:
     Too large a bag gets the divisible bound and no cuts, and so does one with machines.
     """
     divisible = divisible_bound(instance)
-    too_large = len(instance.tasks) * len(divisible.offers) > _MAX_COLUMNS
+    too_large = len(instance.tasks) * len(divisible.offers) > MOST_COLUMNS
     if instance.machines or math.isinf(divisible.objective) or too_large:
         return ConfigurationBound(divisible.objective, divisible.makespan_s, {}, ())
     found: list[Proof] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
-from ...bounds.bags.pattern_master import PatternMaster
+from ...bounds.bags.pattern_master import MOST_NEW, PatternMaster
 from ...core.gaps import rounded_down
 from ...core.limits import checkpoint, out_of_time
 from ...core.quantities import FloatArray, IntArray
@@ -18,7 +18,6 @@ from ...models.bags.task_classes import TaskClasses, binding_market_limits, usab
 from ...schedules.evaluation import objective_weights
 from .vm_columns import MOST_NODES, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 
-_COLUMNS_A_CALL = 12
 _MOST_TASKS_BY_VM = 45
 _MOST_TASKS_BY_LARGE_VM = 24
 
@@ -169,7 +168,7 @@ class ColumnMaster(PatternMaster):
             if not complete:
                 break
             found = finder.find(
-                duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=_COLUMNS_A_CALL,
+                duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=MOST_NEW,
                 most_nodes=MOST_NODES, most_trials=most_trials, narrowing=True,
             )  # fmt: skip
             complete = complete and found.complete
