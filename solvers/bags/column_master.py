@@ -16,10 +16,9 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, binding_market_limits, usable_offers
 from ...schedules.evaluation import objective_weights
-from .vm_columns import MOST_NODES, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
+from .vm_columns import MOST_NODES, MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 
 _MOST_TASKS_BY_VM = 45
-_MOST_TASKS_BY_LARGE_VM = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Priced:
 def _by_core(instance: Instance, offer: RentalOffer) -> bool:
     """Whether to make columns of cores: sets of tasks for a whole VM would be too many."""
     free = bool(instance.memory_never_binds[offer.type_index])
-    return free and instance.n_tasks > (_MOST_TASKS_BY_VM if offer.vcpus <= 2 else _MOST_TASKS_BY_LARGE_VM)
+    return free and instance.n_tasks > (_MOST_TASKS_BY_VM if offer.vcpus <= 2 else MOST_TASKS_OF_A_VM)
 
 
 class ColumnMaster(PatternMaster):
