@@ -18,8 +18,6 @@ from ...models.bags.task_classes import TaskClasses, binding_market_limits, usab
 from ...schedules.evaluation import objective_weights
 from .vm_columns import MOST_NODES, MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 
-_MOST_TASKS_BY_VM = 45
-
 
 @dataclass(frozen=True, slots=True)
 class Priced:
@@ -43,7 +41,7 @@ class Priced:
 def _by_core(instance: Instance, offer: RentalOffer) -> bool:
     """Whether to make columns of cores: sets of tasks for a whole VM would be too many."""
     free = bool(instance.memory_never_binds[offer.type_index])
-    return free and instance.n_tasks > (_MOST_TASKS_BY_VM if offer.vcpus <= 2 else MOST_TASKS_OF_A_VM)
+    return free and instance.n_tasks > MOST_TASKS_OF_A_VM
 
 
 class ColumnMaster(PatternMaster):

@@ -128,7 +128,6 @@ def test_columns_of_cores_find_the_optimum_of_six_classes_on_large_vms() -> None
 @pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 180), marks=pytest.mark.slow)], ids=str)
 def test_columns_of_cores_agree_with_the_exhaustive_optimum(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
     # Tiny bags have columns of whole VMs otherwise.
-    monkeypatch.setattr(column_master, "_MOST_TASKS_BY_VM", 0)
     monkeypatch.setattr(column_master, "MOST_TASKS_OF_A_VM", 0)
     for seed in seeds:
         best = tiny_optimum("cores", seed)
