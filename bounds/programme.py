@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,9 @@ LEAVE_AFTER_S = 0.02
 _OBJECTIVE = 1e4
 """The tolerances of HiGHS are absolute: objectives are brought up to about this size."""
 
+MOST_COLUMNS = 4_000
+"""Columns of tasks beyond which a bound has no programme of its own: it would take seconds."""
+
 TOLERANCE = 1e-7
 """Tolerance of HiGHS for rows and for reduced costs."""
 
@@ -38,7 +41,7 @@ _NEAR = 0.1
 """How far from a point near the maximum the search goes, relative to the point."""
 
 
-_scheduler_is_ours = Lock()
+_claiming, _claimed = Lock(), Event()
 
 
 def own_scheduler() -> None:
@@ -50,8 +53,10 @@ def own_scheduler() -> None:
     """
     import highspy
 
-    if _scheduler_is_ours.acquire(blocking=False):  # for good
-        highspy.Highs.resetGlobalScheduler(True)
+    with _claiming:  # which nobody passes until it is done
+        if not _claimed.is_set():
+            highspy.Highs.resetGlobalScheduler(True)
+            _claimed.set()
 
 
 def new_highs() -> highspy.Highs:

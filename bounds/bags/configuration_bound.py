@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from ...core.gaps import OPTIMALITY_TOLERANCE
+from ...core.gaps import NEARLY, OPTIMALITY_TOLERANCE
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED
@@ -23,13 +23,10 @@ from ...models.bags.configurations import ConfigurationBound, Proof
 from ...models.bags.simultaneous_tasks import WEIGHT_UNITS, VmRoom, Weighting
 from ...models.bags.task_classes import effective_cores, least_work_s
 from ...schedules.evaluation import objective_weights
-from ..programme import Programme
+from ..programme import MOST_COLUMNS, Programme
 from .divisible_bound import DivisibleBound, divisible_bound
 
-_MAX_ROUNDS = 25
-_MOST_SETS = 60
-_MAX_COLUMNS = 4_000
-_LEAST_VIOLATION = 1e-4
+_MOST_ROUNDS = 60
 
 
 def configuration_bound(instance: Instance) -> ConfigurationBound:
@@ -38,7 +35,7 @@ def configuration_bound(instance: Instance) -> ConfigurationBound:
     Too large a bag gets the divisible bound and no cuts, and so does one with machines.
     """
     divisible = divisible_bound(instance)
-    too_large = len(instance.tasks) * len(divisible.offers) > _MAX_COLUMNS
+    too_large = len(instance.tasks) * len(divisible.offers) > MOST_COLUMNS
     if instance.machines or math.isinf(divisible.objective) or too_large:
         return ConfigurationBound(divisible.objective, divisible.makespan_s, {}, ())
     found: list[Proof] = []
@@ -121,7 +118,7 @@ class _Programme(Programme):
     def solve_with_cuts(self) -> Proof | None:
         """Add the strongest weightings until the solution keeps them all."""
         rooms = [VmRoom.of(self.instance, offer.index, self.able[:, k]) for k, offer in enumerate(self.offers)]
-        for _ in range(_MAX_ROUNDS):
+        for _ in range(_MOST_ROUNDS):
             if not self.solve():
                 return None
             values = self.values
@@ -139,7 +136,7 @@ class _Programme(Programme):
         first = self._column(k, 0)
         work = values[first : first + len(self.counts)] * self.work[:, k]
         found = strongest_weighting(room, work)
-        if found is None or work @ found.weights <= found.capacity * values[1 + k] * (1 + _LEAST_VIOLATION) + 1e-9:
+        if found is None or work @ found.weights <= found.capacity * values[1 + k] * (1 + NEARLY) + 1e-9:
             return False
         self._add_cut(k, found.weights / found.capacity, 1.0)
         self.extra[offer.index].append(found)
@@ -202,7 +199,7 @@ def strongest_weighting(room: VmRoom, work: FloatArray) -> Weighting | None:
     programme.add_columns(-work[groups], upper=1.0)
     columns = np.arange(len(groups))
     weights = np.zeros(len(work), dtype=np.int64)
-    for _ in range(_MOST_SETS):
+    for _ in range(_MOST_ROUNDS):
         if not programme.solve():
             return None
         solution = programme.values

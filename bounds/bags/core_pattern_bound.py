@@ -40,8 +40,8 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.gaps import NEARLY
 from ...core.limits import LimitReached, checkpoint
-from ...core.quantities import BoolArray, FloatArray, IntArray
-from ...instances.durations import FULL_SPEED
+from ...core.quantities import TABLE_BYTES, BoolArray, FloatArray, IntArray
+from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound
@@ -56,12 +56,11 @@ from ...schedules.evaluation import objective_weights
 from .divisible_bound import divisible_bound, worst_objective
 from .pattern_master import PatternMaster
 
-MOST_CELLS = 4_000_000
-"""Classes times offers times seconds beyond which the bound is refused: its knapsacks take too long."""
+MOST_CELLS = TABLE_BYTES // 64
+"""Classes times offers times seconds beyond which the bound is refused: eight numbers each, and knapsacks that take
+long."""
 
 _SCALE_BITS = 40
-_MOST_PRICE, _LARGEST = 2.0**41, 2.0**61
-_RAISED = 0.5
 _LOADS = (1.0, 0.95, 0.85, 0.7, 0.5)
 """Patterns that are added in a round: the best ones up to these shares of the makespan."""
 
@@ -409,7 +408,7 @@ class CorePatternProgramme(PatternMaster):
             if math.isinf(self.ceiling):
                 self._raise_value(self.first + int(self.proved.argmin()), before)
                 continue
-            level = before + (self.ceiling - before) * _RAISED
+            level = (before + self.ceiling) / 2
             for place in np.flatnonzero(self.proved < level).tolist():
                 if self.proved[place] < level:
                     self._raise_value(self.first + place, level)
@@ -475,7 +474,7 @@ class CorePatternProgramme(PatternMaster):
         """Add the patterns that gain by multipliers; return the value of a makespan, and whether there are any."""
         n_classes, n_cores = len(self.size), len(self.cores)
         scale = self.scale
-        prices = np.floor(np.minimum(duals[:n_classes] * scale, _MOST_PRICE)).astype(np.int64)
+        prices = np.floor(np.minimum(duals[:n_classes], 2 * self.worst) * scale).astype(np.int64)
         of_cores = duals[n_classes : n_classes + n_cores] * scale
         of_market = np.ceil(duals[n_classes + n_cores :][: len(self.caps)] * scale).astype(np.int64)
         # Makespans that are too late for any plan of interest need no better value.
@@ -497,7 +496,7 @@ class CorePatternProgramme(PatternMaster):
             price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True)
         )
         total -= sum(price * cap for price, (_, cap) in zip(of_market.tolist(), self.caps, strict=True))
-        if abs(total) > _LARGEST:
+        if abs(total) > NEVER:
             return 0, False
         n_values = last_s - self.first + 1
         moments = np.arange(self.first, self.first + n_values)
@@ -527,7 +526,7 @@ class CorePatternProgramme(PatternMaster):
                     counts = entry.pattern(load)
                     paid = int(counts @ seconds) if rate >= 0 else until
                     added |= self._add(k, counts, paid)
-        if size > _LARGEST:  # multipliers far from any use, and sums beyond 64 bits
+        if size > NEVER:  # multipliers far from any use, and sums beyond 64 bits
             return 0, added
         np.maximum(self.proved[:n_values], values, out=self.proved[:n_values])
         return int(values[end_s - self.first]), added

@@ -19,12 +19,7 @@ from ...core.gaps import rounded_down
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
 from ...models.bags.core_patterns import OfferPatterns, enumerate_patterns
-from .pattern_master import PatternMaster
-
-MOST_PATTERNS = 300_000
-"""Patterns of a core of one offer beyond which models that use these prices refuse."""
-
-_COLUMNS_A_ROUND = 20
+from .pattern_master import MOST_NEW, PatternMaster
 
 
 @dataclass(slots=True)
@@ -78,10 +73,10 @@ class OfferCores:
         Raises
         ------
         ModelRefusal
-            If there are more than `MOST_PATTERNS`.
+            If there are too many.
         """
         if self._all is None:
-            self._all = enumerate_patterns(self.seconds, self.size, self.most_s, self.offer, MOST_PATTERNS, self.model)
+            self._all = enumerate_patterns(self.seconds, self.size, self.most_s, self.offer, self.model)
         return self._all
 
     def cheap_patterns(self, prices: FloatArray, gain: float, slack: float) -> OfferPatterns:
@@ -100,7 +95,7 @@ class OfferCores:
         if (losses >= 0).all():
             whole = np.zeros(len(self.seconds))
             whole[self.able] = losses
-            arguments = self.seconds, self.size, self.most_s, self.offer, MOST_PATTERNS, self.model
+            arguments = self.seconds, self.size, self.most_s, self.offer, self.model
             listed = enumerate_patterns(*arguments, whole, slack - gain)
         else:
             listed = self.patterns()
@@ -187,7 +182,7 @@ class _Master(PatternMaster):
             least = float(known[k]) + self.least_gain
             if gains[k] > least:
                 added = True
-                many = min(_COLUMNS_A_ROUND, len(gain))
+                many = min(MOST_NEW, len(gain))
                 for row in np.argpartition(-gain, many - 1)[:many].tolist():
                     if gain[row] > least:
                         self._add(k, patterns.counts[row])

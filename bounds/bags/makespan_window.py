@@ -12,9 +12,7 @@ from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import effective_cores, least_work_s, offers_of_vms, task_classes, usable_offers
 from ...models.bags.windows import MakespanWindow
 from ...schedules.evaluation import objective_weights
-from ..programme import TOLERANCE, Programme
-
-_MOST_CELLS = 20_000
+from ..programme import MOST_COLUMNS, TOLERANCE, Programme
 
 
 def makespan_window(instance: Instance, at_most: float = math.inf) -> MakespanWindow:
@@ -47,7 +45,7 @@ def makespan_window(instance: Instance, at_most: float = math.inf) -> MakespanWi
 
 def _divisible_window(instance: Instance, at_most: float, earliest: int, latest: int) -> MakespanWindow:
     """Narrow a window by the divisible linear programme."""
-    if len(task_classes(instance)) * len(usable_offers(instance)) > _MOST_CELLS:
+    if len(task_classes(instance)) * len(usable_offers(instance)) > MOST_COLUMNS:
         return MakespanWindow(earliest, latest)
     programme = _DivisibleProgramme(instance, at_most, earliest, latest)
     slack_s = 1e-3 + 1e-6 * latest  # far above what the tolerances of the solver can be off

@@ -13,6 +13,9 @@ from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ..programme import Programme
 
+MOST_NEW = 12
+"""Patterns of an offer that are added in a round."""
+
 _MOST_ROUNDS = 300
 _SMOOTHING = 0.5
 """Weight of the best multipliers so far: those of the last solution by themselves jump about."""

@@ -25,6 +25,9 @@ BurstableMode: TypeAlias = Literal["refuse", "baseline"]
 """What a model does with burstable offers whose CPU credits it cannot plan: refuse them, or run all tasks there at the
 baseline."""
 
+MOST_PATTERNS = 200_000
+"""Patterns of a core of one offer, and in a programme of all offers, beyond which models refuse."""
+
 
 @dataclass(frozen=True, slots=True)
 class OfferPatterns:
@@ -60,7 +63,6 @@ def enumerate_patterns(
     size: IntArray,
     latest_s: int | IntArray,
     offer: RentalOffer,
-    most_patterns: int,
     model: str,
     losses: FloatArray | None = None,
     most_lost: float = math.inf,
@@ -75,8 +77,6 @@ def enumerate_patterns(
         Latest end of a core, or of the tasks of each class, of which those whose latest end comes first go first.
     offer : RentalOffer
         The offer.
-    most_patterns : int
-        What is too many.
     model : str
         Name of the model in the message.
     losses : array of float, shape (n_classes,), optional
@@ -87,7 +87,7 @@ def enumerate_patterns(
     Raises
     ------
     ModelRefusal
-        If there are more than ``most_patterns``.
+        If there are more than `MOST_PATTERNS`.
     """
     counts = np.zeros((1, len(size)), dtype=np.int64)
     loads = np.zeros(1, dtype=np.int64)
@@ -105,9 +105,9 @@ def enumerate_patterns(
         if loss > 0:
             ways = np.minimum(ways, np.floor(np.minimum((most_lost - lost) / loss, size[index])).astype(np.int64) + 1)
         total = int(ways.sum())
-        if total > most_patterns:
+        if total > MOST_PATTERNS:
             raise ModelRefusal(
-                f"{model} would need more than {most_patterns:,} patterns of {len(size)} classes of identical "
+                f"{model} would need more than {MOST_PATTERNS:,} patterns of {len(size)} classes of identical "
                 f"tasks on a core of {offer.vm_type.name} within {int(latest_s.max()):,} s; "
                 "'columns' makes the useful ones only"
             )

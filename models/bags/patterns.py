@@ -29,15 +29,9 @@ from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from ..integer_program import IntegerProgram
-from .core_patterns import OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
+from .core_patterns import MOST_PATTERNS, OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
 from .task_classes import MOST_CLASSES, TaskClasses, effective_cores, least_work_s, task_classes, usable_offers
 from .windows import MakespanWindow
-
-MOST_PATTERNS = 60_000
-"""Patterns of one offer beyond which the model refuses."""
-
-MOST_PATTERNS_IN_ALL = 200_000
-"""Patterns of all offers together beyond which the model refuses: three columns each, and half a gigabyte."""
 
 """Classes beyond which the model refuses without counting patterns."""
 
@@ -144,11 +138,11 @@ class PatternModel:
             seconds = self.instance.sustained_s[self.classes.group, offer.index]
             latest_s = self.instance.latest_end_s[self.classes.group, offer.index] - self.instance.boot_overhead_s
             most = np.minimum(latest_s, min(limit, self.window.latest_s))
-            mine = enumerate_patterns(seconds, self.classes.size, most, offer, MOST_PATTERNS, _NAME)
+            mine = enumerate_patterns(seconds, self.classes.size, most, offer, _NAME)
             total += len(mine.load_s)
-            if total > MOST_PATTERNS_IN_ALL:
+            if total > MOST_PATTERNS:
                 raise ModelRefusal(
-                    f"{_NAME} would need more than {MOST_PATTERNS_IN_ALL:,} patterns of {len(self.classes)} classes of "
+                    f"{_NAME} would need more than {MOST_PATTERNS:,} patterns of {len(self.classes)} classes of "
                     f"identical tasks on {len(offers):,} offers; 'columns' makes the useful ones only"
                 )
             result[offer.index] = mine

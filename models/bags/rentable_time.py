@@ -11,6 +11,7 @@ from ...core.errors import InputError, Issue
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import PAPERS, Billing
+from ...instances.durations import NEVER
 from ...instances.entries import MARKETS, Market
 from ...instances.instance import Instance
 
@@ -153,7 +154,7 @@ class _TypeDay:
         self.changes_s: list[int] = []
         self.interruptions_s: list[int] = []
         self.singles: list[tuple[int, int | None, float]] = []
-        self.first_of_type_s = _NEVER_S
+        self.first_of_type_s = NEVER
 
     def add(self, event: TimelineEvent) -> None:
         """Take in the next event."""
@@ -196,7 +197,6 @@ class _TypeDay:
         return result
 
 
-_NEVER_S = 2**63 - 1
 _NOTHING = _TypeDay()
 
 

@@ -26,6 +26,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from ...core.quantities import FloatArray, IntArray
+from ...instances.durations import NEVER
 from ...instances.platforms.entries import SLOT_S
 from .fluid import PlatformFluid
 from .fluid_kernel import IN_THE_CLOUD, NOWHERE, CloudTier, Jobs, Tiers, cheapest_ends
@@ -38,8 +39,6 @@ _MOST_BITS = 61
 """What a job costs stays below 2 to this power; integers of the inner loop have 63 bits."""
 
 _FINEST_BITS = 60
-
-_NEVER_S = 2**60
 
 
 _LARGEST_PRICE = 1e200
@@ -151,11 +150,11 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
 
 def _latest_s(fluid: PlatformFluid, caps: Caps) -> IntArray:
     """When a job has used up a whole cap on execution time or delay, shape (n_jobs,)."""
-    latest = np.full(len(fluid.size), _NEVER_S)
+    latest = np.full(len(fluid.size), NEVER)
     if "execution_time_s" in caps:
-        latest = np.minimum(latest, fluid.arrival_s + min(math.floor(caps["execution_time_s"]), _NEVER_S // 2))
+        latest = np.minimum(latest, fluid.arrival_s + min(math.floor(caps["execution_time_s"]), NEVER // 2))
     if "delay_s" in caps:
-        latest = np.minimum(latest, fluid.deadline_s + min(math.floor(caps["delay_s"]), _NEVER_S // 2))
+        latest = np.minimum(latest, fluid.deadline_s + min(math.floor(caps["delay_s"]), NEVER // 2))
     return latest
 
 

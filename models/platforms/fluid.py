@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...core.quantities import IntArray
+from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
 from ...instances.platforms.platform import Platform
 
@@ -41,8 +41,6 @@ _SLOWEST = 0.25
 """Share of all processors with which the time is estimated in which clusters are busy."""
 
 _MOST_PROCESSOR_MINUTES = 2**62
-
-_MINUTES_AN_HOUR = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +179,9 @@ def fluid_cloud(platform: Platform) -> FluidCloud | None:
     )
     if not machines:
         return None
-    return FluidCloud(min(price / (_MINUTES_AN_HOUR * processors) for price, processors in machines), machines)
+    return FluidCloud(
+        min(price / ((SECONDS_PER_HOUR // SLOT_S) * processors) for price, processors in machines), machines
+    )
 
 
 def _steps(cluster: Cluster) -> tuple[AvailabilityStep, ...]:

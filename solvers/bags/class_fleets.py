@@ -19,7 +19,7 @@ from ...models.bags.core_patterns import schedule_of_cores
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable
 
-FIRST_SLACK = 2e-4
+FIRST_SLACK = 5e-5
 """First slack that is searched, relative to the bound."""
 
 MORE_SLACK = 3.0

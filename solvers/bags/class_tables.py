@@ -34,9 +34,6 @@ MOST_COUNT_VECTORS = 50_000
 MOST_STATES = 500_000
 """Count vectors times numbers of VMs of limited markets beyond which the programme refuses."""
 
-MOST_PATTERNS = 60_000
-"""Patterns of a core of one offer beyond which the programme refuses."""
-
 MOST_TABLE_STEPS = 4_000_000_000
 """Count vectors times patterns times cores, over all offers, beyond which the programme refuses."""
 
@@ -222,7 +219,7 @@ class ClassTables:
     def _patterns(self, offer: RentalOffer) -> OfferPatterns:
         latest_s = self.instance.latest_end_s[self.classes.group, offer.index] - self.instance.boot_overhead_s
         seconds, most = self._seconds(offer), np.minimum(latest_s, self._most_s(offer))
-        return enumerate_patterns(seconds, self.classes.size, most, offer, MOST_PATTERNS, _NAME)
+        return enumerate_patterns(seconds, self.classes.size, most, offer, _NAME)
 
     def _plan_credits(self, offers: list[RentalOffer]) -> None:
         """Tell how the VMs of each burstable offer work; at the baseline where no task gains by full speed."""

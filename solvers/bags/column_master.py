@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
-from ...bounds.bags.pattern_master import PatternMaster
+from ...bounds.bags.pattern_master import MOST_NEW, PatternMaster
 from ...core.gaps import rounded_down
 from ...core.limits import checkpoint, out_of_time
 from ...core.quantities import FloatArray, IntArray
@@ -16,11 +16,7 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, binding_market_limits, usable_offers
 from ...schedules.evaluation import objective_weights
-from .vm_columns import MOST_NODES, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
-
-_COLUMNS_A_CALL = 12
-_MOST_TASKS_BY_VM = 45
-_MOST_TASKS_BY_LARGE_VM = 24
+from .vm_columns import MOST_NODES, MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ class Priced:
 def _by_core(instance: Instance, offer: RentalOffer) -> bool:
     """Whether to make columns of cores: sets of tasks for a whole VM would be too many."""
     free = bool(instance.memory_never_binds[offer.type_index])
-    return free and instance.n_tasks > (_MOST_TASKS_BY_VM if offer.vcpus <= 2 else _MOST_TASKS_BY_LARGE_VM)
+    return free and instance.n_tasks > MOST_TASKS_OF_A_VM
 
 
 class ColumnMaster(PatternMaster):
@@ -169,7 +165,7 @@ class ColumnMaster(PatternMaster):
             if not complete:
                 break
             found = finder.find(
-                duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=_COLUMNS_A_CALL,
+                duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=MOST_NEW,
                 most_nodes=MOST_NODES, most_trials=most_trials, narrowing=True,
             )  # fmt: skip
             complete = complete and found.complete

@@ -34,8 +34,7 @@ from .column_program import ColumnProgram, column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
 from .vm_columns import MOST_NODES, VmColumn, plan_of_columns
 
-_MOST_LISTED = 1_000, 6_000, 40_000  # columns: while a part can be split, at a small gap, at one makespan
-_SMALL_GAP = 0.01
+_MOST_LISTED = 1_000, 40_000  # columns: while a part can be split, at one makespan
 _POOL_GROWTH = 1.4
 _LEAST_PROGRAM_S = 2.0
 _PROGRAM_SHARE = 0.15
@@ -208,7 +207,7 @@ class _ColumnSearch:
         # Bound and prices must come from the same savings; prices that were cut short are lower, which lists more.
         slack = self.at_most - (at_first + (priced.cost if math.isfinite(priced.cost) else part.cost))
         listed: list[VmColumn] = []
-        most = _MOST_LISTED[2 if part.first_s == part.last_s else int(slack <= _SMALL_GAP * self.at_most)]
+        most = _MOST_LISTED[part.first_s == part.last_s]
         prices = self.master.least_prices(priced.saving)
         for finder, price in zip(self.master.finders, prices.tolist(), strict=True):
             checkpoint()

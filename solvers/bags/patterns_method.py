@@ -1,4 +1,4 @@
-"""The method ``patterns``: the pattern model, on HiGHS or CP-SAT, in a window of makespans that better plans shrink."""
+"""The method ``patterns``: the pattern model, in a window of makespans that better plans shrink."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...models.bags.windows import MakespanWindow
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
-from ..program_solver import SolverName, solve_program
+from ..highs import solve_with_highs
 from .exact_method import ModelTrace, begin_in_window, exact_outcome
 
 _FIRST_LOOK_S = 10.0
@@ -23,15 +23,7 @@ _SHARE_OF_FIRST_LOOK = 0.5
 
 @dataclass(frozen=True, slots=True)
 class PatternOptions:
-    """Options of the pattern model.
-
-    Attributes
-    ----------
-    solver : {"highs", "cp-sat"}
-        What solves it.
-    """
-
-    solver: SolverName = "highs"
+    """The pattern model has no options."""
 
 
 def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
@@ -42,7 +34,7 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
     instance : Instance
         With D_spot set.
     options : PatternOptions
-        Which solver.
+        None.
     run : Run
         Limits, and perhaps a plan to start from.
 
@@ -64,7 +56,7 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
     trace = ModelTrace(run, start)
     first = _Answer(start, -math.inf, finished=False, rents_relaxed=False)
     with suppress(LimitReached), within(_first_look_s()):
-        first = _solve(instance, options, window, start, trace.limits())
+        first = _solve(instance, window, start, trace.limits())
     best, bound, answer = first.best, first.bound, first
     run.incumbent.take(best)
     run.incumbent.raise_bound(min(bound, run.incumbent.objective))
@@ -72,10 +64,10 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
         checkpoint()
         # A better plan leaves a smaller window, and a smaller model: it pays to start again.
         window = makespan_window(instance, math.inf if best is None else best.objective)
-        answer = _solve(instance, options, window, best, trace.limits())
+        answer = _solve(instance, window, best, trace.limits())
         best, bound = answer.best, max(bound, answer.bound)
     if answer.rents_relaxed and not out_of_time():
-        best = _solve(instance, options, window, best, trace.limits(), burstable="baseline").best
+        best = _solve(instance, window, best, trace.limits(), burstable="baseline").best
     explanation = "the solver found no plan until it was stopped"
     return exact_outcome(instance, start, best, bound, explanation)
 
@@ -98,7 +90,6 @@ def _first_look_s() -> float:
 
 def _solve(
     instance: Instance,
-    options: PatternOptions,
     window: MakespanWindow,
     best: Schedule | None,
     limits: SolverLimits,
@@ -106,7 +97,7 @@ def _solve(
 ) -> _Answer:
     """Solve the model of a window, from the best plan so far."""
     model = PatternModel(instance, window, burstable)
-    answer = solve_program(options.solver, model.program, limits, None if best is None else model.start(best))
+    answer = solve_with_highs(model.program, limits, None if best is None else model.start(best))
     rents_relaxed = answer.values is not None and model.uses_relaxed_offers(answer.values)
     if answer.values is not None and not rents_relaxed:
         found = model.schedule(answer.values)

@@ -50,12 +50,7 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
 from . import slack_kernel as kernel
 from .class_dynamic_programme import BestPlan
-
-FIRST_SLACK = 5e-5
-"""First slack that is searched, relative to the bound."""
-
-MORE_SLACK = 1.6
-"""By how much the slack grows if nothing was found within it."""
+from .class_fleets import FIRST_SLACK, MORE_SLACK
 
 MOST_ROWS = TABLE_BYTES // 64
 """Rows of a table beyond which the search ends: eight numbers each, of sets of tasks of one VM for each core."""

@@ -34,9 +34,6 @@ _FEWEST_PERIODS, _MANY_PERIODS = 20, 100
 _ALIKE = 10
 """Groups of jobs that arrive at about the same time."""
 
-_OBJECTIVE = 1e3
-"""The tolerances of the solver are absolute: objectives are brought up to about this size."""
-
 _STEEPEST = 1e4
 """Most that a capped metric is worth, in units in which each metric of some schedule is 1."""
 
@@ -160,7 +157,7 @@ class _Flow:
             return None
         excess = programme.values[len(self.charges[self.metric]) :]
         with np.errstate(all="ignore"):
-            duals = np.maximum(-programme.duals, 0.0) * (self.scales[self.metric] / _OBJECTIVE)
+            duals = np.maximum(-programme.duals, 0.0) * self.scales[self.metric]
         of_caps = duals[self.first_cap :]
         worth = {name: float(dual) / self.scales[name] for name, dual in zip(self.capped, of_caps, strict=True)}
         of_periods = duals[self.n_groups : self.first_cap].reshape(self.n_tiers, self.n_periods)[:, :-1] / self.unit
@@ -197,9 +194,9 @@ class _Flow:
             entries.append((row, np.append(columns, n_cells + number), np.append(charges, -1.0)))
         rows, of_columns, values = (np.concatenate(each) for each in zip(*entries, strict=True))
         checkpoint()
-        programme = Programme()
-        charge = _OBJECTIVE * self.unit / scales[self.metric] * self.charges[self.metric]
-        programme.add_columns(np.append(charge, np.full(n_capped, _OBJECTIVE * _STEEPEST)))
+        programme = Programme(1.0)
+        charge = self.unit / scales[self.metric] * self.charges[self.metric]
+        programme.add_columns(np.append(charge, np.full(n_capped, _STEEPEST)))
         programme.add_rows(lower, upper, rows, of_columns, values)
         return programme
 

@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from ...instances.durations import NEVER
 from ...models.streams.sizing import Covering
-
-_LARGEST = 2**61
 
 
 def cheapest_counts(covering: Covering) -> tuple[int, ...]:
@@ -63,7 +62,7 @@ def _least_weights(covering: Covering, weights: list[int]) -> Any:
     best = order[0]
     heaviest = (n_tasks // covering.tasks[best] + 1) * weights[best] + max(weights) * (n_tasks + 1)
     # Prices of many digits: Python's own integers, slower and just as exact.
-    kind: Any = np.int64 if heaviest < _LARGEST else object
+    kind: Any = np.int64 if heaviest < NEVER else object
     least = -(-np.arange(n_tasks + 1, dtype=kind) // covering.tasks[best]) * weights[best]
     for i in order[1:]:
         if least[covering.tasks[i]] > weights[i]:

@@ -12,8 +12,8 @@ from spotbag.models.integer_program import INFINITE, IntegerProgram
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags import column_master
 from spotbag.solvers.bags.solve import solve
-from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
+from tests.helpers.cp_sat_programmes import solve_with_cp_sat
 from tests.helpers.exhaustive import tiny_optimum
 from tests.helpers.tiny_instances import tiny_instance
 
@@ -128,8 +128,7 @@ def test_columns_of_cores_find_the_optimum_of_six_classes_on_large_vms() -> None
 @pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 180), marks=pytest.mark.slow)], ids=str)
 def test_columns_of_cores_agree_with_the_exhaustive_optimum(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
     # Tiny bags have columns of whole VMs otherwise.
-    monkeypatch.setattr(column_master, "_MOST_TASKS_BY_VM", 0)
-    monkeypatch.setattr(column_master, "_MOST_TASKS_BY_LARGE_VM", 0)
+    monkeypatch.setattr(column_master, "MOST_TASKS_OF_A_VM", 0)
     for seed in seeds:
         best = tiny_optimum("cores", seed)
         result = solve(tiny_instance(seed), "columns")

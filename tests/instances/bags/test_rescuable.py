@@ -152,7 +152,7 @@ def test_patterns_are_those_in_which_each_task_ends_early_enough() -> None:
         rng = random.Random(seed)
         seconds, size = ([rng.randint(1, 6) for _ in range(3)], [rng.randint(1, 2) for _ in range(3)])
         latest = [rng.randint(2, 16) for _ in range(3)]
-        found = enumerate_patterns(np.array(seconds), np.array(size), np.array(latest), offer, 1000, "a model")
+        found = enumerate_patterns(np.array(seconds), np.array(size), np.array(latest), offer, "a model")
         wanted = set()
         for counts in itertools.product(*(range(most + 1) for most in size)):
             tasks = [kind for kind, count in enumerate(counts) for _ in range(count)]

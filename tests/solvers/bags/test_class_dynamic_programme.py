@@ -336,9 +336,9 @@ def test_thousands_of_fronts_with_burstable_vms_are_those_of_all_plans(how_many:
 def test_patterns_are_counted_before_they_are_listed() -> None:
     offer = hand_instance([1]).offers[0]
     seconds, size = np.array([1, 3, 2]), np.array([10**9, 10**9, 2])
-    with pytest.raises(ModelRefusal, match="more than 60,000 patterns"):
-        enumerate_patterns(seconds, size, 10**9, offer, 60_000, "a model")
-    few = enumerate_patterns(seconds, size, 4, offer, 60_000, "a model")
+    with pytest.raises(ModelRefusal, match="more than 200,000 patterns"):
+        enumerate_patterns(seconds, size, 10**9, offer, "a model")
+    few = enumerate_patterns(seconds, size, 4, offer, "a model")
     loads = {tuple(counts): load for counts, load in zip(few.counts.tolist(), few.load_s.tolist(), strict=True)}
     by_hand = [(a, b, c) for a in range(5) for b in range(2) for c in range(3) if 0 < a + 3 * b + 2 * c <= 4]
     assert loads == {(a, b, c): a + 3 * b + 2 * c for a, b, c in by_hand}
@@ -349,7 +349,7 @@ def test_patterns_of_all_offers_together_are_limited(monkeypatch: pytest.MonkeyP
     problem = few_classes_instance([3, 5, 4])
     window = makespan_window(problem)
     assert PatternModel(problem, window).program.n_columns > 0
-    monkeypatch.setattr(pattern_model, "MOST_PATTERNS_IN_ALL", 200)
+    monkeypatch.setattr(pattern_model, "MOST_PATTERNS", 200)
     with pytest.raises(ModelRefusal, match="more than 200 patterns of 3 classes of identical tasks on 3 offers"):
         PatternModel(problem, window)
 

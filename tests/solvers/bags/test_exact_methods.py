@@ -35,8 +35,8 @@ from spotbag.solvers.bags.columns_method import _ColumnSearch
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
-from spotbag.solvers.cp_sat import solve_with_cp_sat
 from spotbag.solvers.highs import solve_with_highs
+from tests.helpers.cp_sat_programmes import solve_with_cp_sat
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
 from tests.helpers.tiny_core_instances import hand_instance
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
@@ -80,8 +80,8 @@ def test_highspy_and_ortools_work_in_one_process() -> None:
         "import highspy, ortools.sat.python.cp_model\n"
         "from spotbag import library_instance, solve\n"
         "instance = library_instance('tiny/fast-or-cheap').replace(survive='none')\n"
-        "for solver in ('highs', 'cp-sat', 'highs'):\n"
-        "    result = solve(instance, 'patterns', options={'solver': solver})\n"
+        "for method in ('patterns', 'interval', 'patterns'):\n"
+        "    result = solve(instance, method)\n"
         "    print(result.status, round(result.objective, 9))\n"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -199,19 +199,21 @@ def test_columns_do_not_split_a_window_whose_bound_burstable_vms_hold(
     assert plan.bound == pytest.approx(cost_weight * 0.03 / 3600 * 255 + time_weight * 104)
 
 
-@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-def test_patterns_agree_on_both_solvers_for_a_part_of_a_bag(solver: str) -> None:
-    result = solve(small_bag(), "patterns", options={"solver": solver})
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_patterns_agree_on_both_solvers_for_a_part_of_a_bag(back_end: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spotbag.solvers.bags.patterns_method.solve_with_highs", back_end)
+    result = solve(small_bag(), "patterns")
     assert result.status == "optimal"
     assert result.objective == pytest.approx(found_by_auto()[0].objective, rel=1e-9)
 
 
 @pytest.mark.slow
 @ONE_PROCESS
-@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-def test_patterns_agree_on_both_solvers(solver: str) -> None:
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_patterns_agree_on_both_solvers(back_end: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spotbag.solvers.bags.patterns_method.solve_with_highs", back_end)
     instance, start = found_by_search().instance, found_by_search().schedule
-    result = solve(instance, "patterns", options={"solver": solver}, initial=start)
+    result = solve(instance, "patterns", initial=start)
     assert result.status == "optimal"
     assert result.objective == pytest.approx(0.24791516553, abs=1e-11)
 
