@@ -298,10 +298,12 @@ class _Until:
         self.began = time.perf_counter()
         self.is_over = False
         self._limit = limit = current_limit()
-        self._deadline = self.began + min(most_s, _SHARE_OF_LIMIT * (limit.deadline - self.began))
+        left_s = limit.deadline - self.began
+        self._is_short = left_s < _COMPILED_IN_S  # for a loop: it is answered so, or not in time
+        self._deadline = self.began + min(most_s, left_s if self._is_short else _SHARE_OF_LIMIT * left_s)
 
     def __getitem__(self, place: int) -> bool:
-        if self._limit.stopped():
+        if self._limit.stopped() or (self._is_short and self._limit.over()):
             raise LimitReached
         self.is_over = time.perf_counter() > self._deadline
         return self.is_over

@@ -181,5 +181,5 @@ class Facts:
     def searches_again(self) -> bool:
         """True if there is a search at the end: after a short one, and where there may be time for it."""
         if self.side_by_side:
-            return True
+            return self.limited or self.is_proved_soon
         return self.is_proved_soon or (self.hurried if self.from_state else self.limited)
