@@ -160,7 +160,9 @@ def second_stage(
     plan = first.schedule
     assert plan is not None, "there is something to be improved"
     patience_s = max(BUDGET.patience_for_s(instance.n_tasks) - first_took_s, BUDGET.least_s)
-    if not first.optimal:
+    if first.optimal and seconds_left() is not None:
+        patience_s = math.inf  # a limit is there to be used where there is something to be proved
+    elif not first.optimal:
         patience_s = min(max(BUDGET.second_quantity * first_took_s, BUDGET.least_s), patience_s)
     if instance.goal == "cheapest":
         earliest = _Earliest(attempts, instance, plan.cost_usd, plan, accepts)

@@ -372,8 +372,10 @@ class _Progress:
         last = self._last[0].iteration
         if self._iterations_before + point.iteration < last:
             self._iterations_before = last
-        self.trace.append(replace(point, iteration=self._iterations_before + point.iteration))
-        self._report(self.trace[-1], planned)
+        told = replace(point, iteration=self._iterations_before + point.iteration)
+        if not self.trace or told != self.trace[-1]:  # such as the end of a run, which is where the next one begins
+            self.trace.append(told)
+        self._report(told, planned)
 
     def _report(self, point: TracePoint, planned: int) -> None:
         self._last = point, planned
