@@ -20,11 +20,11 @@ from ...core.limits import stopped
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from .assignments import Assignments
 from .core_loads import CoreLoads
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cooling
+    from .assignments import Assignments
 
 _STEPS = 20
 """Steps of a run, at least; where the time is given, as many as there is time for."""

@@ -17,15 +17,12 @@ from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
+from ...schedules.schedule import Schedule
 from .annealing import LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
-from .assignment_search import search_assignments
-from .assignments import listed_plan
 from .core_loads import FEW_TASKS, MANY_TASKS, SPARE_VMS, CoreLoads, full_speed, priced_start, start_from_schedule
 from .found import Found
-from .full_speed import full_speed_plan
 from .lanes import first_plan, lanes_plan
 from .least_rent import FILLED, least_rent_start
-from .lpt import LptOptions, lpt
 
 _PLAIN_TASKS, _PLAIN_MOVES = 25, 10_000
 """Most tasks for which so many moves by plain Python are enough: compiling takes seconds."""
@@ -99,7 +96,7 @@ def search(
         if few and not taken and not slow:
             # Where memory may bind it takes seconds for 1,000 tasks; the annealing makes more of them.
             with suppress(LimitReached), within(None if memory_free else share_of_time(_SHARE_OF_LPT)):
-                found.take(lpt(instance, LptOptions(), run).schedule)
+                found.take(_longest_first(instance, run))
                 longest_first = True
             checkpoint()
         if bound.objective == np.inf or run.answered(found.objective, bound.objective):
@@ -108,18 +105,18 @@ def search(
             _search_cores(instance, bound, options, found, bursts, goes_on, least_rent)
         else:
             if not from_start and found.best is None:
-                found.take(listed_plan(instance))
-            search_assignments(instance, options, found, _rate(instance, bound))
+                found.take(_listed(instance))
+            _search_queues(instance, options, found, _rate(instance, bound))
     with suppress(LimitReached):
         if found.best is None and from_start:  # a large bag, and a deadline that the annealing did not meet
             if not longest_first and not slow:
-                found.take(lpt(instance, LptOptions(), run).schedule)
+                found.take(_longest_first(instance, run))
             if of_first is None:
                 of_first = first_plan(instance)
                 found.take(of_first.schedule)
         burstable = from_start and any(offer.burstable for offer in instance.offers)
         if found.best is None and found.bound < np.inf and burstable:
-            found.take(full_speed_plan(instance))
+            found.take(_at_full_speed(instance))
         if found.best is None:
             proved = "no plan exists: even divisible tasks do not fit the limits" if found.bound == np.inf else ""
             if from_start:
@@ -127,6 +124,34 @@ def search(
                 proved = proved or of_first.explanation
             return Outcome(None, proved or _NO_PLAN_FROM_STATE, bound=found.proven)
     return Outcome(found.best, bound=found.proven)
+
+
+def _longest_first(instance: Instance, run: Run) -> Schedule | None:
+    """Return the plan of longest task first; what few bags ask for is loaded where it is asked for, as below."""
+    from .lpt import LptOptions, lpt
+
+    return lpt(instance, LptOptions(), run).schedule
+
+
+def _listed(instance: Instance) -> Schedule | None:
+    """Return the plan of one task after the other from a state."""
+    from .assignments import listed_plan
+
+    return listed_plan(instance)
+
+
+def _at_full_speed(instance: Instance) -> Schedule | None:
+    """Return the plan of burstable VMs at full speed."""
+    from .full_speed import full_speed_plan
+
+    return full_speed_plan(instance)
+
+
+def _search_queues(instance: Instance, options: SearchOptions, found: Found, rate: float) -> None:
+    """Anneal the tasks of each VM in the order of their starts."""
+    from .assignment_search import search_assignments
+
+    search_assignments(instance, options, found, rate)
 
 
 def _search_cores(
@@ -140,14 +165,14 @@ def _search_cores(
 ) -> None:
     """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
     if instance.machines and found.best is None and len(instance.open_tasks) <= FEW_TASKS:
-        found.take(listed_plan(instance))
+        found.take(_listed(instance))
     if not (bursts and _by_assignments(instance)):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)
         return
     with _taken_at_last(found, least_rent):  # no start: more VMs have more credits
         _search_core_loads(instance, bound, options, found, False, None)
         if not found.run.answered(found.objective, bound.objective):
-            search_assignments(instance, options, found, _rate(instance, bound))
+            _search_queues(instance, options, found, _rate(instance, bound))
 
 
 def _by_assignments(instance: Instance) -> bool:
