@@ -118,7 +118,7 @@ def _elements(origin: Any, inner: tuple[Any, ...], value: Any) -> Iterable[tuple
 
 
 def _in_words(kind: Any) -> str:
-    """Say which values are of a type."""
+    """Return the words for the values of a type."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(dict.fromkeys(_in_words(one) for one in inner))
@@ -143,5 +143,5 @@ def _in_words(kind: Any) -> str:
 
 
 def _kind_of(value: Any) -> str:
-    """Say of which type a value is."""
+    """Return the word for the type of a value."""
     return "None" if value is None else type(value).__name__

@@ -63,7 +63,7 @@ def usable_cores() -> int:
 
 
 def default_threads() -> int:
-    """How many threads work at once where no number is asked for.
+    """Threads that work at once where no number is asked for.
 
     Raises
     ------

@@ -22,7 +22,7 @@ class SolverLimits:
     target_gap : float
         Relative gap at which it stops; 0 to go on until the optimum is proved.
     threads : int
-        Threads; with one of them the same seed gives the same answer.
+        Threads of CP-SAT; with one of them the same seed gives the same answer. HiGHS works in the thread that asks.
     seed : int
         Seed of its random numbers.
     on_progress : callable, optional

@@ -422,7 +422,7 @@ class _Dual:
         self._set_parts()
 
     def _of_markets(self, theta: FloatArray) -> FloatArray:
-        """What a second of a VM of each pool is worth for the limit of its market."""
+        """Prices of a second of a VM of each pool for the limit of its market."""
         of_markets = zip(self.markets, theta[self.parts["markets"]], strict=True)
         return sum((members * value for (members, _), value in of_markets), np.zeros(len(self.offers)))
 

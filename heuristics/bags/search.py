@@ -288,7 +288,7 @@ def _search_core_loads(
 
 
 def _rate(instance: Instance, bound: DivisibleBound) -> float:
-    """Return what a dollar beyond the budget is charged: more than it is worth to tasks that may be cut."""
+    """Return the charge for a dollar beyond the budget: more than that is worth to tasks that may be cut."""
     budget_usd = instance.objective.budget_usd
     return bound.budget_price + objective_weights(instance)[1] * bound.end_s / budget_usd if budget_usd else 0.0
 

@@ -240,7 +240,7 @@ class _Earliest:
         exact, searches = self._attempts.method.exact, self._attempts.method.name in _WITH_BUDGETS
         with within(patience_s if exact else None):
             if searches:
-                with within(share_of_time(0.5) if exact and prove else None):
+                with within(share_of_time(BUDGET.step) if exact and prove else None):
                     self._search(exact)
             elif not (exact and prove):
                 self._halve()

@@ -136,7 +136,7 @@ def _kind(value: object) -> str:
 
 
 def _built_in(module: str, function: str, options: str = "") -> Callable[[], Loaded]:
-    """Return what imports a method, and the dataclass of its options; one without is called without."""
+    """Return the loader of a method and of the dataclass of its options; one without options is called without."""
 
     def load() -> Loaded:
         made = importlib.import_module(module, __package__)
