@@ -14,7 +14,6 @@ from .methods import find_method, make_options
 from .route import Route, Step
 
 _MOVES_OF_TINY = 20_000
-_MOVES_BEFORE_PATTERNS = 300_000
 
 
 def auto(instance: Instance, run: Run) -> Outcome:
@@ -63,12 +62,9 @@ def _by(name: str) -> Callable[[Facts, Run], Outcome]:
 
 
 def _first_search(facts: Facts, part: Run) -> Outcome:
+    options = SearchOptions(_MOVES_OF_TINY if facts.is_proved_soon else None)
     if facts.from_state:
-        return search(facts.instance, SearchOptions(_MOVES_OF_TINY if facts.is_proved_soon else None), part)
-    moves: int | None = None
-    if facts.is_proved_soon:
-        moves = _MOVES_OF_TINY if facts.class_programme or facts.tiny else _MOVES_BEFORE_PATTERNS
-    options = SearchOptions(moves)
+        return search(facts.instance, options, part)
     return search(facts.instance, options, part, facts.first, bursts=not facts.few_classes, goes_on=False)
 
 

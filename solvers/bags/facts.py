@@ -175,7 +175,7 @@ class Facts:
         """True if a short search is enough, since proofs are quick."""
         if self.from_state:
             return self.tiny
-        return self.class_programme or (not self.limited and (self.tiny or self.few_classes))
+        return self.class_programme or (not self.limited and self.tiny)
 
     @cached_property
     def searches_again(self) -> bool:

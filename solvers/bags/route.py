@@ -102,8 +102,6 @@ class Route:
         self._lane(self.run).go([step for step in steps if step.lane == "start"])
         for_plans = [step for step in steps if step.lane in ("both", "search")]
         for_proofs = [step for step in steps if step.lane in ("both", "proof")]
-        if self.facts.limited:
-            for_proofs += [step for step in steps if step.lane == "search"]
         news: deque[tuple[TracePoint, int]] = deque()
         self.report = lambda point, planned: news.append((point, planned))
         searching = self._lane(self.run)
@@ -113,13 +111,15 @@ class Route:
             while news:
                 self.run.report(*news.popleft())
 
-        def in_lane(lane: _Lane, steps: Sequence[Step]) -> None:
+        def in_lane(lane: _Lane, *parts: Sequence[Step]) -> None:
             with suppress(LimitReached), within(stop=self.settled, on_life=_nothing):
-                lane.go(steps)
+                for part in parts:
+                    lane.go(part)
 
+        searches = [step for step in steps if step.lane == "search" and self.facts.limited]
         works = [
             partial(copy_context().run, in_lane, searching, for_plans),
-            partial(copy_context().run, in_lane, proving, for_proofs),
+            partial(copy_context().run, in_lane, proving, for_proofs, searches),
         ]
         run_in_threads(works, self.settled.set, pass_on)
 

@@ -60,14 +60,14 @@ def test_memory_that_binds_is_bounded_before_the_search(monkeypatch: pytest.Monk
 
 
 def test_exact_steps_have_some_seconds_where_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    # 4 s, and 0.03 more for each of 30 tasks.
+    # 6 s, and 0.03 more for each of 30 tasks.
     assert taken(library_instance("memory/m30"), None, monkeypatch) == {
         "first plan": None,
-        "configurations": pytest.approx(0.5 * 4.9),
+        "configurations": pytest.approx(0.5 * 6.9),
         "first search": None,
-        "core-patterns": pytest.approx(0.5 * 4.9),
-        "columns": pytest.approx(0.5 * 4.9),
-        "interval": pytest.approx(4.9),
+        "core-patterns": pytest.approx(0.5 * 6.9),
+        "columns": pytest.approx(0.5 * 6.9),
+        "interval": pytest.approx(6.9),
     }
 
 
