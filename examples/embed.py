@@ -8,8 +8,9 @@ tasks = [spotbag.Task(id=f"part-{n}", memory_mb=800, runtime_s={"small": 60 + n}
 bag = spotbag.Instance(name="parts", deadline_s=900, vm_types=(small,), tasks=tasks)
 plan = spotbag.solve(bag, time_limit_s=2).schedule
 assert plan is not None, "900 s are enough"
-state = spotbag.State.begin(plan).advance(1, ready=plan.vm_ids, started={"part-19": (plan.vm_ids[0], 0)})
-state = state.advance(30, ended=[plan.vm_ids[0]])  # taken away: what ran there waits again
+state = spotbag.State.begin(plan).advance(1, *map(spotbag.VmReady, plan.vm_ids))
+state = state.advance(1, spotbag.TaskStarted("part-19", plan.vm_ids[0], core=0))
+state = state.advance(30, spotbag.VmEnded(plan.vm_ids[0]))  # taken away: what ran there waits again
 left = spotbag.replan(bag, state, start=plan).schedule
 assert left is not None, "there is time enough"
 print(f"planned: {plan.makespan_s} s, $ {plan.cost_usd:.4f}; at 30 s, a VM is lost: {left.makespan_s} s more")

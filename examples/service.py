@@ -41,11 +41,11 @@ class Service:
             # A task that was cut off and begun again has an old timer, too.
             running = {(run.task, run.start_s) for vm in self.state.vms for run in vm.running}
             if event == "finished" and (name, since_s) in running:
-                self.state = self.state.advance(self.now_s(), finished=[name])
+                self.state = self.state.advance(self.now_s(), spotbag.TaskFinished(name))
             elif event == "ready" and name in vms:
-                self.state = self.state.advance(self.now_s(), ready=[name])
+                self.state = self.state.advance(self.now_s(), spotbag.VmReady(name))
             elif event == "lost" and name in vms:
-                self.state = self.state.advance(self.now_s(), ended=[name])
+                self.state = self.state.advance(self.now_s(), spotbag.VmEnded(name))
                 self.plan_again()
             self.start_what_is_next()
 
@@ -70,16 +70,18 @@ class Service:
         now_s, waiting = self.now_s(), set(self.state.waiting_ids(self.bag))
         rows = [row for row in self.plan.to_document().tasks if row.id in waiting]
         rows.sort(key=lambda row: row.start_s, reverse=True)
-        started, idle = dict[str, tuple[str, int]](), []
+        started, idle = list[spotbag.TaskStarted](), list[spotbag.VmEnded]()
         for vm in self.state.vms:
             busy = {run.core for run in vm.running}
             following = {row.core: row.id for row in rows if row.vm == vm.id}
             if vm.status == "running":
-                started |= {task: (vm.id, core) for core, task in following.items() if core not in busy}
+                started += [
+                    spotbag.TaskStarted(task, vm.id, core) for core, task in following.items() if core not in busy
+                ]
             if not (busy or following):
-                idle.append(vm.id)
-        self.state = self.state.advance(now_s, started=started, ended=idle)
-        for task in started:
+                idle.append(spotbag.VmEnded(vm.id))
+        self.state = self.state.advance(now_s, *idle, *started)
+        for task in (event.task for event in started):
             really_s = 1.05 * self.bag.runtime_s[self.bag.task_group[self.bag.task_index[task]], 0]
             self.after(float(really_s), "finished", task, now_s)
 

@@ -23,7 +23,8 @@ from ..core.wording import listed
 from ..instances.entries import Limits
 from ..instances.instance import Instance
 from ..schedules.schedule import Schedule, with_new_names
-from ..schedules.state import State, TaskOnVm, VmState
+from ..schedules.state import State
+from ..schedules.vm_state import TaskOnVm, VmState
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
 from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
@@ -578,6 +579,7 @@ class _Supervisor:
             spent_usd=spent,
             done=tuple(self.ended),  # those that failed in all attempts are not tried again
             vms=tuple(self._vm_state(one, now) for one in self.rented.values() if one.alive),
+            gone=tuple(one.vm.id for one in self.rented.values() if not one.alive),
         )
 
     def _vm_state(self, rented: _Rented, now: float) -> VmState:

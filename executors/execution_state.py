@@ -7,7 +7,8 @@ from collections.abc import Collection
 from ..core.bill import unpaid_usd
 from ..schedules.documents import Mode
 from ..schedules.schedule import Schedule
-from ..schedules.state import State, TaskOnVm, VmState
+from ..schedules.state import State
+from ..schedules.vm_state import TaskOnVm, VmState
 from ..traces.bags.execution import Execution, TaskRun, VmRun
 
 
@@ -41,7 +42,7 @@ def execution_state(
     used = {planned.vm for planned in execution.planned}
     before = {vm.id: vm for vm in since.vms} if since is not None else {}
     since_s = 0.0 if since is None else since.time_s
-    vms, spent_usd = [], 0.0
+    vms, over, spent_usd = [], [], 0.0
     for number, name in enumerate(schedule.vm_ids):
         if name not in used:
             continue
@@ -54,6 +55,7 @@ def execution_state(
         billed_from_s = ready_s if name not in before else 0.0
         spent_usd += unpaid_usd(offer.price_usd_per_s, until_s, billed_from_s)
         if gone:
+            over.append(name)
             continue
         on_it = tuple(_on_vm(schedule, run, since_s) for run in running if run.vm == name)
         if name in before:
@@ -79,6 +81,7 @@ def execution_state(
         done=done if since is None else (*since.done, *done),
         saved=left,
         vms=tuple(vms),
+        gone=(*over, *(() if since is None else since.gone)),
     )
 
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ..core.bill import unpaid_usd
 from ..core.errors import InputError, Issue, public
-from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, Credits, IntArray, Name, read_only
+from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
-from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, WholeDocument, duplicates, first_issues, made_all
+from ..core.records import FROZEN, FrozenDict, WholeDocument, duplicates, first_issues, made_all
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER, duration_table
-from ..instances.entries import MAX_TASKS, Burstable, Machine, Market, RunningTask, Task
+from ..instances.entries import MAX_TASKS, Burstable, Machine, RunningTask, Task
 from ..instances.instance import Instance, RunningTasks
 from .evaluation import vm_cost_usd
+from .events import Draft, Event, events_of_words, wrong_state
+from .vm_state import TaskOnVm, VmState, VmStatus, changed
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -28,67 +30,6 @@ if TYPE_CHECKING:
 
 STATE_FORMAT: Literal["spotbag.state/1"] = "spotbag.state/1"
 _NOISE_S = 1e-6
-
-Instant: TypeAlias = Annotated[float, Field(ge=-MAX_SECONDS, le=MAX_SECONDS)]
-VmStatus: TypeAlias = Literal["launching", "running", "draining", "hibernated"]
-
-
-class TaskOnVm(Record):
-    """A task that runs.
-
-    Attributes
-    ----------
-    task : str
-        Its id.
-    core : int
-        On which core of the VM.
-    start_s : float
-        Since when.
-    end_s : float, optional
-        When it is expected to end, if that is not when its run time is over. One that takes longer is taken to be that
-        many times as long everywhere, if it has to be done again.
-    mode : {"burst", "baseline"}, optional
-        On burstable VMs: full speed if absent.
-    """
-
-    task: Name
-    core: Annotated[int, Field(ge=0, lt=4096), INTEGRAL]
-    start_s: Instant
-    end_s: Instant | None = None
-    mode: Literal["burst", "baseline"] | None = None
-
-
-class VmState(Record):
-    """A VM that is rented.
-
-    Attributes
-    ----------
-    id, type, market : str
-        Which, and what was rented.
-    status : {"launching", "running", "draining", "hibernated"}
-        A draining VM finishes what it runs, and takes no more. A hibernated one does nothing; what ran there waits
-        again.
-    ready_s : float
-        When it is, or was, ready; billed from then on.
-    paid_until_s : float, optional
-        Until when it is paid, where that is later than the moment of the state: blocks, or a minimum.
-    price_usd_per_hour : float, optional
-        At which it is rented; what it costs is added to ``spent_usd`` by `State.advance`.
-    credits : float, optional
-        CPU credits of a burstable VM at the moment of the state, or when it is ready; those of its type if absent.
-    running : tuple of TaskOnVm
-        What it runs.
-    """
-
-    id: Name
-    type: Name
-    market: Market
-    status: VmStatus = "running"
-    ready_s: Instant = 0.0
-    paid_until_s: Instant | None = None
-    price_usd_per_hour: Annotated[float, Field(ge=0)] | None = None
-    credits: Credits | None = None
-    running: Annotated[tuple[TaskOnVm, ...], Field(strict=False)] = ()
 
 
 class State(WholeDocument):
@@ -112,6 +53,8 @@ class State(WholeDocument):
         checkpoint; of one that runs, what was saved when it was started.
     vms : tuple of VmState
         VMs that are rented.
+    gone : tuple of str
+        Names of VMs that were rented, and are no more: no other VM gets one of them.
 
     Raises
     ------
@@ -129,6 +72,7 @@ class State(WholeDocument):
     done: Annotated[tuple[Name, ...], Field(strict=False)] = ()
     saved: Annotated[dict[Name, Annotated[float, Field(ge=0, lt=1)]], FROZEN] = Field(default_factory=FrozenDict)
     vms: Annotated[tuple[VmState, ...], Field(strict=False)] = ()
+    gone: Annotated[tuple[Name, ...], Field(strict=False)] = ()
 
     # ------------------------------------------------------------------ making
 
@@ -173,7 +117,8 @@ class State(WholeDocument):
                     mode=mode,
                 )
             )
-        alive = np.flatnonzero((plan.vm_end_s > time_s) | (plan.vm_ready_s > time_s)).tolist()
+        there = (plan.vm_end_s > time_s) | (plan.vm_ready_s > time_s)
+        alive = np.flatnonzero(there).tolist()
         vms = [
             vm.model_copy(
                 update={"running": tuple(running.get(number, ())), "credits": _credits_at(plan, number, time_s)}
@@ -188,6 +133,7 @@ class State(WholeDocument):
             spent_usd=spent,
             done=tuple([ids[task] for task in np.flatnonzero(done).tolist()]),
             vms=tuple(vms),
+            gone=tuple(plan.vm_ids[number] for number in np.flatnonzero(~there).tolist()),
         )
 
     @classmethod
@@ -208,7 +154,8 @@ class State(WholeDocument):
 
     def _issues(self) -> Iterable[Issue]:
         yield from duplicates("done", "id", enumerate(self.done))
-        yield from duplicates("vms", "id", ((index, vm.id) for index, vm in enumerate(self.vms)))
+        names = [*self.gone, *(vm.id for vm in self.vms)]
+        yield from duplicates("vms", "id", ((index - len(self.gone), name) for index, name in enumerate(names)))
         done, seen = set(self.done), set[str]()
         for index, vm in enumerate(self.vms):
             where, cores = f"vms[{index}]", set[int]()
@@ -229,55 +176,17 @@ class State(WholeDocument):
     # ------------------------------------------------------------------- going on
 
     @public
-    def advance(
-        self,
-        time_s: float,
-        *,
-        started: Mapping[str, tuple[str, int]] | None = None,
-        finished: Collection[str] = (),
-        failed: Collection[str] = (),
-        saved: Mapping[str, float] | None = None,
-        ready: Collection[str] = (),
-        draining: Collection[str] = (),
-        hibernated: Collection[str] = (),
-        resumed: Collection[str] = (),
-        ended: Collection[str] = (),
-        requested: Sequence[VmState] = (),
-        modes: Mapping[str, Literal["burst", "baseline"]] | None = None,
-        credits: Mapping[str, float] | None = None,
-        paid_until_s: Mapping[str, float] | None = None,
-        spent_usd: float | None = None,
-    ) -> State:
+    def advance(self, time_s: float, *events: Event, **words: Any) -> State:
         """Return the state after what has happened since.
 
         Parameters
         ----------
         time_s : float
             The new moment.
-        started : mapping of str to (str, int), optional
-            Tasks that have started at that moment: on which VM and core.
-        finished : collection of str
-            Tasks that have finished.
-        failed : collection of str
-            Tasks that ran, have ended without being done, and wait again.
-        saved : mapping of str to float, optional
-            Fraction that is saved of tasks that wait again.
-        ready, draining, hibernated, resumed : collections of str
-            VMs that are ready; that take no more tasks; that hibernate, or go on. What ran on a VM that hibernates
-            waits again.
-        ended : collection of str
-            VMs that are terminated, or were taken away; what ran there waits again.
-        requested : sequence of VmState
-            VMs that have been requested.
-        modes : mapping of str to {"burst", "baseline"}, optional
-            Of tasks that have started on burstable VMs; full speed if absent.
-        credits : mapping of str to float, optional
-            CPU credits that burstable VMs have now. One that was up before, and of which nothing is said, has none that
-            a plan could count on.
-        paid_until_s : mapping of str to float, optional
-            Until when VMs are paid, where that is later than now.
-        spent_usd : float, optional
-            What has been spent until then, instead of what follows from the prices of the VMs by the second.
+        *events : Event
+            What has happened, in the order in which it has (`spotbag.schedules.events`).
+        **words
+            The same as collections of names, as in earlier versions; they will go.
 
         Raises
         ------
@@ -286,88 +195,26 @@ class State(WholeDocument):
             backwards.
         """
         if not self.time_s <= time_s <= MAX_SECONDS:
-            raise _wrong(f"cannot go on to {time_s:g} s: it is at {self.time_s:g} s")
-        for name, amount in (credits or {}).items():
-            if not 0 <= amount < math.inf:
-                raise _wrong(f"cannot have {amount:g} credits on {name!r}")
-        for name, mode in (modes or {}).items():
-            if name not in (started or {}) or mode not in ("burst", "baseline"):
-                raise _wrong(
-                    f"cannot have the mode {mode!r} for {name!r}: modes are burst or baseline, of started tasks"
-                )
-        for name, until_s in (paid_until_s or {}).items():
-            if not 0 <= until_s <= MAX_SECONDS:
-                raise _wrong(f"cannot be paid for {name!r} until {until_s:g} s")
-        if spent_usd is not None and not 0 <= spent_usd < math.inf:
-            raise _wrong(f"cannot have spent $ {spent_usd:g}")
-        for name, fraction in (saved or {}).items():
-            if not 0 <= fraction < 1:
-                raise _wrong(
-                    f"cannot have {fraction:g} of the task {name!r} saved: it is a fraction from 0 to less than 1"
-                )
-        over = [*finished, *failed]
-        if len(set(over)) < len(over):
-            raise _wrong(f"cannot have a task end twice: {next(name for name in over if over.count(name) > 1)!r}")
+            raise wrong_state(f"cannot go on to {time_s:g} s: it is at {self.time_s:g} s")
+        if words:
+            events = (*events, *events_of_words(words))
         vms = {vm.id: vm for vm in self.vms}
-        where = {entry.task: vm.id for vm in self.vms for entry in vm.running}
-        told = {*ready, *draining, *hibernated, *resumed, *ended, *(credits or {}), *(paid_until_s or {})}
-        for name in told - vms.keys():
-            raise _wrong(f"has no VM {name!r} (VMs: {', '.join(vms) or 'none'})")
-        for name in {*finished, *failed} - where.keys():
-            raise _wrong(f"does not run the task {name!r}")
-        spent = self.spent_usd + sum(map(_price_of(self.time_s, time_s), self.vms)) if spent_usd is None else spent_usd
-        gone = {*finished, *failed}
-        for name in {where[task] for task in gone}:
-            vms[name] = _with(vms[name], running=tuple(run for run in vms[name].running if run.task not in gone))
-        for names, status in ((ready, "running"), (resumed, "running"), (draining, "draining")):
-            for name in names:
-                vms[name] = _with(vms[name], status=status)
-        late = {vm.id for vm in self.vms if vm.status == "launching"}
-        for name in {*ready} & late:
-            vms[name] = _with(vms[name], ready_s=float(time_s))
         for vm in self.vms:
-            # Those of its type, which it has if nothing is said, may be spent by then as well.
+            # Credits that were left are no use to a plan, and those of its type may be spent by then as well.
             if vm.credits != 0 and time_s > self.time_s and vm.status in ("running", "draining"):
-                vms[vm.id] = _with(vms[vm.id], credits=0.0)
-        for name, amount in (credits or {}).items():
-            vms[name] = _with(vms[name], credits=float(amount))
-        for name, until_s in (paid_until_s or {}).items():
-            vms[name] = _with(vms[name], paid_until_s=float(until_s))
-        for name in hibernated:
-            vms[name] = _with(vms[name], status="hibernated", running=())
-        for name in ended:
-            del vms[name]
-        for vm in requested:
-            if vm.id in vms:
-                raise _wrong(f"has a VM {vm.id!r} already")
-            vms[vm.id] = vm
-        left = {entry.task for vm in vms.values() for entry in vm.running}
-        begun_again = {*(started or {})} & {*self.done, *finished}
-        if begun_again:
-            raise _wrong(f"cannot have the task {min(begun_again)!r} started: it is done")
-        for task, (name, core) in (started or {}).items():
-            if name not in vms:
-                raise _wrong(f"has no VM {name!r} on which the task {task!r} could start")
-            if vms[name].status == "hibernated":
-                raise _wrong(f"cannot have the task {task!r} started on {name!r}, which is hibernated")
-            taken = next((run.task for run in vms[name].running if run.core == core), None)
-            if taken is not None or task in left:
-                what = f"core {core} of {name!r} runs {taken!r}" if taken is not None else "it runs already"
-                raise _wrong(f"cannot have the task {task!r} started on core {core} of {name!r}: {what}")
-            run = TaskOnVm(task=task, core=core, start_s=float(time_s), mode=(modes or {}).get(task))
-            status = "running" if vms[name].status == "launching" else vms[name].status
-            vms[name] = _with(vms[name], running=(*vms[name].running, run), status=status)
-            left.add(task)
-        fractions = {**self.saved, **(saved or {})}
-        for task in finished:
-            fractions.pop(task, None)
+                vms[vm.id] = changed(vm, credits=0.0)
+        spent_usd = self.spent_usd + sum(map(_price_of(self.time_s, time_s), self.vms))
+        after = Draft(float(time_s), spent_usd, vms, dict.fromkeys(self.done), dict(self.saved), [*self.gone])
+        for event in events:
+            event.happen(after)
         return self._known(
             instance=self.instance,
-            time_s=float(time_s),
-            spent_usd=float(spent),
-            done=(*self.done, *finished),
-            saved=FrozenDict(fractions),
-            vms=tuple(vms.values()),
+            time_s=after.time_s,
+            spent_usd=float(after.spent_usd),
+            done=tuple(after.done),
+            saved=FrozenDict(after.saved),
+            vms=tuple(after.vms.values()),
+            gone=tuple(after.gone),
         )
 
     @public
@@ -379,12 +226,14 @@ class State(WholeDocument):
         Raises
         ------
         InputError
-            If there are VMs of their names already.
+            If there are, or were, VMs of their names.
         """
         new = np.flatnonzero(plan.vm_machine < 0).tolist()
-        there = {vm.id for vm in self.vms} & {plan.vm_ids[vm] for vm in new}
-        if there:
-            raise _wrong(f"has a VM {min(there)!r} already")
+        names = {plan.vm_ids[vm] for vm in new}
+        if there := names & {vm.id for vm in self.vms}:
+            raise wrong_state(f"has a VM {min(there)!r} already")
+        if had := names & {*self.gone}:
+            raise wrong_state(f"had a VM {min(had)!r}, which is gone: another one needs another name")
         return self._known(**(self._fields() | {"vms": (*self.vms, *_requested(plan, self.time_s, new))}))
 
     @public
@@ -402,7 +251,7 @@ class State(WholeDocument):
             if vm.credits is not None or vm.status not in ("running", "draining") or number is None:
                 continue
             if plan.instance.offers[plan.vm_offer[number]].vm_type.name == vm.type:
-                told[vm.id] = _with(vm, credits=_credits_at(plan, number, self.time_s))
+                told[vm.id] = changed(vm, credits=_credits_at(plan, number, self.time_s))
         if not told:
             return self
         return self._known(**(self._fields() | {"vms": tuple(told.get(vm.id, vm) for vm in self.vms)}))
@@ -446,19 +295,11 @@ class State(WholeDocument):
         return _Remaining(self, instance).instance()
 
 
-def _wrong(rule: str) -> InputError:
-    return InputError("state", [Issue("", rule)])
-
-
 def _refuse_from_state(plan: Schedule) -> None:
     if plan.instance.machines:
         raise InputError(
             "plan", [Issue("", "was made from a state, and begins there: state.follow(plan) goes on with it")]
         )
-
-
-def _with(vm: VmState, **changes: Any) -> VmState:
-    return vm.model_copy(update=changes)
 
 
 def _price_of(since_s: float, until_s: float) -> Any:
@@ -517,20 +358,21 @@ class _Remaining:
         self.state = state
         self.given = instance
         if state.instance != instance.name:
-            raise _wrong(f"is of the instance {state.instance!r}, not of {instance.name!r}")
+            raise wrong_state(f"is of the instance {state.instance!r}, not of {instance.name!r}")
         if instance.machines:
-            raise _wrong("is to be applied to the bag as it was at the beginning, not to what a state has left of it")
+            rule = "is to be applied to the bag as it was at the beginning, not to what a state has left of it"
+            raise wrong_state(rule)
         self.left_s = math.floor(instance.deadline_s - state.time_s + _NOISE_S)
         self.now_s = instance.deadline_s - self.left_s  # from when times count
         self.tasks = self._tasks()
         if not len(self.tasks):
-            raise _wrong("leaves nothing to be planned: all tasks are done")
+            raise wrong_state("leaves nothing to be planned: all tasks are done")
         if self.left_s < 1:
             rule = (
                 f"is at {state.time_s:g} s, and the deadline was {instance.deadline_s:,} s: "
                 f"{len(self.tasks)} tasks are left; give the instance a later deadline"
             )
-            raise _wrong(rule)
+            raise wrong_state(rule)
         self.saved = self._saved()
 
     def _tasks(self) -> IntArray:
@@ -542,7 +384,7 @@ class _Remaining:
             self.running = np.array(picked(index, state.running_ids), dtype=np.int64)
             picked(index, [*state.saved])
         except KeyError as error:
-            raise _wrong(f"names the task {error.args[0]!r}, which {self.given.name!r} does not have") from None
+            raise wrong_state(f"names the task {error.args[0]!r}, which {self.given.name!r} does not have") from None
         return np.flatnonzero(left)
 
     def _saved(self) -> dict[int, float]:
@@ -772,9 +614,9 @@ class _Remaining:
         unknown, misplaced = np.flatnonzero(offer < 0).tolist(), np.flatnonzero(wrong).tolist()
         if unknown and not (misplaced and machine[misplaced[0]] < unknown[0]):
             vm = vms[unknown[0]]
-            raise _wrong(f"has the VM {vm.id!r}, but {self.given.name!r} has no {vm.market} offer of {vm.type}")
+            raise wrong_state(f"has the VM {vm.id!r}, but {self.given.name!r} has no {vm.market} offer of {vm.type}")
         entry, vm = entries[misplaced[0]], vms[int(machine[misplaced[0]])]
-        raise _wrong(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
+        raise wrong_state(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
 
 
 _ENTRY = attrgetter("core", "start_s", "end_s", "mode")

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,9 +31,11 @@ from ...schedules.documents import (
     Survival,
 )
 from ...schedules.schedule import Schedule
-from ...schedules.state import State
 from ..findings import SURVIVAL_RULES, Violation
 from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, interval_s, round_up
+
+if TYPE_CHECKING:
+    from ...schedules.state import State
 
 _CREDIT_TOLERANCE = 1e-6
 _CLAIM_TOLERANCE = 1e-6

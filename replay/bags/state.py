@@ -50,7 +50,8 @@ from .tables import law_values, rest_values
 from .vm import Vm
 
 if TYPE_CHECKING:
-    from ...schedules.state import State, VmStatus
+    from ...schedules.state import State
+    from ...schedules.vm_state import VmStatus
     from .packing import Packing
 
 # Of a stopped VM, all that planning needs to know is that nothing can start on it.
@@ -317,7 +318,8 @@ class ReplayState(Rows):
         will not end before it is, waits, and has saved what its checkpoints have. Money is that of the billing, as if
         all VMs were terminated now.
         """
-        from ...schedules.state import State, TaskOnVm, VmState
+        from ...schedules.state import State
+        from ...schedules.vm_state import TaskOnVm, VmState
 
         names, there = self.instance.task_ids, [vm for vm in self.vms if vm.state != TERMINATED]
         left = {task for vm in self.vms for task in vm.tasks()}
@@ -358,6 +360,7 @@ class ReplayState(Rows):
             done=tuple([name for task, name in enumerate(names) if task not in left]),
             saved={names[task]: fraction for task, fraction in sorted(saved.items()) if fraction > 0},
             vms=tuple(vms),
+            gone=tuple([vm.name for vm in self.vms if vm.state == TERMINATED]),
         )
 
     # ------------------------------------------------ what a policy may ask for

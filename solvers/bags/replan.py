@@ -174,10 +174,10 @@ def _refuse_wrong(
 
 
 def _told(result: Result, state: State, running: Schedule | None, limit: Limit) -> Result:
-    """Say whether the work was asked to stop, and name new VMs as no VM of the plan that is carried out was named."""
+    """Say whether the work was asked to stop, and name new VMs as no VM of the bag or its last plan was named."""
     plan = result.schedule
-    if plan is not None and running is not None:
-        plan = with_new_names(plan, running.vm_ids)
+    if plan is not None:
+        plan = with_new_names(plan, [*state.gone, *(() if running is None else running.vm_ids)])
     late = [vm.id for vm in state.vms if vm.status == "launching" and vm.ready_s < state.time_s]
     warnings = result.warnings
     if late:

@@ -17,6 +17,7 @@ from ...heuristics.bags.rescue_questions import compile_rescues
 from ...instances.entries import Goal, SurvivalOption
 from ...instances.instance import Instance
 from ...instances.library import library_instance
+from ...schedules.events import VmEnded
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from .goals import cheapest_by
@@ -99,7 +100,7 @@ def _replan_all() -> None:
             return
         assert plan is not None, "the greedy plans them"
         planned = State.planned(plan, instance.boot_overhead_s + 1)
-        lost = planned.advance(planned.time_s + 1, ended=plan.vm_ids[:1])
+        lost = planned.advance(planned.time_s + 1, VmEnded(plan.vm_ids[0]))
         asked: list[tuple[State, Schedule | None, SurvivalOption]] = [
             (planned, None, "none"),
             (planned, plan, "none"),

@@ -46,9 +46,28 @@ if TYPE_CHECKING:
     from .replay.platforms.runs import replay_platform
     from .replay.streams.policy import StreamPolicy
     from .replay.streams.runs import replay_stream
+    from .schedules.events import (
+        Spent,
+        TaskExpected,
+        TaskFailed,
+        TaskFinished,
+        TaskSaved,
+        TaskStarted,
+        VmCredits,
+        VmDraining,
+        VmEnded,
+        VmExpected,
+        VmHibernated,
+        VmPaid,
+        VmPriced,
+        VmReady,
+        VmRequested,
+        VmResumed,
+    )
     from .schedules.schedule import Schedule
     from .schedules.schedule_files import read_schedule, write_schedule
-    from .schedules.state import State, TaskOnVm, VmState
+    from .schedules.state import State
+    from .schedules.vm_state import TaskOnVm, VmState
     from .solvers.bags.pareto import ParetoFront, pareto_front
     from .solvers.bags.plan_choice import PlanChoice, PlanOnDays
     from .solvers.bags.replan import replan
@@ -138,13 +157,31 @@ _MODULES = {
     "replay.platforms.runs": ("replay_platform",),
     "replay.streams.policy": ("StreamPolicy",),
     "replay.streams.runs": ("replay_stream",),
+    "schedules.events": (
+        "Spent",
+        "TaskExpected",
+        "TaskFailed",
+        "TaskFinished",
+        "TaskSaved",
+        "TaskStarted",
+        "VmCredits",
+        "VmDraining",
+        "VmEnded",
+        "VmExpected",
+        "VmHibernated",
+        "VmPaid",
+        "VmPriced",
+        "VmReady",
+        "VmRequested",
+        "VmResumed",
+    ),
     "schedules.schedule": ("Schedule",),
     "schedules.schedule_files": (
         "read_schedule",
         "write_schedule",
     ),
-    "schedules.state": (
-        "State",
+    "schedules.state": ("State",),
+    "schedules.vm_state": (
         "TaskOnVm",
         "VmState",
     ),
@@ -190,15 +227,31 @@ __all__ = [
     "Result",
     "Schedule",
     "SizingProblem",
+    "Spent",
     "SpotbagError",
     "State",
     "Stream",
     "StreamPolicy",
     "Task",
+    "TaskExpected",
+    "TaskFailed",
+    "TaskFinished",
     "TaskOnVm",
     "TaskRun",
+    "TaskSaved",
+    "TaskStarted",
     "Timeline",
     "TypeChoice",
+    "VmCredits",
+    "VmDraining",
+    "VmEnded",
+    "VmExpected",
+    "VmHibernated",
+    "VmPaid",
+    "VmPriced",
+    "VmReady",
+    "VmRequested",
+    "VmResumed",
     "VmRun",
     "VmState",
     "VmType",

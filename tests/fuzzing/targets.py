@@ -55,6 +55,7 @@ from spotbag.models.streams.sizing import problem_of_job
 from spotbag.replay.bags.runs import trace_day
 from spotbag.replay.platforms.runs import replay_platform_once
 from spotbag.replay.streams.runs import replay_stream_once
+from spotbag.schedules.events import TaskFinished, VmDraining, VmEnded, VmHibernated
 from spotbag.schedules.hads_map import format_hads_map, read_hads_map
 from spotbag.schedules.schedule_files import (
     format_schedule,
@@ -685,10 +686,10 @@ def read_states(case: Case) -> None:
             names = [vm.id for vm in state.vms]
             later = state.advance(
                 state.time_s + case.rng.choice((0, 1, 0.5, 1e9, -1)),
-                finished=state.running_ids[:1],
-                ended=names[:1],
-                hibernated=names[1:2],
-                draining=names[2:3],
+                *map(TaskFinished, state.running_ids[:1]),
+                *map(VmEnded, names[:1]),
+                *map(VmHibernated, names[1:2]),
+                *map(VmDraining, names[2:3]),
             )
             assert State.parse(later.to_text()).to_text() == later.to_text()
 

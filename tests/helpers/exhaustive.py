@@ -23,7 +23,8 @@ from typing import NamedTuple, TypeAlias
 from spotbag.instances.entries import Burstable, Machine, Market, RunningTask
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
-from spotbag.schedules.state import State, VmState
+from spotbag.schedules.state import State
+from spotbag.schedules.vm_state import VmState
 from tests.helpers.second_by_second import duration_s
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 

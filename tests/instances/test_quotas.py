@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spotbag.instances.instance import Instance
+from spotbag.schedules.events import TaskFinished, TaskStarted, VmEnded, VmReady
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.replan import replan
@@ -58,8 +59,9 @@ def test_a_quota_that_fell_to_nothing_leaves_what_is_rented_where_it_is() -> Non
     # Withdrawing the type was refused: run times, and tasks that are done, name it.
     plan = solve(BAG).schedule
     assert plan is not None
-    state = State.begin(plan).advance(0, ready=plan.vm_ids, started={"first": (plan.vm_ids[0], 0)})
-    state = state.advance(60, finished=["first"], started={"second": (plan.vm_ids[0], 0)}, ended=plan.vm_ids[1:])
+    there, *others = plan.vm_ids
+    state = State.begin(plan).advance(0, *map(VmReady, plan.vm_ids), TaskStarted("first", there, 0))
+    state = state.advance(60, TaskFinished("first"), *map(VmEnded, others), TaskStarted("second", there, 0))
     left = replan(with_limit(with_limit(BAG, "spot", 0), "on-demand", 0).replace(deadline_s=150), state)
     assert left.schedule is not None
     assert left.schedule.vm_ids == plan.vm_ids[:1]

@@ -13,8 +13,28 @@ from spotbag.core.errors import InputError
 from spotbag.core.record_lists import picked
 from spotbag.core.records import made_all
 from spotbag.instances.instance import Instance
+from spotbag.schedules.events import (
+    Event,
+    Spent,
+    TaskExpected,
+    TaskFailed,
+    TaskFinished,
+    TaskSaved,
+    TaskStarted,
+    VmCredits,
+    VmDraining,
+    VmEnded,
+    VmExpected,
+    VmHibernated,
+    VmPaid,
+    VmPriced,
+    VmReady,
+    VmRequested,
+    VmResumed,
+)
 from spotbag.schedules.schedule import Schedule
-from spotbag.schedules.state import State, TaskOnVm, VmState
+from spotbag.schedules.state import State
+from spotbag.schedules.vm_state import TaskOnVm, VmState
 from tests.helpers.rescues import random_plan
 
 BAG = Instance.from_document(
@@ -54,8 +74,8 @@ PLAN = Schedule(
 @pytest.fixture(scope="module")
 def state() -> State:
     """At 20 s: both VMs are ready, the first runs two tasks, the second none."""
-    begun = State.begin(PLAN).advance(10, ready=["v", "w"])
-    return begun.advance(20, started={T1: ("v", 0), T2: ("v", 1)})
+    begun = State.begin(PLAN).advance(10, VmReady("v"), VmReady("w"))
+    return begun.advance(20, TaskStarted(T1, "v", 0), TaskStarted(T2, "v", 1))
 
 
 def vm_of(state: State, name: str) -> VmState:
@@ -78,30 +98,30 @@ def test_a_plan_that_is_begun_has_requested_its_vms() -> None:
 def test_tasks_start_end_and_fail(state: State) -> None:
     assert state.running_ids == (T1, T2)
     assert [(run.core, run.start_s) for run in vm_of(state, "v").running] == [(0, 20.0), (1, 20.0)]
-    after = state.advance(70, finished=[T1], failed=[T2], saved={T2: 0.5})
+    after = state.advance(70, TaskFinished(T1), TaskFailed(T2), TaskSaved(T2, 0.5))
     assert (after.done, after.running_ids, after.waiting_ids(BAG)) == ((T1,), (), (T2, T3, T4))
     rest = after.remaining(BAG)
     assert rest.task_ids == (T2, T3, T4)
     assert rest.runtime_s[:, 0].tolist() == [25, 50, 50]
     assert (rest.deadline_s, rest.d_spot_s) == (430, 330)
     # What is saved is forgotten once the task is done.
-    done = after.advance(80, started={T2: ("v", 0)}).advance(110, finished=[T2])
+    done = after.advance(80, TaskStarted(T2, "v", 0)).advance(110, TaskFinished(T2))
     assert (done.done, dict(done.saved)) == ((T1, T2), {})
     # A core is free for the next one in the same step.
-    assert state.advance(70, finished=[T1], started={T3: ("v", 0)}).running_ids == (T2, T3)
+    assert state.advance(70, TaskFinished(T1), TaskStarted(T3, "v", 0)).running_ids == (T2, T3)
 
 
 def test_vms_drain_hibernate_resume_and_end(state: State) -> None:
-    draining = state.advance(30, draining=["v"])
+    draining = state.advance(30, VmDraining("v"))
     assert (vm_of(draining, "v").status, draining.running_ids) == ("draining", (T1, T2))
     machine, other = draining.remaining(BAG).machines
     assert (machine.open, len(machine.running), other.open) == (False, 2, True)
-    asleep = state.advance(30, hibernated=["v"], saved={T1: 0.2})
+    asleep = state.advance(30, VmHibernated("v"), TaskSaved(T1, 0.2))
     assert (vm_of(asleep, "v").status, asleep.waiting_ids(BAG)) == ("hibernated", BAG.task_ids)
     rest = asleep.remaining(BAG)
     assert (rest.machines[0].open, rest.runtime_s[:, 0].tolist()) == (False, [40, 50, 50, 50])
-    assert vm_of(asleep.advance(40, resumed=["v"]), "v").status == "running"
-    gone = state.advance(30, ended=["v"])
+    assert vm_of(asleep.advance(40, VmResumed("v")), "v").status == "running"
+    gone = state.advance(30, VmEnded("v"))
     assert ([vm.id for vm in gone.vms], gone.waiting_ids(BAG)) == (["w"], BAG.task_ids)
     # Its place among those that may be rented is free again.
     assert [state.remaining(BAG).offers[0].limit, gone.remaining(BAG).offers[0].limit] == [1, 2]
@@ -109,7 +129,7 @@ def test_vms_drain_hibernate_resume_and_end(state: State) -> None:
 
 def test_vms_are_requested_and_those_of_a_plan_followed(state: State) -> None:
     new = VmState(id="n", type="a", market="on-demand", status="launching", ready_s=40)
-    assert [vm.id for vm in state.advance(30, requested=[new]).vms] == ["v", "w", "n"]
+    assert [vm.id for vm in state.advance(30, VmRequested(new)).vms] == ["v", "w", "n"]
     rest = state.remaining(BAG)
     plan = Schedule(
         rest,
@@ -124,13 +144,13 @@ def test_vms_are_requested_and_those_of_a_plan_followed(state: State) -> None:
     assert [vm.id for vm in followed.vms] == ["v", "w", "new"]
     assert (vm_of(followed, "new").status, vm_of(followed, "new").ready_s) == ("launching", 30.0)
     # A task that starts on a VM that was launching shows that it is ready.
-    assert vm_of(followed.advance(30, started={T3: ("new", 0)}), "new").status == "running"
+    assert vm_of(followed.advance(30, TaskStarted(T3, "new", 0)), "new").status == "running"
 
 
 def test_money_is_spent_by_the_second_unless_the_bill_is_known(state: State) -> None:
     assert state.spent_usd == pytest.approx(10 * (3.6 + 7.2) / 3600)  # from 10 s to 20 s
-    assert state.advance(30, spent_usd=1.5).spent_usd == 1.5
-    assert state.advance(30, hibernated=["v"]).advance(40).spent_usd == pytest.approx(0.03 + 0.01 + 0.02 + 0.02)
+    assert state.advance(30, Spent(1.5)).spent_usd == 1.5
+    assert state.advance(30, VmHibernated("v")).advance(40).spent_usd == pytest.approx(0.03 + 0.01 + 0.02 + 0.02)
     paid = state.replace(vms=(vm_of(state, "w").model_copy(update={"paid_until_s": 60.0}),))
     assert paid.advance(90).spent_usd - state.spent_usd == pytest.approx(30 * 7.2 / 3600)
     budget = BAG.replace(objective={"goal": "fastest", "budget_usd": 1.0})
@@ -149,27 +169,27 @@ def test_a_task_that_should_have_ended_ends_a_second_from_now(state: State) -> N
 @pytest.mark.parametrize(
     ("time_s", "events", "said"),
     [
-        (19, {}, "cannot go on to 19 s: it is at 20 s"),
-        (float("nan"), {}, "cannot go on to nan s"),
-        (float("inf"), {}, "cannot go on to inf s"),
-        (30, {"ready": ["x"]}, "has no VM 'x' (VMs: v, w)"),
-        (30, {"ended": ["x"]}, "has no VM 'x'"),
-        (30, {"hibernated": ["x"]}, "has no VM 'x'"),
-        (30, {"resumed": ["x"]}, "has no VM 'x'"),
-        (30, {"draining": ["x"]}, "has no VM 'x'"),
-        (30, {"finished": [T3]}, f"does not run the task '{T3}'"),
-        (30, {"failed": [T3]}, f"does not run the task '{T3}'"),
-        (30, {"requested": [VmState(id="v", type="a", market="spot")]}, "has a VM 'v' already"),
-        (30, {"started": {T3: ("x", 0)}}, f"has no VM 'x' on which the task '{T3}' could start"),
-        (30, {"started": {T3: ("v", 0)}}, f"core 0 of 'v' runs '{T1}'"),
-        (30, {"started": {T1: ("w", 0)}}, "it runs already"),
-        (30, {"started": {T3: ("w", 0), T4: ("w", 0)}}, f"core 0 of 'w' runs '{T3}'"),
-        (30, {"ended": ["w"], "started": {T3: ("w", 0)}}, "has no VM 'w'"),
+        (19, [], "cannot go on to 19 s: it is at 20 s"),
+        (float("nan"), [], "cannot go on to nan s"),
+        (float("inf"), [], "cannot go on to inf s"),
+        (30, [VmReady("x")], "has no VM 'x' (VMs: v, w)"),
+        (30, [VmEnded("x")], "has no VM 'x'"),
+        (30, [VmHibernated("x")], "has no VM 'x'"),
+        (30, [VmResumed("x")], "has no VM 'x'"),
+        (30, [VmDraining("x")], "has no VM 'x'"),
+        (30, [TaskFinished(T3)], f"does not run the task '{T3}'"),
+        (30, [TaskFailed(T3)], f"does not run the task '{T3}'"),
+        (30, [VmRequested(VmState(id="v", type="a", market="spot"))], "has a VM 'v' already"),
+        (30, [TaskStarted(T3, "x", 0)], f"has no VM 'x' on which the task '{T3}' could start"),
+        (30, [TaskStarted(T3, "v", 0)], f"core 0 of 'v' runs '{T1}'"),
+        (30, [TaskStarted(T1, "w", 0)], "it runs already"),
+        (30, [TaskStarted(T3, "w", 0), TaskStarted(T4, "w", 0)], f"core 0 of 'w' runs '{T3}'"),
+        (30, [VmEnded("w"), TaskStarted(T3, "w", 0)], "has no VM 'w'"),
     ],
 )
-def test_what_cannot_have_happened_is_refused(state: State, time_s: float, events: dict[str, Any], said: str) -> None:
+def test_what_cannot_have_happened_is_refused(state: State, time_s: float, events: list[Event], said: str) -> None:
     with pytest.raises(InputError) as caught:
-        state.advance(time_s, **events)
+        state.advance(time_s, *events)
     assert said in str(caught.value)
 
 
@@ -228,7 +248,11 @@ def test_a_state_that_contradicts_itself_is_refused(vms: list[Any], done: tuple[
 
 def test_states_are_written_and_read_back(state: State) -> None:
     full = state.advance(
-        30, finished=[T1], hibernated=["w"], saved={T3: 0.25}, requested=[VmState(id="n", type="a", market="spot")]
+        30,
+        TaskFinished(T1),
+        VmHibernated("w"),
+        VmRequested(VmState(id="n", type="a", market="spot")),
+        TaskSaved(T3, 0.25),
     )
     assert State.parse(full.to_text()) == full
     assert State.from_document(full.to_document(), "state") == full
@@ -244,23 +268,23 @@ def follow_the_plan(seed: int, share: float) -> None:
     )
     for now in sorted({moment for moment in [*starts, *ends, *ready, *vm_end, until_s] if moment <= until_s}):
         burstable = plan.instance.offer_is_burstable[plan.vm_offer[plan.task_vm]]
+        modes = ["baseline" if slow else "burst" for slow in plan.task_baseline.tolist()]
+        begin = [
+            TaskStarted(
+                ids[task],
+                plan.vm_ids[plan.task_vm[task]],
+                int(plan.task_core[task]),
+                modes[task] if burstable[task] else None,  # type: ignore[arg-type]
+            )
+            for task, at in enumerate(starts)
+            if at == now
+        ]
         state = state.advance(
             now,
-            ready=[name for name, at in zip(plan.vm_ids, ready, strict=True) if at == now],
-            finished=[ids[task] for task, at in enumerate(ends) if at == now],
-            started={
-                ids[task]: (plan.vm_ids[plan.task_vm[task]], int(plan.task_core[task]))
-                for task, at in enumerate(starts)
-                if at == now
-            },
-            modes={
-                ids[task]: "baseline" if plan.task_baseline[task] else "burst"
-                for task, at in enumerate(starts)
-                if at == now and burstable[task]
-            },
-        )
-        state = state.advance(
-            now, ended=[name for name, at in zip(plan.vm_ids, vm_end, strict=True) if at == now and at in ends]
+            *[TaskFinished(ids[task]) for task, at in enumerate(ends) if at == now],
+            *[VmReady(name) for name, at in zip(plan.vm_ids, ready, strict=True) if at == now],
+            *begin,
+            *[VmEnded(name) for name, at in zip(plan.vm_ids, vm_end, strict=True) if at == now and at in ends],
         )
     planned = State.planned(plan, until_s)
     assert set(state.done) == set(planned.done)
@@ -279,24 +303,23 @@ def test_a_plan_that_is_followed_is_where_it_was_to_be(seed: int, share: float) 
 @pytest.mark.parametrize(
     ("what", "rule"),
     [
-        ({"started": {T3: ("w", 0)}, "finished": [T1, T1]}, "end twice"),
-        ({"finished": [T1], "failed": [T1]}, "end twice"),
-        ({"finished": [T1], "started": {T1: ("w", 0)}}, "it is done"),
-        ({"hibernated": ["w"], "started": {T3: ("w", 0)}}, "which is hibernated"),
-        ({"saved": {T3: 1.0}}, "a fraction"),
-        ({"saved": {T3: float("nan")}}, "a fraction"),
-        ({"started": {T3: ("w", 0)}, "modes": {T3: "fast"}}, "modes are burst or baseline, of started tasks"),
-        ({"modes": {T3: "burst"}}, "modes are burst or baseline, of started tasks"),
-        ({"credits": {"x": 1.0}}, "has no VM 'x'"),
-        ({"credits": {"w": -1.0}}, "cannot have -1 credits on 'w'"),
-        ({"paid_until_s": {"w": float("nan")}}, "cannot be paid for 'w' until nan s"),
-        ({"spent_usd": -1.0}, "cannot have spent"),
-        ({"spent_usd": float("nan")}, "cannot have spent"),
+        ([TaskFinished(T1), TaskFinished(T1), TaskStarted(T3, "w", 0)], f"does not run the task '{T1}'"),
+        ([TaskFinished(T1), TaskFailed(T1)], f"does not run the task '{T1}'"),
+        ([TaskFinished(T1), TaskStarted(T1, "w", 0)], "it is done"),
+        ([VmHibernated("w"), TaskStarted(T3, "w", 0)], "which is hibernated"),
+        ([TaskSaved(T3, 1.0)], "a fraction"),
+        ([TaskSaved(T3, float("nan"))], "a fraction"),
+        ([TaskStarted(T3, "w", 0, "fast")], "modes are burst or baseline, of started tasks"),  # type: ignore[arg-type]
+        ([VmCredits("x", 1.0)], "has no VM 'x'"),
+        ([VmCredits("w", -1.0)], "cannot have -1 credits on 'w'"),
+        ([VmPaid("w", float("nan"))], "cannot be paid for 'w' until nan s"),
+        ([Spent(-1.0)], "cannot have spent"),
+        ([Spent(float("nan"))], "cannot have spent"),
     ],
 )
-def test_what_no_bag_can_do_is_refused(state: State, what: dict[str, Any], rule: str) -> None:
+def test_what_no_bag_can_do_is_refused(state: State, what: list[Event], rule: str) -> None:
     with pytest.raises(InputError, match=rule):
-        state.advance(30, **what)
+        state.advance(30, *what)
 
 
 def test_credits_get_old() -> None:
@@ -304,19 +327,19 @@ def test_credits_get_old() -> None:
     state = State(instance="bag", time_s=10, vms=(vm,))
     assert state.advance(10).vms[0].credits == 5.0
     assert state.advance(11).vms[0].credits == 0.0
-    told = state.advance(11, credits={"t": 4.5}, paid_until_s={"t": 60.0}).vms[0]
+    told = state.advance(11, VmCredits("t", 4.5), VmPaid("t", 60.0)).vms[0]
     assert (told.credits, told.paid_until_s) == (4.5, 60.0)
 
 
 def test_credits_that_a_new_vm_has_do_not_come_back_once_it_is_up() -> None:
     vm = VmState(id="t", type="t3", market="on-demand", status="launching", ready_s=10)
-    begun = State(instance="bag", vms=(vm,)).advance(10, ready=["t"])
+    begun = State(instance="bag", vms=(vm,)).advance(10, VmReady("t"))
     assert begun.vms[0].credits is None  # those of its type
     assert begun.advance(70).vms[0].credits == 0.0
 
 
 def test_a_vm_that_comes_late_is_billed_from_then() -> None:
-    late = State.begin(PLAN).advance(300, ready=["v", "w"])
+    late = State.begin(PLAN).advance(300, VmReady("v"), VmReady("w"))
     assert late.spent_usd == 0
     assert late.advance(310).spent_usd == pytest.approx(10 * (3.6 + 7.2) / 3600)
 
@@ -366,3 +389,38 @@ def test_memory_that_binds_for_a_whole_bag_only_is_free_for_what_is_left_of_it()
     bag = Instance(name="memory", deadline_s=1000, tasks=tasks, vm_types=types)
     left = State(instance="memory", time_s=1, done=("600",)).remaining(bag)
     assert (bag.memory_never_binds.tolist(), left.memory_never_binds.tolist()) == ([False, True], [True, True])
+
+
+def test_no_name_is_used_twice(state: State) -> None:
+    # A new VM that had the name of one that was lost got the late events of that one, and traces forbid it.
+    lost = state.advance(30, VmEnded("v"))
+    assert lost.gone == ("v",)
+    with pytest.raises(InputError, match="had a VM 'v', which is gone"):
+        lost.advance(40, VmRequested(VmState(id="v", type="a", market="spot")))
+    with pytest.raises(InputError, match="id"):
+        State.from_document(lost.to_document() | {"gone": ["w"]}, "state")
+    assert State.parse(lost.to_text()) == lost
+
+
+def test_what_is_expected_is_known(state: State) -> None:
+    later = state.advance(30, TaskExpected(T1, 300), VmPriced("w", 1.5))
+    assert vm_of(later, "v").running[0].end_s == 300
+    assert later.remaining(BAG).running_end_s[0] == 270
+    assert later.advance(3630).spent_usd - later.spent_usd == pytest.approx(1.5 + 3.6)  # an hour of w, and one of v
+    launching = State.begin(PLAN).advance(1, VmExpected("v", 90))
+    assert vm_of(launching, "v").ready_s == 90
+    with pytest.raises(InputError, match="it is running"):
+        state.advance(30, VmExpected("v", 90))
+
+
+def test_words_of_earlier_versions_are_taken_with_a_warning(state: State) -> None:
+    with pytest.warns(DeprecationWarning, match="hand in events"):
+        by_words = state.advance(
+            30, started={T3: ("w", 0)}, modes={T3: "burst"}, finished=[T1], saved={T4: 0.5}, spent_usd=2.0
+        )
+    events = TaskFinished(T1), TaskSaved(T4, 0.5), TaskStarted(T3, "w", 0, "burst"), Spent(2.0)
+    assert by_words == state.advance(30, *events)
+    with pytest.warns(DeprecationWarning, match="hand in"), pytest.raises(InputError, match="of started tasks"):
+        state.advance(30, modes={T3: "burst"})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'begun'"):
+        state.advance(30, begun=[T3])

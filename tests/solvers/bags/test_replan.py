@@ -24,6 +24,7 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
+from spotbag.schedules.events import VmDraining, VmEnded, VmHibernated, VmReady
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags import replan as replan_module
@@ -46,9 +47,9 @@ def plan_anew(seed: int) -> None:
     instance = plan.instance
     state = State.planned(plan, rng.randrange(plan.makespan_s))
     if state.vms and rng.random() < 0.5:
-        state = state.advance(state.time_s, ended=[rng.choice(state.vms).id])
+        state = state.advance(state.time_s, VmEnded(rng.choice(state.vms).id))
     if state.vms and rng.random() < 0.3:
-        state = state.advance(state.time_s, draining=[rng.choice(state.vms).id])
+        state = state.advance(state.time_s, VmDraining(rng.choice(state.vms).id))
     waiting = state.waiting_ids(instance)
     state = state.replace(saved={name: 0.5 for name in waiting if rng.random() < 0.2})
     survive: Any = rng.choice([None, None, "none", "one-type"]) if seed % 10 == 0 else None
@@ -87,9 +88,9 @@ def troubled_state(rng: random.Random, plan: Schedule) -> State:
     )
     state = State.planned(plan, now_s)
     for vm in state.vms:
-        happens = rng.choice(["nothing", "nothing", "ended", "draining", "hibernated"])
-        if happens != "nothing":
-            state = state.advance(state.time_s, **{happens: [vm.id]})  # type: ignore[arg-type]
+        happens = rng.choice([None, None, VmEnded, VmDraining, VmHibernated])
+        if happens is not None:
+            state = state.advance(state.time_s, happens(vm.id))
     vms = []
     for vm in state.vms:
         running = tuple(
@@ -240,7 +241,7 @@ def under_way() -> tuple[Instance, Schedule, State]:
     assert plan is not None
     state = State.planned(plan, plan.makespan_s // 3)
     lost = max(state.vms, key=lambda vm: len(vm.running))
-    return instance, plan, state.advance(state.time_s, ended=[lost.id])
+    return instance, plan, state.advance(state.time_s, VmEnded(lost.id))
 
 
 def test_without_time_the_plan_that_is_carried_out_goes_on(under_way: tuple[Instance, Schedule, State]) -> None:
@@ -281,7 +282,7 @@ def test_memory_binds_from_a_state_too() -> None:
     assert plan is not None
     state = State.planned(plan, plan.makespan_s // 3)
     for lost in (state.vms[0].id, state.vms[-1].id):
-        after = state.advance(state.time_s, ended=[lost])
+        after = state.advance(state.time_s, VmEnded(lost))
         result = replan(instance, after, time_limit_s=0.01, start=plan)
         judge(after, instance, result.schedule, result.status)
         assert result.schedule is not None
@@ -322,7 +323,7 @@ def test_a_lost_vm_makes_room_for_a_faster_one_where_the_limit_of_the_market_all
     slow = next(offer.index for offer in instance.offers if offer.vm_type.name == "slow")
     plan = Schedule(instance, [slow], [0], [0], [0], [False], ("lost",))
     state = State.planned(plan, 10)
-    result = replan(instance, state.advance(10, ended=["lost"]), start=plan)
+    result = replan(instance, state.advance(10, VmEnded("lost")), start=plan)
     assert result.schedule is not None
     assert result.schedule.makespan_s == 5
 
@@ -490,7 +491,7 @@ def test_a_service_that_plans_a_thousand_times_in_two_threads_does_not_grow(usua
             state = State.planned(plan, (number * 37) % (plan.makespan_s // 2))
             lost = state.vms[number % len(state.vms)].id
             result = replan(
-                instance, state.advance(state.time_s, ended=[lost]), time_limit_s=0.01, start=plan, seed=number
+                instance, state.advance(state.time_s, VmEnded(lost)), time_limit_s=0.01, start=plan, seed=number
             )
             made += result.schedule is not None
         return made
@@ -603,5 +604,5 @@ def test_a_vm_that_should_be_ready_and_still_launches_is_told() -> None:
     begun = State.begin(plan)
     late = begun.advance(max(vm.ready_s for vm in begun.vms) + 5)
     assert any("should be ready by now" in text and plan.vm_ids[0] in text for text in replan(instance, late).warnings)
-    ready = begun.advance(late.time_s, ready=plan.vm_ids)
+    ready = begun.advance(late.time_s, *map(VmReady, plan.vm_ids))
     assert not any("should be ready" in text for text in replan(instance, ready).warnings)

@@ -1,0 +1,360 @@
+"""What may happen to a bag that is carried out, as events that a state goes on by."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ..core.errors import InputError, Issue
+from ..core.quantities import MAX_SECONDS
+from .vm_state import TaskOnVm, VmState, VmStatus, changed
+
+Mode: TypeAlias = Literal["burst", "baseline"]
+
+
+def wrong_state(rule: str) -> InputError:
+    """Return the error of a state that is not as it would have to be."""
+    return InputError("state", [Issue("", rule)])
+
+
+@dataclass(slots=True)
+class Draft:
+    """The next state, to which events happen one after the other.
+
+    Attributes
+    ----------
+    time_s, spent_usd : float
+        Its moment, and what was spent until then.
+    vms : dict of str to VmState
+        VMs that are rented, by their names.
+    done : dict of str
+        Tasks that are finished, in the order in which they were.
+    saved : dict of str to float
+        Fraction of a task that is done already.
+    gone : list of str
+        Names of VMs that are rented no more.
+    """
+
+    time_s: float
+    spent_usd: float
+    vms: dict[str, VmState]
+    done: dict[str, None]
+    saved: dict[str, float]
+    gone: list[str]
+
+    def change(self, name: str, **fields: Any) -> VmState:
+        """Change a VM, and return it as it was."""
+        before = self.vms.get(name)
+        if before is None:
+            raise wrong_state(f"has no VM {name!r} (VMs: {', '.join(self.vms) or 'none'})")
+        self.vms[name] = changed(before, **fields)
+        return before
+
+    def where(self, task: str) -> VmState | None:
+        """Return the VM on which a task runs; None if it runs nowhere."""
+        return next((vm for vm in self.vms.values() if any(run.task == task for run in vm.running)), None)
+
+    def stop(self, task: str) -> None:
+        """Take a task away from where it runs."""
+        vm = self.where(task)
+        if vm is None:
+            raise wrong_state(f"does not run the task {task!r}")
+        self.change(vm.id, running=tuple(run for run in vm.running if run.task != task))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStarted:
+    """A task has started on a core of a VM; on a burstable one, at full speed unless its mode is the baseline."""
+
+    task: str
+    vm: str
+    core: int
+    mode: Mode | None = None
+
+    def happen(self, after: Draft) -> None:
+        """Have the VM run the task; a VM that was launching is ready."""
+        if self.mode not in ("burst", "baseline", None):
+            raise wrong_state(
+                f"cannot have the mode {self.mode!r} for {self.task!r}: modes are burst or baseline, of started tasks"
+            )
+        if self.task in after.done:
+            raise wrong_state(f"cannot have the task {self.task!r} started: it is done")
+        vm = after.vms.get(self.vm)
+        if vm is None:
+            raise wrong_state(f"has no VM {self.vm!r} on which the task {self.task!r} could start")
+        if vm.status == "hibernated":
+            raise wrong_state(f"cannot have the task {self.task!r} started on {self.vm!r}, which is hibernated")
+        taken = next((run.task for run in vm.running if run.core == self.core), None)
+        if taken is not None or after.where(self.task) is not None:
+            what = "it runs already" if taken is None else f"core {self.core} of {self.vm!r} runs {taken!r}"
+            raise wrong_state(f"cannot have the task {self.task!r} started on core {self.core} of {self.vm!r}: {what}")
+        run = TaskOnVm(task=self.task, core=self.core, start_s=after.time_s, mode=self.mode)
+        status: VmStatus = "running" if vm.status == "launching" else vm.status
+        after.change(self.vm, running=(*vm.running, run), status=status)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFinished:
+    """A task that ran is done."""
+
+    task: str
+
+    def happen(self, after: Draft) -> None:
+        """Have the task done."""
+        after.stop(self.task)
+        after.done[self.task] = None
+        after.saved.pop(self.task, None)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailed:
+    """A task that ran has ended without being done, and waits again."""
+
+    task: str
+
+    def happen(self, after: Draft) -> None:
+        """Have the task wait."""
+        after.stop(self.task)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSaved:
+    """A fraction of a task that waits is saved, and need not be done again."""
+
+    task: str
+    fraction: float
+
+    def happen(self, after: Draft) -> None:
+        """Keep the fraction."""
+        if not 0 <= self.fraction < 1:
+            raise wrong_state(
+                f"cannot have {self.fraction:g} of the task {self.task!r} saved: it is a fraction from 0 to less than 1"
+            )
+        if self.task not in after.done:
+            after.saved[self.task] = self.fraction
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExpected:
+    """A task that runs is expected to end at another moment than by its run time."""
+
+    task: str
+    end_s: float
+
+    def happen(self, after: Draft) -> None:
+        """Keep the moment."""
+        vm = after.where(self.task)
+        if vm is None:
+            raise wrong_state(f"does not run the task {self.task!r}")
+        _refuse_no_moment(self.end_s, f"cannot have the task {self.task!r} end at")
+        running = tuple(
+            run.model_copy(update={"end_s": float(self.end_s)}) if run.task == self.task else run for run in vm.running
+        )
+        after.change(vm.id, running=running)
+
+
+@dataclass(frozen=True, slots=True)
+class VmRequested:
+    """A VM has been requested."""
+
+    vm: VmState
+
+    def happen(self, after: Draft) -> None:
+        """Have one more VM, of a name that no other has or had."""
+        if self.vm.id in after.vms:
+            raise wrong_state(f"has a VM {self.vm.id!r} already")
+        if self.vm.id in after.gone:
+            raise wrong_state(f"had a VM {self.vm.id!r}, which is gone: another one needs another name")
+        after.vms[self.vm.id] = self.vm
+
+
+@dataclass(frozen=True, slots=True)
+class VmExpected:
+    """A VM that launches is expected to be ready at another moment."""
+
+    vm: str
+    ready_s: float
+
+    def happen(self, after: Draft) -> None:
+        """Keep the moment."""
+        _refuse_no_moment(self.ready_s, f"cannot have the VM {self.vm!r} ready at")
+        before = after.change(self.vm, ready_s=float(self.ready_s))
+        if before.status != "launching":
+            raise wrong_state(f"cannot have the VM {self.vm!r} ready later: it is {before.status}")
+
+
+@dataclass(frozen=True, slots=True)
+class VmReady:
+    """A VM is ready."""
+
+    vm: str
+
+    def happen(self, after: Draft) -> None:
+        """Have the VM take tasks, and bill it from now on if it was launching."""
+        if after.change(self.vm, status="running").status == "launching":
+            after.change(self.vm, ready_s=after.time_s)
+
+
+@dataclass(frozen=True, slots=True)
+class VmDraining:
+    """A VM takes no more tasks, and finishes what it runs."""
+
+    vm: str
+
+    def happen(self, after: Draft) -> None:
+        """Have the VM take no more tasks."""
+        after.change(self.vm, status="draining")
+
+
+@dataclass(frozen=True, slots=True)
+class VmHibernated:
+    """A VM hibernates; what ran there waits again."""
+
+    vm: str
+
+    def happen(self, after: Draft) -> None:
+        """Have the VM do nothing."""
+        after.change(self.vm, status="hibernated", running=())
+
+
+@dataclass(frozen=True, slots=True)
+class VmResumed:
+    """A VM that hibernated goes on."""
+
+    vm: str
+
+    def happen(self, after: Draft) -> None:
+        """Have the VM take tasks again."""
+        after.change(self.vm, status="running")
+
+
+@dataclass(frozen=True, slots=True)
+class VmEnded:
+    """A VM was terminated or taken away; what ran there waits again."""
+
+    vm: str
+
+    def happen(self, after: Draft) -> None:
+        """Have the VM no more, and its name by no other."""
+        after.change(self.vm)
+        del after.vms[self.vm]
+        after.gone.append(self.vm)
+
+
+@dataclass(frozen=True, slots=True)
+class VmCredits:
+    """A burstable VM has so many CPU credits now; of one of which that is not told, a plan counts on none."""
+
+    vm: str
+    credits: float
+
+    def happen(self, after: Draft) -> None:
+        """Keep the credits."""
+        if not 0 <= self.credits < math.inf:
+            raise wrong_state(f"cannot have {self.credits:g} credits on {self.vm!r}")
+        after.change(self.vm, credits=float(self.credits))
+
+
+@dataclass(frozen=True, slots=True)
+class VmPaid:
+    """A VM is paid until a moment that is later than now."""
+
+    vm: str
+    until_s: float
+
+    def happen(self, after: Draft) -> None:
+        """Keep the moment."""
+        _refuse_no_moment(self.until_s, f"cannot be paid for {self.vm!r} until")
+        after.change(self.vm, paid_until_s=float(self.until_s))
+
+
+@dataclass(frozen=True, slots=True)
+class VmPriced:
+    """A VM that is rented has another price from now on."""
+
+    vm: str
+    price_usd_per_hour: float
+
+    def happen(self, after: Draft) -> None:
+        """Keep the price."""
+        if not 0 <= self.price_usd_per_hour < math.inf:
+            raise wrong_state(f"cannot have a price of $ {self.price_usd_per_hour:g} an hour for {self.vm!r}")
+        after.change(self.vm, price_usd_per_hour=float(self.price_usd_per_hour))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """So much has been spent by now, by the bill: in place of what follows from the prices of VMs by the second."""
+
+    usd: float
+
+    def happen(self, after: Draft) -> None:
+        """Keep the sum."""
+        if not 0 <= self.usd < math.inf:
+            raise wrong_state(f"cannot have spent $ {self.usd:g}")
+        after.spent_usd = float(self.usd)
+
+
+Event: TypeAlias = (
+    TaskStarted
+    | TaskFinished
+    | TaskFailed
+    | TaskSaved
+    | TaskExpected
+    | VmRequested
+    | VmExpected
+    | VmReady
+    | VmDraining
+    | VmHibernated
+    | VmResumed
+    | VmEnded
+    | VmCredits
+    | VmPaid
+    | VmPriced
+    | Spent
+)
+
+
+def _refuse_no_moment(moment_s: float, what: str) -> None:
+    if not 0 <= moment_s <= MAX_SECONDS:
+        raise wrong_state(f"{what} {moment_s:g} s")
+
+
+_NAMES: Mapping[str, type[Any]] = {
+    "finished": TaskFinished,
+    "failed": TaskFailed,
+    "ready": VmReady,
+    "resumed": VmResumed,
+    "draining": VmDraining,
+    "credits": VmCredits,
+    "paid_until_s": VmPaid,
+    "hibernated": VmHibernated,
+    "ended": VmEnded,
+    "requested": VmRequested,
+    "saved": TaskSaved,
+}
+"""Words of earlier versions for collections of names, or names and amounts, in the order in which they happened."""
+
+
+def events_of_words(words: Mapping[str, Any]) -> Iterable[Event]:
+    """Return the events that stand behind the words of earlier versions."""
+    for word in words:
+        if word not in (*_NAMES, "started", "modes", "spent_usd"):
+            raise TypeError(f"advance() got an unexpected keyword argument {word!r}")
+    text = f"advance({', '.join(f'{word}=...' for word in words)}) will go: hand in events, such as VmReady(name)"
+    warnings.warn(text, DeprecationWarning, stacklevel=4)
+    events: list[Event] = []
+    for word, kind in _NAMES.items():
+        given = words.get(word) or ()
+        events += [kind(*entry) for entry in given.items()] if isinstance(given, Mapping) else map(kind, given)
+    modes = dict(words.get("modes") or {})
+    for task, (vm, core) in (words.get("started") or {}).items():
+        events.append(TaskStarted(task, vm, core, modes.pop(task, None)))
+    for task, mode in modes.items():
+        raise wrong_state(f"cannot have the mode {mode!r} for {task!r}: modes are burst or baseline, of started tasks")
+    if words.get("spent_usd") is not None:
+        events.append(Spent(words["spent_usd"]))
+    return events

@@ -1,0 +1,77 @@
+"""VMs that are rented, and the tasks that run on them, at a moment."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from ..core.quantities import MAX_SECONDS, Credits, Name
+from ..core.records import INTEGRAL, Record
+from ..instances.entries import Market
+
+Instant: TypeAlias = Annotated[float, Field(ge=-MAX_SECONDS, le=MAX_SECONDS)]
+VmStatus: TypeAlias = Literal["launching", "running", "draining", "hibernated"]
+
+
+class TaskOnVm(Record):
+    """A task that runs.
+
+    Attributes
+    ----------
+    task : str
+        Its id.
+    core : int
+        On which core of the VM.
+    start_s : float
+        Since when.
+    end_s : float, optional
+        When it is expected to end, if that is not when its run time is over. One that takes longer is taken to be that
+        many times as long everywhere, if it has to be done again.
+    mode : {"burst", "baseline"}, optional
+        On burstable VMs: full speed if absent.
+    """
+
+    task: Name
+    core: Annotated[int, Field(ge=0, lt=4096), INTEGRAL]
+    start_s: Instant
+    end_s: Instant | None = None
+    mode: Literal["burst", "baseline"] | None = None
+
+
+class VmState(Record):
+    """A VM that is rented.
+
+    Attributes
+    ----------
+    id, type, market : str
+        Which, and what was rented.
+    status : {"launching", "running", "draining", "hibernated"}
+        A draining VM finishes what it runs, and takes no more. A hibernated one does nothing; what ran there waits
+        again.
+    ready_s : float
+        When it is, or was, ready; billed from then on.
+    paid_until_s : float, optional
+        Until when it is paid, where that is later than the moment of the state: blocks, or a minimum.
+    price_usd_per_hour : float, optional
+        At which it is rented; what it costs is added to ``spent_usd`` by `State.advance`.
+    credits : float, optional
+        CPU credits of a burstable VM at the moment of the state, or when it is ready; those of its type if absent.
+    running : tuple of TaskOnVm
+        What it runs.
+    """
+
+    id: Name
+    type: Name
+    market: Market
+    status: VmStatus = "running"
+    ready_s: Instant = 0.0
+    paid_until_s: Instant | None = None
+    price_usd_per_hour: Annotated[float, Field(ge=0)] | None = None
+    credits: Credits | None = None
+    running: Annotated[tuple[TaskOnVm, ...], Field(strict=False)] = ()
+
+
+def changed(vm: VmState, **fields: Any) -> VmState:
+    """Return a VM with other values, which are known to be valid."""
+    return vm.model_copy(update=fields)
