@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...core.limits import stop_point
+from ...core.limits import checkpoint, stop_point
 from ...core.wording import counted
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
@@ -48,7 +48,7 @@ class GreedyOptions:
     overhead_test: Literal["checkpoints", "paper"] = "checkpoints"
 
 
-def greedy(instance: Instance, options: GreedyOptions | None = None) -> Outcome:
+def greedy(instance: Instance, options: GreedyOptions | None = None, *, patient: bool = True) -> Outcome:
     """Plan by the primary scheduling heuristic of HADS (Algorithm 2).
 
     Tasks are taken by descending memory (line 2, stable). Each goes to a VM selected before (phase 1, lines 5-17),
@@ -61,6 +61,8 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> Outcome:
         With ``d_spot_s`` set if spot VMs are offered.
     options : GreedyOptions, optional
         Variants.
+    patient : bool
+        Whether it goes on after its time is over: its plan is the first one, which is worth more than that.
 
     Returns
     -------
@@ -77,8 +79,9 @@ def greedy(instance: Instance, options: GreedyOptions | None = None) -> Outcome:
     warnings = (f"the greedy does not use burstable VM types: {', '.join(burstable)}",) if burstable else ()
     order = np.argsort(-instance.memory_kb[instance.task_group], kind="stable")
     groups = instance.task_group[order].tolist()
+    look = stop_point if patient else checkpoint
     for task, group in zip(order.tolist(), groups, strict=True):
-        stop_point()  # its plan is the first one, which is worth more than the time
+        look()
         placed = fleet.place_on_selected(task, group) or fleet.place_on_spot(task, group)
         if not placed and not fleet.place_on_demand(task, group):
             return Outcome(None, fleet.explain(task, group), warnings)

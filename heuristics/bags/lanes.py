@@ -7,6 +7,7 @@ What each task costs in a lane says where it goes first. Where memory never bind
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
@@ -29,9 +30,10 @@ from .least_rent import least_rent_start
 _MOST_WIDTHS = 6
 """Numbers of lanes of a type, at most."""
 MOMENTS = 12
-"""Moments that are tried by halves, where a plan is to end early."""
-_SPREAD_MOMENTS = 6
-"""Moments that are tried, from the end of the longest task to the deadline, where no cost is given."""
+"""Moments that are tried, where a plan is to end early."""
+_LITTLE = 1e-3
+"""Difference between two moments, relative to the objective, below which there is little to gain between them."""
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, proven_s: int) -> Schedule | None:
@@ -99,7 +101,7 @@ def first_plan(instance: Instance) -> Outcome:
     in_lanes = lanes_plan(instance)
     if instance.leaves_time or (in_lanes is not None and instance.n_tasks > MANY_TASKS):
         return Outcome(in_lanes)
-    of_greedy = greedy(instance)
+    of_greedy = greedy(instance, patient=instance.n_tasks <= MANY_TASKS)
     if in_lanes is None or (of_greedy.schedule is not None and of_greedy.schedule.objective <= in_lanes.objective):
         return of_greedy
     return Outcome(in_lanes)
@@ -119,7 +121,8 @@ def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Sched
     """Plan a bag without machines; None if some task finds no place in this way.
 
     Tasks that must end first, and of these the longest, go first, each to the cheapest lanes in which it ends early
-    enough: to the first such lane, or that of a new VM. Burstable VMs run at the baseline.
+    enough: to the first such lane, or that of a new VM. Burstable VMs run at the baseline. Where an early end is worth
+    something, earlier moments than the deadline are tried.
 
     Parameters
     ----------
@@ -132,21 +135,36 @@ def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Sched
     if not lanes.offers or instance.machines:
         return None
     deadline_s = instance.deadline_s - instance.boot_overhead_s
-    moments = [deadline_s]
-    if objective_weights(instance)[1] > 0:
-        able = np.where(lanes.seconds <= lanes.latest, lanes.seconds, NEVER)
-        least_s = int(able.min(axis=1)[instance.open_size > 0].max(initial=1))
-        if least_s < deadline_s:
-            moments = np.unique(np.geomspace(least_s, deadline_s, _SPREAD_MOMENTS).astype(np.int64)).tolist()
-    best: Schedule | None = None
-    for moment in reversed(moments):
-        if best is not None and out_of_time():
+    best = _plan(instance, lanes, deadline_s)
+    # Of large bags whose memory never binds, the search makes better plans as soon as it has one.
+    settled = instance.n_tasks > MANY_TASKS and memory_is_free(instance)
+    if best is None or settled or objective_weights(instance)[1] == 0:
+        return best
+    able = np.where(lanes.seconds <= lanes.latest, lanes.seconds, NEVER)
+    least_s = int(able.min(axis=1)[instance.open_size > 0].max(initial=1))
+    return _best_moment(lambda moment_s: _plan(instance, lanes, moment_s), best, least_s, deadline_s)
+
+
+def _best_moment(make: Callable[[int], Schedule | None], best: Schedule, least_s: int, last_s: int) -> Schedule:
+    """Look for the moment by which the plan is best, between two: by golden sections of their ratio."""
+    low, high = math.log(max(least_s, 1)), math.log(last_s)
+    known: dict[int, float] = {}
+    for _ in range(MOMENTS):
+        at = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+        moments = [round(math.exp(moment)) for moment in at]
+        for moment_s in moments:
+            if moment_s in known or not least_s <= moment_s <= last_s:
+                continue
+            if out_of_time():
+                return best
+            plan = make(moment_s)
+            known[moment_s] = math.inf if plan is None else plan.objective
+            if plan is not None and plan.objective < best.objective:
+                best = plan
+        earlier, later = (known.get(moment_s, math.inf) for moment_s in moments)
+        if moments[0] >= moments[1] or abs(earlier - later) <= _LITTLE * best.objective:
             break
-        plan = _plan(instance, lanes, moment)
-        if plan is None:
-            break
-        if best is None or plan.objective < best.objective:
-            best = plan
+        low, high = (low, at[1]) if earlier < later else (at[0], high)
     return best
 
 

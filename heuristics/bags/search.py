@@ -77,7 +77,9 @@ def search(
     memory_free = memory_is_free(instance)
     from_start = not instance.machines  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= MANY_TASKS or not memory_free)
-    longest_first = slow = False  # simple heuristics that found nothing find nothing the second time
+    # Where memory may bind, longest task first takes seconds for 1,000 tasks; the annealing makes more of them.
+    slow = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
+    longest_first = False  # simple heuristics that found nothing find nothing the second time
     with suppress(LimitReached):  # then the best plan so far
         soon = begins_with_a_plan(instance)
         if of_first is None and found.best is None and from_start and (few or not soon):
@@ -92,9 +94,7 @@ def search(
         taken = least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance))
         if least_rent is not None and taken:
             found.take(least_rent.schedule())
-        slow = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
         if few and not taken and not slow:
-            # Where memory may bind it takes seconds for 1,000 tasks; the annealing makes more of them.
             with suppress(LimitReached), within(None if memory_free else share_of_time(_SHARE_OF_LPT)):
                 found.take(_longest_first(instance, run))
                 longest_first = True
