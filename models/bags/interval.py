@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.errors import ModelRefusal
+from ...core.gaps import at_most
 from ...core.limits import checkpoint
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import Market
@@ -159,6 +161,7 @@ class IntervalModel:
         self.credits_suffice()
         self.markets_are_limited()
         self.what_is_lost_at_once_fits_the_time_on_demand()
+        self.the_budget_is_kept()
         if self.switches.energy_cuts:
             self.energy_fits_the_paid_time()
             self.cores_hold_few_long_tasks()
@@ -270,6 +273,20 @@ class IntervalModel:
             counts = members * (time.whole_s >= from_s) * time.again_s
             seconds = [int(counts[groups[place.task], self.vms[place.vm].offer.index]) for place in self.places]
             self.model.add(weighted_sum(self.places, seconds) <= most_s)
+
+    def the_budget_is_kept(self) -> None:
+        """The VMs cost no more than the budget; prices are rounded down, so that no plan within it is left out."""
+        budget_usd = self.instance.objective.budget_usd
+        if budget_usd is None:
+            return
+        if self.instance.machines:
+            raise ModelRefusal(
+                "the interval model knows no budget from a state: what runs there costs something already"
+            )
+        most = [self._most_paid_s(vm.kind) for vm in self.vms]
+        costs, factor = integer_costs([vm.offer.price_usd_per_s for vm in self.vms], most, budget_usd)
+        within = math.ceil(at_most(budget_usd) * factor)
+        self.model.add(sum(cost * vm.paid_s for cost, vm in zip(costs, self.vms, strict=True)) <= within)
 
     # ------------------------------------------------- cuts and symmetry (own)
 

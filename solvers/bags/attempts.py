@@ -19,7 +19,7 @@ from ...schedules.evaluation import objective_weights
 from ...schedules.method import Incumbent, Outcome, Run, StepEnd, StepTaken, TracePoint
 from ...schedules.schedule import Schedule
 from .budget import BUDGET
-from .methods import MethodEntry
+from .methods import MethodEntry, find_method, make_options
 
 _BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
 """Methods that have no plan only if the simple heuristics have none."""
@@ -129,6 +129,11 @@ class Attempts:
     again: Callable[[], None]
     log: StepLog
     asked: Instance | None = None
+
+    def by(self, name: str) -> Attempts:
+        """Return the same of another method."""
+        method = find_method(name)
+        return replace(self, method=method, options=make_options(method, {}))
 
     def make(
         self,

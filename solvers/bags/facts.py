@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ...models.bags.configurations import ConfigurationBound
 
 _FEW_CLASSES = 12
-_TINY, _SMALL, _MIDDLING, _QUICK = 12, 20, 60, 3_000
+SMALL_TASKS = 20
+_TINY, _MIDDLING, _QUICK = 12, 60, 3_000
 
 
 class Facts:
@@ -118,7 +119,7 @@ class Facts:
     @cached_property
     def small(self) -> bool:
         """True if exact models prove the bag as a rule."""
-        return self.n_tasks <= _SMALL
+        return self.n_tasks <= SMALL_TASKS
 
     @cached_property
     def middling(self) -> bool:

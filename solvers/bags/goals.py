@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from ...bounds.bags.divisible_bound import divisible_bound
@@ -26,10 +26,9 @@ from ...schedules.method import kept
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
 from .budget import BUDGET
-from .methods import find_method, make_options
 
-_WITH_BUDGETS = ("auto", "search")
-"""Methods whose plans for an earlier end within a budget are those of the search."""
+_WITH_BUDGETS = {"auto": ("search", "interval"), "search": ("search",), "interval": ("interval",)}
+"""Methods, and those that know budgets and are asked in their places for an earlier end within one."""
 
 
 class FirstStage(NamedTuple):
@@ -240,7 +239,7 @@ class _Earliest:
         exact, searches = self._attempts.method.exact, self._attempts.method.name in _WITH_BUDGETS
         with within(patience_s if exact else None):
             if searches:
-                with within(share_of_time(BUDGET.step) if exact and prove else None):
+                with within(share_of_time(BUDGET.step) if exact and prove and not self._few else None):
                     self._search(exact)
             elif not (exact and prove):
                 self._halve()
@@ -252,22 +251,36 @@ class _Earliest:
                 if before == (self.plan.makespan_s, self.proven_s):
                     return
 
+    @cached_property
+    def _few(self) -> bool:
+        """Whether there are so few tasks that the interval model, which knows budgets, proves the end as a rule."""
+        from .facts import SMALL_TASKS  # here, since few ask for it
+
+        return not self._instance.machines and self._instance.n_tasks <= SMALL_TASKS
+
     def _search(self, again: bool) -> None:
-        """Ask the search for the earliest end itself: it knows budgets. Then it may halve the moments."""
+        """Ask methods that know budgets for the earliest end itself. Then the first of them may halve the moments."""
         own = self._attempts
-        if own.method.name != "search":
-            method = find_method("search")
-            self._attempts = replace(own, method=method, options=make_options(method, {}))
-        answer = self._attempts.make(self._question, plan_of(self._question, self.plan), silent=True)
-        self._take(answer.schedule)
-        self._prove(answer.bound)
-        if again:
+        asked = [
+            own if own.method.name == name else own.by(name)
+            for name in _WITH_BUDGETS[own.method.name]
+            if self._few or name != "interval"
+        ]
+        for number, attempts in enumerate(asked, 1):
+            if self._finished():
+                return
+            with suppress(LimitReached), within(share_of_time(BUDGET.step if number < len(asked) else 1.0)):
+                answer = attempts.make(self._question, plan_of(self._question, self.plan), silent=True)
+                self._take(answer.schedule)
+                self._prove(answer.bound)
+        if again and asked:
+            self._attempts = asked[0]
             self._halve()
+            self._attempts = own
         if self._instance.machines and not self._finished():
             # In the bound, machines are free until they are paid, however early the end; not by a deadline.
             earlier = cheapest_by(self._instance, self.plan.makespan_s - 1)
             self._prove(self.plan.makespan_s if divisible_bound(earlier).objective > self._most_usd else -math.inf)
-        self._attempts = own
 
     def _finished(self) -> bool:
         return self.proven_s >= self.plan.makespan_s or out_of_time()

@@ -379,3 +379,16 @@ def test_the_heaviest_set_is_that_of_all_subsets(seed: int) -> None:
     strongest = strongest_weighting(room, np.ones(count))
     assert strongest is not None
     assert strongest.weights.sum() / strongest.capacity >= count / room.vcpus * (1 - 1e-9) - 0.01 * count
+
+
+def test_a_budget_is_a_row_of_the_model() -> None:
+    # Four tasks of 10 s on VMs of one core: on four at once 10 s, on two after each other 20 s, for 40 s of a VM each.
+    types = [vm_type("a", 3.6, 2, vcpus=1), vm_type("b", 7.2, 2, vcpus=1)]  # 0.001 and 0.002 $ a second
+    for budget_usd, least_s in ((0.06, 10), (0.0599, 20), (0.04, 20)):
+        fastest = {"goal": "fastest", "budget_usd": budget_usd}
+        plan = optimum(instance([10] * 4, vm_types=types, objective=fastest))
+        assert plan.makespan_s == least_s
+        assert plan.within_budget
+    cheaper = instance([10] * 4, vm_types=types, objective={"goal": "fastest", "budget_usd": 0.0399})
+    outcome = interval(cheaper, IntervalOptions(), Run())
+    assert outcome.bound == math.inf
