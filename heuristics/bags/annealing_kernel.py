@@ -40,7 +40,7 @@ class Objective(NamedTuple):
     time_weight, penalty, task_penalty : float
         Cost of a second of makespan, of a second after the latest end of a VM, and of one after that of a task.
     budget : float
-        What VMs may cost together before their cost counts; negative if all of it does.
+        What VMs may cost together before their cost counts; infinite if all of it does.
     """
 
     vm_price: FloatArray
@@ -49,7 +49,7 @@ class Objective(NamedTuple):
     time_weight: float
     penalty: float
     task_penalty: float = 0.0
-    budget: float = -1.0
+    budget: float = np.inf
 
 
 class Cooling(NamedTuple):
@@ -236,7 +236,7 @@ def over_budget(objective: Objective, vm_end: IntArray) -> float:
 @shared_part
 def is_either(one: int, a: int, b: int) -> bool:
     """Return whether a core, or a VM, is one of two; compiles in a fraction of the time of a test on a tuple."""
-    return one == a or one == b  # noqa: SIM109
+    return one == a or one == b  # no tuple
 
 
 @shared_part
@@ -303,7 +303,7 @@ def anneal(
     durations, core_offer, core_vm, vm_first, latest, rescue, credits, worth = cores
     vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty, budget = objective
     core_tasks, core_count, load, late, taken, vm_end, random_state = plan
-    by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget >= 0
+    by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget < np.inf
     by_credits = len(credits) > 0
     over = over_budget(objective, vm_end) if by_budget else 0.0
     n_cores = len(core_offer)

@@ -145,7 +145,7 @@ def anneal_assignments(
         paid += _paid(objective, vm, ends)
         broken += _breaks(objective, vm, ends)
     longest = last_vm(vm_end, 0)
-    by_budget = objective.budget >= 0
+    by_budget = objective.budget < np.inf
     over = over_budget(objective, vm_end) if by_budget else 0.0
     value += time_weight * vm_end[longest] + (max(over, 0.0) if by_budget else paid)
     stale = np.ones(n_vms, dtype=np.bool_)  # VMs that are not as in the best plan

@@ -26,12 +26,11 @@ from ...schedules.schedule import Schedule
 from .core_loads import MANY_TASKS, rescue_of
 from .least_rent import least_rent_start
 
-_MOST_WIDTHS = 6
-"""Numbers of lanes of a type, at most."""
 MOMENTS = 12
 """Moments that are tried by halves, where a plan is to end early."""
-_SPREAD_MOMENTS = 6
-"""Moments that are tried, from the end of the longest task to the deadline, where no cost is given."""
+_TRIED = 6
+"""Numbers of lanes of a type, at most; and moments from the end of the longest task to the deadline that are tried
+where no cost is given."""
 
 
 def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, proven_s: int) -> Schedule | None:
@@ -137,7 +136,7 @@ def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Sched
         able = np.where(lanes.seconds <= lanes.latest, lanes.seconds, NEVER)
         least_s = int(able.min(axis=1)[instance.open_size > 0].max(initial=1))
         if least_s < deadline_s:
-            moments = np.unique(np.geomspace(least_s, deadline_s, _SPREAD_MOMENTS).astype(np.int64)).tolist()
+            moments = np.unique(np.geomspace(least_s, deadline_s, _TRIED).astype(np.int64)).tolist()
     best: Schedule | None = None
     for moment in reversed(moments):
         if best is not None and out_of_time():
@@ -157,8 +156,8 @@ def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
         most = np.minimum(offer.memory_kb // np.maximum(instance.memory_kb, 1), offer.vcpus)
         able = instance.sustained_s[:, offer.index] < NEVER
         asked = np.unique(most[able & (most > 0)])
-        if len(asked) > _MOST_WIDTHS:
-            asked = asked[np.linspace(0, len(asked) - 1, _MOST_WIDTHS).astype(int)]
+        if len(asked) > _TRIED:
+            asked = asked[np.linspace(0, len(asked) - 1, _TRIED).astype(int)]
         for width in asked.tolist():
             offers.append(offer)
             n_lanes.append(width)
