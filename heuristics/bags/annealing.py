@@ -20,7 +20,7 @@ from ...core.limits import stopped
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from .core_loads import CoreLoads
+from .core_loads import MANY_TASKS, CoreLoads
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cooling
@@ -34,7 +34,6 @@ _FIRST_MOVES = 2_000
 """Moves of the first step while nobody knows how fast the machine is."""
 _IDLE_RUNS_A_TASK = 2
 """Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
-_SNAPSHOT_TASKS = 2_000
 _DEALS, _DEALING_TASKS = 16, 100
 """One move in so many deals two VMs anew, where there are no more tasks than so many."""
 _TASK_PENALTY = (0.3, 10.0)
@@ -156,7 +155,9 @@ class LoadsWalk:
         self._random = np.array([random], dtype=np.int64)
         self._task_penalty = state.task_penalty
         few = len(state.instance.open_tasks) <= _DEALING_TASKS
-        loads_alone = not (len(state.latest) or len(state.credits) or state.budget >= 0)  # a deal knows nothing else
+        loads_alone = not (
+            len(state.latest) or len(state.credits) or state.budget < math.inf
+        )  # a deal knows nothing else
         self._deals = _DEALS if few and loads_alone else 0
         self._value = math.inf
         self._share = 0.0
@@ -184,7 +185,7 @@ class LoadsWalk:
         from .annealing_kernel import Snapshot
 
         state = self.state
-        wanted = state.instance.n_tasks <= _SNAPSHOT_TASKS and self.best < math.inf
+        wanted = state.instance.n_tasks <= MANY_TASKS and self.best < math.inf
         snapshot = Snapshot(wanted, self._tasks, self._number)
         balance, last = _BALANCE
         if len(state.worth):

@@ -7,11 +7,12 @@ best task there. Its effect is worked out from the two cores and their VMs alone
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled, shared_part
+from ...core.compiled import compiled_long, shared_part
 from ...core.quantities import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Objective(NamedTuple):
     time_weight, penalty, task_penalty : float
         Cost of a second of makespan, of a second after the latest end of a VM, and of one after that of a task.
     budget : float
-        What VMs may cost together before their cost counts; negative if all of it does.
+        What VMs may cost together before their cost counts; infinite if all of it does.
     """
 
     vm_price: FloatArray
@@ -48,7 +49,7 @@ class Objective(NamedTuple):
     time_weight: float
     penalty: float
     task_penalty: float = 0.0
-    budget: float = -1.0
+    budget: float = np.inf
 
 
 class Cooling(NamedTuple):
@@ -192,28 +193,25 @@ def lateness(latest: IntArray, durations: IntArray, tasks: IntArray, number: int
 
 
 @shared_part
-def _takes(rescue: Rescue, one: int, k: int, i: int) -> int:
-    """Return what a task takes of a set, on an offer."""
-    takes: int = rescue.members[one, k] * rescue.again_s[k, i]
-    return takes if rescue.whole_s[k, i] >= rescue.from_s[one] else 0
+def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: int, moved: bool) -> int:
+    """Return by how much more sets take too much if a task of one offer goes to another, and one, if any, comes back.
 
-
-@shared_part
-def _taken_by(rescue: Rescue, one: int, ka: int, kb: int, i: int, j: int) -> int:
-    """Return what a set takes more if a task of one offer goes to another one, and one of that, if any, comes back."""
-    more = _takes(rescue, one, kb, i) - _takes(rescue, one, ka, i)
-    if j >= 0:
-        more += _takes(rescue, one, ka, j) - _takes(rescue, one, kb, j)
-    return more
-
-
-@shared_part
-def _more_taken(rescue: Rescue, taken: IntArray, ka: int, kb: int, i: int, j: int) -> int:
-    """Return by how much more sets take too much then."""
+    If it is ``moved``, that is what they take from now on.
+    """
     more = 0
     for one in range(len(taken)):
+        members, from_s = rescue.members[one], rescue.from_s[one]
+        takes = 0
+        for k, sign in ((kb, 1), (ka, -1)):
+            if members[k]:
+                if rescue.whole_s[k, i] >= from_s:
+                    takes += sign * rescue.again_s[k, i]
+                if j >= 0 and rescue.whole_s[k, j] >= from_s:
+                    takes -= sign * rescue.again_s[k, j]
         over = taken[one] - rescue.most_s[one]
-        more += max(0, over + _taken_by(rescue, one, ka, kb, i, j)) - max(0, over)
+        more += max(0, over + takes) - max(0, over)
+        if moved:
+            taken[one] += takes
     return more
 
 
@@ -223,7 +221,7 @@ def end_with_credits(credits: FloatArray, vm: int, work: int, end: int) -> int:
     lacking = work - credits[vm, 0]
     if lacking <= 0:
         return end
-    return max(end, int(np.ceil(lacking / credits[vm, 1])))
+    return max(end, math.ceil(lacking / credits[vm, 1]))
 
 
 @shared_part
@@ -235,7 +233,41 @@ def over_budget(objective: Objective, vm_end: IntArray) -> float:
     return over
 
 
-@compiled
+@shared_part
+def is_either(one: int, a: int, b: int) -> bool:
+    """Return whether a core, or a VM, is one of two; compiles in a fraction of the time of a test on a tuple."""
+    return one == a or one == b  # no tuple
+
+
+@shared_part
+def last_vm(vm_end: IntArray, last: int) -> int:
+    """Return the VM that ends last; at a tie the one that is given, or else the first."""
+    for vm in range(len(vm_end)):  # compiles in a fraction of the time of argmax
+        if vm_end[vm] > vm_end[last]:
+            last = vm
+    return last
+
+
+@shared_part
+def end_of_others(vm_end: IntArray, a: int, b: int) -> int:
+    """Return when the last of the VMs ends beside two of them."""
+    end = 0
+    for vm in range(len(vm_end)):
+        if vm_end[vm] > end and not is_either(vm, a, b):
+            end = vm_end[vm]
+    return end
+
+
+@shared_part
+def _keep(snapshot: Snapshot, tasks: IntArray, number: IntArray) -> None:
+    """Keep the tasks of each core."""
+    for core in range(len(number)):
+        snapshot.number[core] = number[core]
+        for position in range(number[core]):
+            snapshot.tasks[core, position] = tasks[core, position]
+
+
+@compiled_long
 def anneal(
     cores: Cores,
     objective: Objective,
@@ -271,25 +303,21 @@ def anneal(
     durations, core_offer, core_vm, vm_first, latest, rescue, credits, worth = cores
     vm_price, vm_free, vm_limit, time_weight, penalty, task_penalty, budget = objective
     core_tasks, core_count, load, late, taken, vm_end, random_state = plan
-    by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget >= 0
+    by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget < np.inf
     by_credits = len(credits) > 0
     over = over_budget(objective, vm_end) if by_budget else 0.0
     n_cores = len(core_offer)
     n_vms = len(vm_end)
-    n_sets = len(taken) if by_set else 0
     broken = 0  # seconds by which tasks are late, and by which sets take too much
     for core in range(n_cores):
         broken += late[core]
-    for one in range(n_sets):
+    for one in range(len(taken)):
         broken += max(0, taken[one] - rescue.most_s[one])
     capacity = core_tasks.shape[1]
     state = random_state[0]
     temperature = cooling.hot
     factor = (cooling.cold / cooling.hot) ** (1.0 / max(cooling.moves, 1))
-    longest = 0
-    for vm in range(1, n_vms):  # compiles in a fraction of the time of argmax
-        if vm_end[vm] > vm_end[longest]:
-            longest = vm
+    longest = last_vm(vm_end, 0)
     dealt = np.empty((4, max(n_cores, durations.shape[1]) if cooling.deals else 0), np.int64)
     until_deal = cooling.deals
     for _ in range(cooling.moves):
@@ -311,16 +339,10 @@ def anneal(
                 state, changed, change = _deal(cores, objective, balance, plan, vm, other, colder, state, dealt)
                 if changed:
                     value += change
-                    longest = 0
-                    for each in range(1, n_vms):
-                        if vm_end[each] > vm_end[longest]:
-                            longest = each
+                    longest = last_vm(vm_end, 0)
                     if snapshot.wanted and broken == 0 and value < best - 1e-12:
                         best = value
-                        for core in range(n_cores):
-                            snapshot.number[core] = core_count[core]
-                            for position in range(core_count[core]):
-                                snapshot.tasks[core, position] = core_tasks[core, position]
+                        _keep(snapshot, core_tasks, core_count)
                 continue
         # A core to relieve: of the VM that ends last, of any VM the most loaded one, or just any.
         state = (state * 48271) % 2147483647
@@ -356,7 +378,7 @@ def anneal(
         # What stays as it is: the ends of the other cores of both VMs, and of all other VMs; and the value of both.
         rest_a, rest_b, work_a, work_b = 0, 0, 0, 0
         for core in range(vm_first[va], vm_first[va + 1]):
-            if core not in (a, b):
+            if not is_either(core, a, b):
                 work_a += load[core]
                 rest_a = max(rest_a, load[core])
         if va != vb:
@@ -364,13 +386,9 @@ def anneal(
                 if core != b:
                     work_b += load[core]
                     rest_b = max(rest_b, load[core])
-        others = 0
-        if longest not in (va, vb):
-            others = vm_end[longest]
-        else:
-            for vm in range(n_vms):
-                if vm not in (va, vb) and vm_end[vm] > others:
-                    others = vm_end[vm]
+        others = vm_end[longest]
+        if is_either(longest, va, vb):
+            others = end_of_others(vm_end, va, vb)
         old_end = max(others, vm_end[va], vm_end[vb])
         old_paid = vm_price[va] * max(vm_end[va], vm_free[va])
         old = time_weight * old_end + penalty * max(0, vm_end[va] - vm_limit[va])
@@ -399,7 +417,7 @@ def anneal(
         lost_a, gained_b = load[a] - durations[ka, i], load[b] + durations[kb, i]
         best_change = 1e300
         best_rank = 1e300
-        best_late, best_taken, best_paid = 0, 0, 0.0
+        best_late, best_paid = 0, 0.0
         best_at = -2
         for step in range(-1, scanned):
             new_a, new_b = lost_a, gained_b
@@ -439,15 +457,14 @@ def anneal(
                 end_of_last = next_b if at_b == of_last else last_b
                 least_late += max(0, new_b - max(end_of_last, latest[kb, i]))
                 change += task_penalty * least_late
-            more_taken = 0
             if by_set and ka != kb:
-                more_taken = _more_taken(rescue, taken, ka, kb, i, -1 if at_b < 0 else core_tasks[b, at_b])
-                change += task_penalty * more_taken
+                partner = -1 if at_b < 0 else core_tasks[b, at_b]
+                change += task_penalty * _more_taken(rescue, taken, ka, kb, i, partner, False)
             rank = change + balance_a * float(new_a) * new_a + balance_b * float(new_b) * new_b
             if rank < best_rank:
                 best_rank = rank
                 best_change = change
-                best_late, best_taken, best_paid = least_late, more_taken, paid
+                best_late, best_paid = least_late, paid
                 best_at = at_b
         if best_at == -2:
             continue
@@ -491,9 +508,7 @@ def anneal(
             broken += late_a + late_b - late[a] - late[b]
             late[a], late[b] = late_a, late_b
         if by_set and ka != kb:
-            broken += best_taken
-            for one in range(n_sets):
-                taken[one] += _taken_by(rescue, one, ka, kb, i, j)
+            broken += _more_taken(rescue, taken, ka, kb, i, j, True)
         load[a], load[b] = lost_a, gained_b
         # The ends of both VMs, and the VM that ends last.
         end_a, end_b = max(rest_a, load[a]), max(rest_b, load[b])
@@ -506,10 +521,8 @@ def anneal(
         if va != vb:
             vm_end[vb] = end_with_credits(credits, vb, work_b, end_b) if by_credits else end_b
         if others > max(vm_end[va], vm_end[vb]):
-            if longest in (va, vb):
-                for vm in range(n_vms):
-                    if vm_end[vm] > vm_end[longest]:
-                        longest = vm
+            if is_either(longest, va, vb):
+                longest = last_vm(vm_end, longest)
         else:
             longest = va if vm_end[va] >= vm_end[vb] else vb
         value += best_change
@@ -517,10 +530,7 @@ def anneal(
             over += best_paid
         if snapshot.wanted and broken == 0 and over <= 0.0 and value < best - 1e-12:
             best = value
-            for core in range(n_cores):
-                snapshot.number[core] = core_count[core]
-                for position in range(core_count[core]):
-                    snapshot.tasks[core, position] = core_tasks[core, position]
+            _keep(snapshot, core_tasks, core_count)
     random_state[0] = state
     return value, best
 
@@ -591,10 +601,7 @@ def _deal(
             n += 1
     if n < 2:
         return state, False, 0.0
-    others = 0
-    for vm in range(len(vm_end)):
-        if vm not in (va, vb) and vm_end[vm] > others:
-            others = vm_end[vm]
+    others = end_of_others(vm_end, va, vb)
     old_end = max(others, vm_end[va], vm_end[vb])
     state = (state * 48271) % 2147483647
     until = state % (old_end + 1)

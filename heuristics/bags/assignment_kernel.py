@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled, compiled_part
+from ...core.compiled import compiled_long, compiled_part
 from ...core.quantities import MAX_SECONDS
-from .annealing_kernel import Cooling, Objective, over_budget
+from .annealing_kernel import Cooling, Objective, end_of_others, is_either, last_vm, over_budget
 from .start_order_kernel import Fleet, VmEnds, core_work, start_order_ends
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _set_ends(plan: AssignmentState, vm: int, ends: VmEnds) -> None:
     plan.end[vm], plan.total[vm], plan.lacking[vm], plan.late[vm] = ends.end, ends.total, ends.lacking, ends.late
 
 
-@compiled
+@compiled_long
 def anneal_assignments(
     fleet: Fleet,
     objective: Objective,
@@ -136,7 +136,6 @@ def anneal_assignments(
     broken = 0
     value: float = 0.0
     paid: float = 0.0
-    longest = 0
     any_bursts = False
     for vm in range(n_vms):
         any_bursts = any_bursts or fleet.bursts[vm]
@@ -145,9 +144,8 @@ def anneal_assignments(
         value += _penalty(objective, credit_price, vm, ends)
         paid += _paid(objective, vm, ends)
         broken += _breaks(objective, vm, ends)
-        if vm_end[vm] > vm_end[longest]:
-            longest = vm
-    by_budget = objective.budget >= 0
+    longest = last_vm(vm_end, 0)
+    by_budget = objective.budget < np.inf
     over = over_budget(objective, vm_end) if by_budget else 0.0
     value += time_weight * vm_end[longest] + (max(over, 0.0) if by_budget else paid)
     stale = np.ones(n_vms, dtype=np.bool_)  # VMs that are not as in the best plan
@@ -282,12 +280,8 @@ def anneal_assignments(
         last = max(ends_a.end, ends_b.end)
         if last >= vm_end[longest]:
             change_of_end = last - vm_end[longest]
-        elif longest in (a, b) and change + mean_share * shift - time_weight * (vm_end[longest] - last) <= most:
-            others = last
-            for vm in range(n_vms):
-                if vm not in (a, b) and vm_end[vm] > others:
-                    others = vm_end[vm]
-            change_of_end = others - vm_end[longest]
+        elif is_either(longest, a, b) and change + mean_share * shift - time_weight * (vm_end[longest] - last) <= most:
+            change_of_end = max(last, end_of_others(vm_end, a, b)) - vm_end[longest]
         change += time_weight * change_of_end
         if change + mean_share * shift > most:
             if kind < flips:
@@ -323,10 +317,8 @@ def anneal_assignments(
                     task_vm[vm_tasks[b, position]] = b
         if last >= longest_end:
             longest = a if ends_a.end >= ends_b.end else b
-        elif longest in (a, b):
-            for vm in range(n_vms):
-                if vm_end[vm] > vm_end[longest]:
-                    longest = vm
+        elif is_either(longest, a, b):
+            longest = last_vm(vm_end, longest)
         if broken == 0 and over <= 0.0 and value < best.value[0] - 1e-12:
             best.value[0] = value
             for vm in range(n_vms):

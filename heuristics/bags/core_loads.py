@@ -95,7 +95,7 @@ class CoreLoads:
     task_penalty: float
     credits: FloatArray
     worth: FloatArray
-    budget: float = -1.0
+    budget: float = np.inf
 
     @property
     def objective(self) -> Objective:
@@ -124,14 +124,14 @@ class CoreLoads:
         late += self.task_penalty * float(self.late.sum() + self._taken_too_much_s)
         ready = self.time_weight * self.zero_s
         paid = float((self.vm_price * np.maximum(end, self.vm_free)).sum())
-        cost = paid - float(self.vm_price @ self.vm_free) if self.budget < 0 else max(paid - self.budget, 0.0)
+        cost = paid - float(self.vm_price @ self.vm_free) if self.budget == np.inf else max(paid - self.budget, 0.0)
         return cost + self.time_weight * float(end.max()) + late + ready
 
     def feasible(self) -> bool:
         """Whether all VMs, and all tasks, end in time, within the budget."""
         in_time = bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
         paid = float((self.vm_price * np.maximum(self.vm_end, self.vm_free)).sum())
-        return in_time and not self._taken_too_much_s and (self.budget < 0 or paid <= self.budget)
+        return in_time and not self._taken_too_much_s and paid <= self.budget
 
     @property
     def _taken_too_much_s(self) -> int:

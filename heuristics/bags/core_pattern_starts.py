@@ -23,8 +23,6 @@ from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES, task_classes, usable_offers
 from ...schedules.queues import Queue
 
-"""Classes beyond which the linear programme takes too long for a search."""
-
 MAKESPANS = 6
 _SHARE_OF_TIME = 0.15
 _NOISE = 0.3

@@ -25,7 +25,7 @@ from ...schedules.evaluation import require_by_second
 from ...schedules.schedule import Schedule
 from .rescue_arrays import arrays_of, ints
 from .rescue_obstacles import loss_of, obstacle
-from .rescue_questions import Lost, Packing, Questions
+from .rescue_questions import LARGE_TASKS, Lost, Packing, Questions
 from .rescue_rows import DONE, FAILED, MOST_TYPES, NONE, PackedVmRow, PlaceRow
 from .rescue_twins import Twins
 
@@ -36,8 +36,6 @@ _REFINING, _MOST_REFINED = 10_000_000, 5_000
 bound that no moment reaches."""
 _MOST_MOMENTS = 4_000
 _MOST_FAILURES = 8
-_MOST_WRITTEN = 20_000
-"""Tasks of a rescue that is written into a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +161,7 @@ def survival_of(schedule: Schedule, level: SurvivalLevel, without_usd: float | N
         blackout_cost_usd=None if level == "each" else blackout.worst_cost_usd,
         cost_without_usd=without_usd,
         reason=certificate.reason or None,
-        rescue=None if rescue is None or len(rescue.task) > _MOST_WRITTEN else _record(schedule, rescue),
+        rescue=None if rescue is None or len(rescue.task) > LARGE_TASKS else _record(schedule, rescue),
     )
 
 

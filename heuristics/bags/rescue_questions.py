@@ -19,7 +19,8 @@ from .rescue_arrays import Bag, ints
 from .rescue_rows import COST, LOSS, MOST_TYPES, N_PACKINGS, QUICK, ROOM, SURVEY, Rows
 from .rescue_rules import answer
 
-_LARGE_TASKS = 20_000
+LARGE_TASKS = 20_000
+"""Tasks of a large plan: its state is not kept, a question can be ended, and a rescue is not written into a record."""
 _MOST_PLAIN_TASKS = 1_000
 _MOMENTS_AT_A_TIME = 256
 _LOADED_IN_S, _COMPILED_IN_S = 0.5, 2.0
@@ -126,7 +127,7 @@ class Questions:
                     return plain
         compiled = kept.get("compiled") or _Compiled(self._given, self._sizes)
         compiled.answer(question)
-        if len(self._bag.tasks) < _LARGE_TASKS:
+        if len(self._bag.tasks) < LARGE_TASKS:
             kept["compiled"] = compiled
         return compiled
 
@@ -239,7 +240,7 @@ class _Compiled(_State):
                 row[name] = value
         halt = self._arrays["halt"]
         halt[0] = 0
-        if len(self._arrays["tasks"]) < _LARGE_TASKS:
+        if len(self._arrays["tasks"]) < LARGE_TASKS:
             LOOP(self._context)
         else:
             run_compiled(lambda: LOOP(self._context), halt)
