@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from ...instances.durations import NEVER
-from ..vms import LAUNCHING, RUNNING, TERMINATED
+from ..vms import LAUNCHING, NOISE, RUNNING, TERMINATED
 from .asking import (
     answer_capacity,
     answer_finished,
@@ -65,8 +65,6 @@ from .rules import (
     terminate,
     uptime_at,
 )
-
-_NOISE = 1e-9
 
 
 def request_plan(r: Rows) -> None:
@@ -317,7 +315,7 @@ def strike(r: Rows, event: DayRow) -> None:
         while v != NONE:
             running += r.vms[v].state == RUNNING and r.vms[v].gone_s == NONE
             v = r.vms[v].after_of_type
-        stay = running - math.ceil(event.share * running - _NOISE)
+        stay = running - math.ceil(event.share * running - NOISE)
     elif event.vm == NONE:
         of_type.capacity = 0
         of_type.struck_by = kind

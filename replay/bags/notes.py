@@ -21,8 +21,9 @@ _NAMES = (
 )
 
 # Bits of a migration, beside the kind of the VM that takes the task.
-KIND_BITS = 2
 RECOVERED, LATE = 4, 8
+MODE_SHIFT = LATE.bit_length()
+"""Above them is the mode of the task."""
 
 Note = tuple[int, int, int, int, int, int, int, float]
 
@@ -56,7 +57,7 @@ def event_records(
             details(record, instance, first, second, real)
         of = first if what in (MIGRATED, STOLEN) else vm
         if what in (STARTED, MIGRATED, STOLEN) and bursts[of]:
-            mode = second >> _MODE_SHIFT if what == MIGRATED else second
+            mode = second >> MODE_SHIFT if what == MIGRATED else second
             record["mode"] = "burst" if mode == FULL_SPEED else "baseline"
         if what == STARTED:
             if real:
@@ -65,9 +66,6 @@ def event_records(
         records.append(record)
     return records
 
-
-MODE_SHIFT = _MODE_SHIFT = 4
-"""By how many bits the mode of a migrated task is shifted."""
 
 _OF_TASKS = {STARTED, FINISHED, MIGRATED, STOLEN, WAS_PREEMPTED, PUT_BEHIND}
 _OF_NO_VM = {PRICED, LIMITED, WOKEN}

@@ -8,10 +8,8 @@ hibernated, stopped or booting again: the timetable of its cores is exact whatev
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
-NONE: Final = -1
-"""In place of a time, a VM or a task that there is not."""
+from ..vms import NONE
 
 # Events of the queue, in the order in which they are taken at the same time; see `Replay`.
 FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(10)
@@ -21,8 +19,7 @@ HIBERNATE, STOP, TERMINATE, RESUME, CAPACITY, PRICE = range(6)
 
 # Of a task in the rescue that `on-time` keeps ready, in place of a VM: it has no place there, or goes to a new VM, the
 # first or one of those that follow, which are counted downwards.
-LEFT_OUT: Final = -2
-FIRST_NEW: Final = -3
+LEFT_OUT, FIRST_NEW = range(NONE - 1, NONE - 3, -1)
 
 # What a VM was before it got a task.
 IDLE, BUSY, NEW = range(3)
@@ -125,7 +122,7 @@ class DayRow:
     vms: int = NONE
     by: int = NONE
     offer: int = NONE
-    share: float = -1.0
+    share: float = NONE
     usd_per_hour: float = 0.0
 
 
@@ -628,7 +625,7 @@ class Rows:
     # What `on-time` knows: its rescue, whether that is one of all tasks, when it must begin and what was known first
     # of that; when it has answered what, and is woken; outages.
     covered: int = 0
-    standby_latest_s: int = -1
+    standby_latest_s: int = NONE
     standby_followed: int = 0
     rescuers_known: int = 0
     spread_known: int = 0

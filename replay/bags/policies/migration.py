@@ -10,6 +10,7 @@ from ..interpreted import earliest_start, note
 from ..notes import STRANDED
 from ..rows import NONE, OfferRow, Rows, VmRow
 from ..rules import (
+    SECONDS_PER_CREDIT,
     can_start,
     credits_of,
     duration_of,
@@ -27,9 +28,6 @@ from ..rules import (
 
 SpareTime: TypeAlias = Literal["all", "spot"]
 """Of which VMs spare time is asked: all, as Algorithm 7 of HADS is printed, or spot VMs only, as Burst-HADS says."""
-
-BURST_PERIOD_S = 60
-"""Seconds that one CPU credit lasts at full speed on one vCPU (Burst-HADS, section III-E)."""
 
 
 def takes(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, kb: int, spare_all: int) -> bool:
@@ -214,7 +212,7 @@ def to_idle_burstable(r: Rows, source: VmRow, task: int, saved: float) -> bool:
             continue
         duration_s = duration_of(r, r.tasks[task].group, vm.offer_index, FULL_SPEED, saved)
         # Credits needed: line 6; the rest: line 7.
-        if duration_s >= NEVER or credits_of(r, vm, r.now_s) <= -(-duration_s // BURST_PERIOD_S):
+        if duration_s >= NEVER or credits_of(r, vm, r.now_s) <= -(-duration_s // SECONDS_PER_CREDIT):
             continue
         if may_migrate(r, vm, r.tasks[task].group, saved, FULL_SPEED, 0):
             migrate(r, task, source, vm, FULL_SPEED, 0)
