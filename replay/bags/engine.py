@@ -9,7 +9,7 @@ from ...instances.clouds import PAPERS, Cloud
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ..event_loop import EventLoop
-from .asking import answer_finished, answer_woken
+from . import asking
 from .interpreted import next_s
 from .moments import await_start, step
 from .outcome import DayOutcome, outcome_of
@@ -132,7 +132,7 @@ def policy_options(policy: Policy) -> dict[str, int]:
     """Return the fields of `Rows` that a policy sets."""
     options = {
         "idle_limit_s": or_none(policy.idle_limit_s),
-        "wants_finished": int(answers(policy, "finished", answer_finished)),
-        "wants_woken": int(answers(policy, "woken", answer_woken)),
+        "wants_finished": int(answers(policy, "finished", asking.answer_finished)),
+        "wants_woken": int(answers(policy, "woken", asking.answer_woken)),
     }
     return options | policy.row_options() if isinstance(policy, RulePolicy) else options
