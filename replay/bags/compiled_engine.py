@@ -28,6 +28,7 @@ from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
 from .rows import (
     DONE,
+    GIVEN,
     NEEDS_RESCUE,
     NONE,
     PRICE,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
 
 _MORE_VMS = 32
-_LISTS = ("regular", "columns", "column_of", "standby_offers")
 _MOST_TYPES = 62
 _COMPILES_FOR = 1_000_000
 """Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
@@ -64,29 +64,12 @@ def drive(context: Any) -> int:
     return go_through(rows_of_record(context[0]))
 
 
-def _nothing(r: Rows, vm: VmRow) -> None:
-    """Answer a question about a VM by doing nothing."""
-
-
-def _nothing_with_it(r: Rows, number: int) -> None:
-    """Answer a question about an offer or a type by doing nothing."""
-
-
-def _nothing_with_task(r: Rows, vm: VmRow, task: int) -> None:
-    """Answer a question about a task by doing nothing."""
-
-
-def _nothing_at_all(r: Rows) -> None:
-    """Answer a wake-up call by doing nothing."""
+def _nothing(r: Rows, *asked_about: Any) -> None:
+    """Answer a question by doing nothing."""
 
 
 _NO_ANSWERS: dict[Callable[..., None], Callable[..., None]] = {
-    **{value: _nothing for name, value in vars(asking).items() if name.startswith("answer_")},
-    asking.answer_price: _nothing_with_it,
-    asking.answer_capacity: _nothing_with_it,
-    asking.answer_finished: _nothing_with_task,
-    asking.answer_preempted: _nothing_with_task,
-    asking.answer_woken: _nothing_at_all,
+    value: _nothing for name, value in vars(asking).items() if name.startswith("answer_")
 }
 _PARTS: dict[Any, Any] = {}
 
@@ -200,22 +183,12 @@ class CompiledReplays:
         counts |= {"events": most_events, "entries": most_entries, "spans": 3 * n_tasks}
         counts |= {"packed": packed, "packed_cores": packed * counts["cores"]}
         counts |= {"rescuers": packed, "rescuer_cores": packed * counts["cores"]}
-        given = {
-            "offers": tables.offers.copy(),
-            "limits": tables.limits.copy(),
-            "members": tables.members,
-            "groups": tables.groups,
-            "durations": tables.durations,
-            **{name: np.array(getattr(tables, name), dtype=np.int64) for name in _LISTS},
-            "queues": tables.queues,
-            "tasks": tables.tasks.copy(),
-        }
         self._arrays: dict[str, Any] = {}
         self._context = np.zeros(1, dtype=dtype_of(Rows))
         places = shapes(counts)
         for name, row, _ in tables_of(Rows):
-            array = given[name] if name in given else np.zeros(places.get(name, 0), dtype=dtype_of(row))
-            self._enter(self._context, name, array)
+            given = np.array(getattr(tables, name), dtype=dtype_of(row)) if name in GIVEN else None
+            self._enter(self._context, name, np.zeros(places.get(name, 0), dtype_of(row)) if given is None else given)
         alike = {entry.name: entry.default for entry in fields(Rows) if entry.default is not MISSING}
         for name, value in (alike | tables.settings | {"most_listed": listed}).items():
             self._context[name] = value

@@ -64,8 +64,8 @@ class PlanTables:
         How many new VMs a rescue may have at the most.
     counts, counts_of_rescues : dict of str to int
         How many there are of what tables of `Rows` have places for: for all policies, and for `on-time`.
-    duration_rows, group_rows, member_rows, queue_rows : list
-        What no replay changes, as objects.
+    shared : dict of str to list
+        Those of the tables that no replay changes, as objects.
     task_values, limit_values : list of tuple
         Tasks and limits as plain numbers.
     names : Names
@@ -78,7 +78,7 @@ class PlanTables:
         self._instance = instance
         self.offers, self.groups, self.durations = work.offers, work.groups, work.durations
         self.limits, self.members = work.limits, work.members
-        self.limit_values, self.member_rows = self.limits.tolist(), rows_of(MemberRow, self.members)
+        self.limit_values = self.limits.tolist()
         self.tasks, self.queues = plan_tables(work.group_of, vms)
         self.regular = [offer.index for offer in work.on_demand_offers]
         self.columns = [offer.index for offer in instance.offers if offer.market == "on-demand"]
@@ -102,8 +102,16 @@ class PlanTables:
             "new": self.most_new,
             "new_cores": self.most_new * most_cores,
         }
-        self.group_rows, self.duration_rows = work.rows.groups, work.rows.durations
-        self.queue_rows = rows_of(QueueRow, self.queues)
+        self.shared: dict[str, list[Any]] = {
+            "groups": work.rows.groups,
+            "durations": work.rows.durations,
+            "members": rows_of(MemberRow, self.members),
+            "queues": rows_of(QueueRow, self.queues),
+            "regular": self.regular,
+            "columns": self.columns,
+            "column_of": self.column_of,
+            "standby_offers": self.standby_offers,
+        }
         self.task_values = self.tasks.tolist()
         self._offers_billed: dict[Billing, tuple[Any, list[tuple[Any, ...]]]] = {}
         self.names = names_of(instance)

@@ -496,7 +496,7 @@ class Rows:
 
     Tables whose name ends with an s and a count before are of numbers: VMs, tasks, offers, types. Lists are as long as
     can be; how much of each is in use is counted beside it, or by who uses it. What a table has places for stands with
-    it (see `shapes`); others are as long as what is given.
+    it (see `shapes`); others are given by the plan.
 
     Attributes
     ----------
@@ -517,7 +517,7 @@ class Rows:
     groups: list[GroupRow] = field(default_factory=list)
     durations: list[list[DurationRow]] = field(default_factory=list)
     regular: list[int] = field(default_factory=list)
-    days: list[DayRow] = field(default_factory=list)
+    days: list[DayRow] = _of("day")
     queues: list[QueueRow] = field(default_factory=list)
     vms: list[VmRow] = _of("room")
     cores: list[list[CoreRow]] = _of("room", "cores")
@@ -531,8 +531,8 @@ class Rows:
     sketches: list[SketchRow] = _of("sketches")
     sketched: list[list[int]] = _of("sketches", "cores")
     spans: list[SpanRow] = _of("spans")
-    rescue_vms: list[RescueVmRow] = field(default_factory=list)
-    rescue_tasks: list[RescueTaskRow] = field(default_factory=list)
+    rescue_vms: list[RescueVmRow] = _of("rescue")
+    rescue_tasks: list[RescueTaskRow] = _of("rescue")
     # The rescue that `on-time` keeps ready, and how it is looked for: on-demand offers, those of new VMs by price, and
     # where the durations on each are; durations and memory of tasks; those that are open and those to be packed; the
     # VMs that may be used, with when their cores are free; what was found.
@@ -586,8 +586,8 @@ class Rows:
     asked: list[int] = _of("groups")
     # Of the cores of a VM; of offers and types of this moment.
     heads: list[int] = _of("cores")
-    priced_now: list[int] = field(default_factory=list)
-    types_now: list[int] = field(default_factory=list)
+    priced_now: list[int] = _of("day")
+    types_now: list[int] = _of("day")
     # Sizes.
     n_regular: int = 0
     n_limits: int = 0
@@ -718,6 +718,8 @@ class Rows:
 
 
 _UNITS: dict[str, tuple[str, ...]] = {entry.name: entry.metadata.get("units", ()) for entry in fields(Rows)}
+GIVEN = tuple(name for name, units in _UNITS.items() if not units)
+"""Tables that the plan gives, as arrays in `PlanTables`."""
 
 
 def shapes(counts: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
@@ -727,6 +729,6 @@ def shapes(counts: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     ``room`` for VMs themselves, ``events``, ``entries`` of what else grows, ``sketches`` and ``spans`` where they are
     allocated beforehand. For `on-time`: ``open`` tasks and what each ``needs`` of on-demand offers, ``new`` VMs of
     its rescue and their ``new_cores``; ``rescuers`` and ``rescuer_cores`` of VMs that are there and new ones, and
-    ``packed`` ones.
+    ``packed`` ones. Tables of a ``day``, and of the ``rescue`` of the survival certificate, are as long as these.
     """
     return {name: tuple(map(counts.__getitem__, of)) for name, of in _UNITS.items() if of and counts.keys() >= {*of}}

@@ -69,7 +69,6 @@ _BROKEN = {
 """What is wrong with a VM that a decision is about."""
 
 _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
-_SHARED = ("groups", "durations", "regular", "queues", "members", "columns", "column_of", "standby_offers")
 
 
 COUNTED = (
@@ -138,14 +137,10 @@ class ReplayState(Rows):
         self._names: dict[str, int] = {}
         self.recording = int(record)
         values = tables.settings | rest_values(billing) | law_values(scenario_law, instance.deadline_s)
-        for name, value in values.items():
+        for name, value in (values | tables.shared).items():
             setattr(self, name, value)
         self.limits = [LimitRow(*values) for values in tables.limit_values]
-        self.members = tables.member_rows
         self.offers = [OfferRow(*values) for values in tables.offers_billed(billing)[1]]
-        self.groups, self.durations, self.regular = tables.group_rows, tables.duration_rows, tables.regular
-        self.columns, self.column_of, self.standby_offers = tables.columns, tables.column_of, tables.standby_offers
-        self.queues = tables.queue_rows
         self.tasks = [TaskRow(*values) for values in tables.task_values]
         self._make_tables(tables.counts, lambda n: [0] * n)
         self._tables = self._tables_of_vms()
@@ -156,7 +151,7 @@ class ReplayState(Rows):
         """Return a state that goes on from here on its own; what never changes is shared."""
         twin = copy.copy(self)
         for table in tables_of(Rows):
-            if table.name in _SHARED or table.name == "vms":
+            if table.name in self.plan.tables.shared or table.name == "vms":
                 continue
             rows = getattr(self, table.name)
             if rows and isinstance(rows[0], list):
