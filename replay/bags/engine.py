@@ -12,7 +12,7 @@ from ..event_loop import EventLoop
 from . import asking
 from .interpreted import next_s
 from .moments import await_start, step
-from .outcome import DayOutcome, outcome_of
+from .outcome import DayOutcome, outcome_with
 from .plan import ReplayPlan
 from .policy import Policy, RulePolicy, answers
 from .rows import DayRow
@@ -119,7 +119,8 @@ class Replay(EventLoop[DayOutcome]):
 
     def outcome(self) -> DayOutcome:
         """Return what an ended replay came to."""
-        return outcome_of(self.state)
+        state = self.state
+        return outcome_with(state.policy_name, state.deadline_s, state, state.bills())
 
 
 def last_call_s(day: Timeline, instance: Instance) -> int:
