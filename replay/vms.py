@@ -1,14 +1,16 @@
-"""What all engines know of a VM: its states, and what its bill holds."""
+"""What all engines have in common: what stands for nothing, the states of a VM, and what its bill holds."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-LAUNCHING: Final = 0
-RUNNING: Final = 1
-HIBERNATED: Final = 2
-STOPPED: Final = 3
-TERMINATED: Final = 4
+NONE: Final = -1
+"""In place of a time, an index or a number that there is not."""
+
+NOISE: Final = 1e-9
+"""What differs by less is equal: sums and products of numbers that are not whole are off by as much."""
+
+LAUNCHING, RUNNING, HIBERNATED, STOPPED, TERMINATED = range(5)
 
 
 class VmBill(NamedTuple):

@@ -28,29 +28,23 @@ from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
 from .rows import (
     DONE,
+    GIVEN,
     NEEDS_RESCUE,
     NONE,
     PRICE,
     TOO_MANY_ENTRIES,
     TOO_MANY_EVENTS,
     TOO_MANY_VMS,
-    CoreRow,
     DayRow,
-    EventRow,
-    NoteRow,
-    PackedCoreRow,
-    PackedVmRow,
     PriceRow,
     RescueTaskRow,
     RescueVmRow,
     Rows,
     SessionRow,
-    SketchRow,
-    SpanRow,
     StandbyRow,
-    StandbyVmRow,
     TypeRow,
     VmRow,
+    shapes,
 )
 from .tables import day_table, law_values, rest_values, table_of
 
@@ -58,7 +52,6 @@ if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
 
 _MORE_VMS = 32
-_LISTS = ("regular", "columns", "column_of", "standby_offers")
 _MOST_TYPES = 62
 _COMPILES_FOR = 1_000_000
 """Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
@@ -71,29 +64,12 @@ def drive(context: Any) -> int:
     return go_through(rows_of_record(context[0]))
 
 
-def _nothing(r: Rows, vm: VmRow) -> None:
-    """Answer a question about a VM by doing nothing."""
-
-
-def _nothing_with_it(r: Rows, number: int) -> None:
-    """Answer a question about an offer or a type by doing nothing."""
-
-
-def _nothing_with_task(r: Rows, vm: VmRow, task: int) -> None:
-    """Answer a question about a task by doing nothing."""
-
-
-def _nothing_at_all(r: Rows) -> None:
-    """Answer a wake-up call by doing nothing."""
+def _nothing(r: Rows, *asked_about: Any) -> None:
+    """Answer a question by doing nothing."""
 
 
 _NO_ANSWERS: dict[Callable[..., None], Callable[..., None]] = {
-    **{value: _nothing for name, value in vars(asking).items() if name.startswith("answer_")},
-    asking.answer_price: _nothing_with_it,
-    asking.answer_capacity: _nothing_with_it,
-    asking.answer_finished: _nothing_with_task,
-    asking.answer_preempted: _nothing_with_task,
-    asking.answer_woken: _nothing_at_all,
+    value: _nothing for name, value in vars(asking).items() if name.startswith("answer_")
 }
 _PARTS: dict[Any, Any] = {}
 
@@ -201,53 +177,20 @@ class CompiledReplays:
     def _allocate(self, most_vms: int, most_events: int, most_entries: int) -> None:
         """Make the arrays of a replay, which serve for all days."""
         self._most_vms, self._most_events, self._most_entries = most_vms, most_events, most_entries
-        instance, tables = self.plan.instance, self.plan.tables
-        n_cores, n_groups = int(tables.offers["vcpus"].max()), len(tables.groups)
-        rows: dict[str, tuple[Any, type]] = {
-            "vms": (most_vms, VmRow),
-            "cores": ((most_vms, n_cores), CoreRow),
-            "types": (len(instance.vm_types), TypeRow),
-            "prices": (tables.n_prices, PriceRow),
-            "events": (most_events, EventRow),
-            "sessions": (most_entries, SessionRow),
-            "notes": (most_entries, NoteRow),
-            "sketches": (2 * most_vms + 2, SketchRow),
-            "spans": (3 * instance.n_tasks, SpanRow),
-            "standby": (instance.n_tasks, StandbyRow),
-            "standby_vms": (tables.most_new, StandbyVmRow),
-            "packed_vms": (most_vms + tables.most_new, PackedVmRow),
-            "packed_cores": ((most_vms + tables.most_new) * n_cores, PackedCoreRow),
-            "rescue_vms": (0, RescueVmRow),
-            "rescue_tasks": (0, RescueTaskRow),
-        }
-        numbers: dict[str, Any] = {"helpers": most_entries, "sketched": (2 * most_vms + 2, n_cores), "heads": n_cores}
-        numbers |= dict.fromkeys(("groups_now", "idle_asked", "busy_asked", "asked"), n_groups)
-        of_tasks = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
-        numbers |= dict.fromkeys(
-            (*of_tasks, "need_least_s", "need_kb", "open_tasks", "packed", "placed", "found"), instance.n_tasks
-        )
-        numbers |= {"need_s": instance.n_tasks * len(tables.columns), "standby_work_s": tables.most_new * n_cores}
-        numbers |= dict.fromkeys(("found_new", "found_longest_s"), tables.most_new)
-        numbers |= dict.fromkeys(("rescuers", "rescuer_offers"), most_vms + tables.most_new)
-        numbers |= dict.fromkeys(("rescuer_free_s", "rescuer_kb"), (most_vms + tables.most_new) * n_cores)
-        given = {
-            "offers": tables.offers.copy(),
-            "limits": tables.limits.copy(),
-            "members": tables.members,
-            "groups": tables.groups,
-            "durations": tables.durations,
-            **{name: np.array(getattr(tables, name), dtype=np.int64) for name in _LISTS},
-            "queues": tables.queues,
-            "tasks": tables.tasks.copy(),
-        }
-        self._arrays = given | {name: np.zeros(size, dtype=dtype_of(row)) for name, (size, row) in rows.items()}
+        tables = self.plan.tables
+        n_tasks, listed, packed = self.plan.instance.n_tasks, 2 * most_vms + 2, most_vms + tables.most_new
+        counts = tables.counts | tables.counts_of_rescues | {"room": most_vms, "vms": listed, "sketches": listed}
+        counts |= {"events": most_events, "entries": most_entries, "spans": 3 * n_tasks}
+        counts |= {"packed": packed, "packed_cores": packed * counts["cores"]}
+        counts |= {"rescuers": packed, "rescuer_cores": packed * counts["cores"]}
+        self._arrays: dict[str, Any] = {}
         self._context = np.zeros(1, dtype=dtype_of(Rows))
-        for table in tables_of(Rows):
-            size = numbers.get(table.name, 2 * most_vms + 2)
-            array = self._arrays.setdefault(table.name, np.zeros(size, dtype=dtype_of(table.row)))
-            self._enter(self._context, table.name, array)
+        places = shapes(counts)
+        for name, row, _ in tables_of(Rows):
+            given = np.array(getattr(tables, name), dtype=dtype_of(row)) if name in GIVEN else None
+            self._enter(self._context, name, np.zeros(places.get(name, 0), dtype_of(row)) if given is None else given)
         alike = {entry.name: entry.default for entry in fields(Rows) if entry.default is not MISSING}
-        for name, value in (alike | tables.settings | {"most_listed": 2 * most_vms + 2}).items():
+        for name, value in (alike | tables.settings | {"most_listed": listed}).items():
             self._context[name] = value
         self._first = self._context.copy()
         # As plain numbers, which are copied as fast as memory is.

@@ -9,10 +9,10 @@ from ...instances.clouds import PAPERS, Cloud
 from ...instances.durations import NEVER
 from ...instances.instance import Instance
 from ..event_loop import EventLoop
-from .asking import answer_finished, answer_woken
+from . import asking
 from .interpreted import next_s
 from .moments import await_start, step
-from .outcome import DayOutcome, outcome_of
+from .outcome import DayOutcome, outcome_with
 from .plan import ReplayPlan
 from .policy import Policy, RulePolicy, answers
 from .rows import DayRow
@@ -119,7 +119,8 @@ class Replay(EventLoop[DayOutcome]):
 
     def outcome(self) -> DayOutcome:
         """Return what an ended replay came to."""
-        return outcome_of(self.state)
+        state = self.state
+        return outcome_with(state.policy_name, state.deadline_s, state, state.bills())
 
 
 def last_call_s(day: Timeline, instance: Instance) -> int:
@@ -132,7 +133,7 @@ def policy_options(policy: Policy) -> dict[str, int]:
     """Return the fields of `Rows` that a policy sets."""
     options = {
         "idle_limit_s": or_none(policy.idle_limit_s),
-        "wants_finished": int(answers(policy, "finished", answer_finished)),
-        "wants_woken": int(answers(policy, "woken", answer_woken)),
+        "wants_finished": int(answers(policy, "finished", asking.answer_finished)),
+        "wants_woken": int(answers(policy, "woken", asking.answer_woken)),
     }
     return options | policy.row_options() if isinstance(policy, RulePolicy) else options

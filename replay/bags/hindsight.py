@@ -7,15 +7,19 @@ is cheapest of all that met the deadline. So the least that a day can cost lies 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+import numpy as np
+
+from ...core.bill import unpaid_usd
 from ...heuristics.bags.known_day import known_day_plan
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Cloud
+from ...instances.durations import FULL_SPEED
 from ...instances.entries import MARKETS
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from .cut_tasks import with_cut_tasks
 from .engine import Replay
 from .outcome import DayOutcome
 from .plan import PlannedVm, ReplayPlan, replay_plan
@@ -23,6 +27,12 @@ from .policies.static import Static
 from .policy import Policy
 from .state import ReplayState
 from .vm import Vm
+from .work import WorkTable
+
+_LEAST_S = 10
+"""Seconds of work for which a task is cut; each checkpoint takes as long, or longer."""
+
+_PLANS = 12
 
 
 class Hindsight:
@@ -131,3 +141,154 @@ def _without_d_spot(instance: Instance) -> Instance:
     """Return the instance as whoever knows the day sees it: both markets, spot until the deadline, least cost."""
     both = instance.with_goal("cheapest").replace(markets=MARKETS)
     return both if both.d_spot_s is None else both.replace(d_spot_s=both.deadline_s)
+
+
+# -------------------------------------------------------------------------- tasks that are cut
+# Whole tasks never fill the time that a day leaves spot VMs, and none fits on a VM that goes down early. A task that
+# the plan has on demand can be begun there, write a checkpoint just before the VM goes down, and go on elsewhere.
+
+
+class CutTasks(Static):
+    """Follow the plan, but move some tasks on demand when their time has come, with all that they have done.
+
+    Parameters
+    ----------
+    cut_s : dict of int to int
+        When each of these tasks begins to write its checkpoint.
+    """
+
+    name = "cut-tasks"
+    summary = "follows the plan, and moves some tasks on demand at times that are given"
+
+    def __init__(self, cut_s: Mapping[int, int]) -> None:
+        self._cut_s = cut_s
+
+    def woken(self, replay: ReplayState) -> None:
+        """Have the tasks write their checkpoints; move at once what does not run."""
+        due = {task for task, time_s in self._cut_s.items() if time_s == replay.now_s}
+        for vm in list(replay.vms) if due else ():
+            for task in sorted(due.intersection(vm.tasks())):
+                if not vm.gives_tasks and vm.run_of(task) is not None:
+                    replay.preempt(task, vm, checkpoint=True)
+                if vm.gives_tasks or vm.run_of(task) is None:
+                    _move(replay, vm, task)
+        later = [time_s for time_s in self._cut_s.values() if time_s > replay.now_s]
+        if later:
+            replay.wake_at(min(later))
+
+    def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
+        """Move a task whose checkpoint is written."""
+        _move(replay, vm, task)
+
+
+def _move(replay: ReplayState, source: Vm, task: int) -> None:
+    """Move a task to where it adds least to the rent of on-demand VMs that are there; to a new one if none can."""
+    saved = replay.saved_if_moved(source, task)
+    best: tuple[float, int, Vm] | None = None
+    for vm in replay.vms:
+        end_s = replay.end_if_placed_s(vm, task, saved=saved) if vm.alive and not vm.spot else None
+        if end_s is not None and end_s <= replay.instance.deadline_s:
+            last_s = vm.zero_s + max(replay.timeline(vm).core_free_s)
+            entry = (unpaid_usd(vm.offer.price_usd_per_s, end_s, last_s), end_s, vm)
+            if best is None or entry[:2] < best[:2]:
+                best = entry
+    target = _new_vm(replay, task) if best is None else best[2]
+    if target is None:
+        return
+    if source.gives_tasks:
+        replay.migrate(task, source, target)
+    else:
+        replay.steal(task, source, target)
+
+
+def _new_vm(replay: ReplayState, task: int) -> Vm | None:
+    able = [
+        offer
+        for offer in replay.instance.offers
+        if offer.market == "on-demand" and not offer.burstable and replay.can_start(offer)
+        if replay.work.can_run(task, offer.index, FULL_SPEED)
+    ]
+    return replay.start_vm(min(able, key=lambda offer: offer.price_usd_per_s / offer.vcpus)) if able else None
+
+
+class _Core(NamedTuple):
+    """A core of a spot VM: seconds that the plan leaves it, from when on, and until when."""
+
+    left_s: int
+    vm: int
+    core: int
+    from_s: int
+    until_s: int
+
+
+def with_cut_tasks(
+    schedule: Schedule, time_of: Mapping[int, Sequence[tuple[int, int]]], work: WorkTable
+) -> Iterator[tuple[Schedule, CutTasks]]:
+    """Let spot VMs begin tasks of on-demand VMs in the time that the plan leaves them: few tasks first, then more.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A plan for a known day.
+    time_of : dict of int to sequence
+        Of each spot offer, in the order of requests: for how many seconds a VM is up, and until when.
+    work : WorkTable
+        Of the instance.
+
+    Yields
+    ------
+    tuple
+        A plan, in which these tasks stand on spot VMs as a whole, and what moves them.
+    """
+    instance = schedule.instance
+    on_demand = ~instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
+    # The tasks that end last come first: the VMs that they leave end earlier.
+    last_first = np.argsort(-schedule.task_end_s, kind="stable")
+    waiting = last_first[on_demand[last_first]].tolist()
+    if not waiting or not work.takes_checkpoints:
+        return
+    vm_offer, cores = _spot_cores(schedule, time_of)
+    cuts: list[tuple[int, _Core, int]] = []
+    for core in sorted(cores, key=lambda core: (-core.left_s, core.vm, core.core)):
+        offer = vm_offer[core.vm]
+        for task in waiting:
+            dump_s = work.dump_s(task, offer, FULL_SPEED)
+            if work.can_run(task, offer, FULL_SPEED) and core.left_s - dump_s > _LEAST_S:
+                cuts.append((task, core, core.until_s - dump_s - 1))
+                waiting.remove(task)
+                break
+    for number in sorted({-(-len(cuts) * step // _PLANS) for step in range(1, _PLANS + 1)} - {0}):
+        task_vm, task_core = schedule.task_vm.copy(), schedule.task_core.copy()
+        start_s = schedule.task_start_s.copy()
+        for task, core, _ in cuts[:number]:
+            task_vm[task], task_core[task], start_s[task] = core.vm, core.core, core.from_s
+        used, renumbered = np.unique(task_vm, return_inverse=True)
+        offers = np.array(vm_offer, dtype=np.int64)
+        baseline = schedule.task_baseline & instance.offer_is_burstable[offers][task_vm]
+        plan = Schedule(instance, offers[used], renumbered, task_core, start_s, baseline)
+        yield plan, CutTasks({task: cut_s for task, _, cut_s in cuts[:number]})
+
+
+def _spot_cores(schedule: Schedule, time_of: Mapping[int, Sequence[tuple[int, int]]]) -> tuple[list[int], list[_Core]]:
+    """Offers of the VMs of a plan and of all further spot VMs within the limits; and the cores of spot VMs."""
+    instance, boot_s = schedule.instance, schedule.instance.boot_overhead_s
+    vm_offer = schedule.vm_offer.tolist()
+    cap = instance.limits.of("spot")
+    room = instance.n_tasks if cap is None else cap - sum(index in time_of for index in vm_offer)
+    full_speed = [index for index in time_of if not instance.offers[index].burstable]  # others would need credits
+    for index in full_speed:
+        times = time_of[index]
+        more = min(max(room, 0), len(times) - vm_offer.count(index))
+        vm_offer += [index] * more
+        room -= more
+    ends_s = {vm: [boot_s] * instance.offers[index].vcpus for vm, index in enumerate(vm_offer) if index in full_speed}
+    columns = schedule.task_vm.tolist(), schedule.task_core.tolist(), schedule.task_end_s.tolist()
+    for vm, core, end_s in zip(*columns, strict=True):
+        if vm in ends_s:
+            ends_s[vm][core] = max(ends_s[vm][core], end_s)
+    cores, rank = [], dict.fromkeys(full_speed, 0)
+    for vm, ends in ends_s.items():
+        up_s, until_s = time_of[vm_offer[vm]][rank[vm_offer[vm]]]
+        rank[vm_offer[vm]] += 1
+        cores += [_Core(up_s - (end - boot_s), vm, core, end, until_s) for core, end in enumerate(ends)]
+    return vm_offer, cores

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from ...instances.durations import NEVER
-from ..vms import LAUNCHING, RUNNING, TERMINATED
+from ..vms import LAUNCHING, NOISE, RUNNING, TERMINATED
 from .asking import (
     answer_capacity,
     answer_finished,
@@ -65,8 +65,6 @@ from .rules import (
     terminate,
     uptime_at,
 )
-
-_NOISE = 1e-9
 
 
 def request_plan(r: Rows) -> None:
@@ -151,7 +149,7 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
                 r.n_idle += 1
         elif r.tasks[task].dumping_s != NONE:
             happened = True
-            insert_pair(r.preempted_on, r.preempted_now, r.n_preempted, v, put_behind(r, vm, core))
+            insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, v, put_behind(r, vm, core))
             r.n_preempted += 1
     if r.unfinished == 0:
         return True
@@ -317,7 +315,7 @@ def strike(r: Rows, event: DayRow) -> None:
         while v != NONE:
             running += r.vms[v].state == RUNNING and r.vms[v].gone_s == NONE
             v = r.vms[v].after_of_type
-        stay = running - math.ceil(event.share * running - _NOISE)
+        stay = running - math.ceil(event.share * running - NOISE)
     elif event.vm == NONE:
         of_type.capacity = 0
         of_type.struck_by = kind
@@ -543,19 +541,10 @@ def sort_numbers(values: list[int], n: int) -> None:
         values[place] = value
 
 
-def insert_pair(firsts: list[int], seconds: list[int], n: int, first: int, second: int) -> None:
-    """Insert a pair in order."""
+def insert(firsts: list[int], seconds: list[int], start: int, n: int, first: int, second: int) -> None:
+    """Insert a pair in order, behind those before the start."""
     place = n
-    while place and (firsts[place - 1] > first or (firsts[place - 1] == first and seconds[place - 1] > second)):
+    while place > start and (firsts[place - 1] > first or (firsts[place - 1] == first and seconds[place - 1] > second)):
         firsts[place], seconds[place] = firsts[place - 1], seconds[place - 1]
         place -= 1
     firsts[place], seconds[place] = first, second
-
-
-def insert(values: list[int], epochs: list[int], first: int, n: int, value: int, epoch: int) -> None:
-    """Insert a number in order, behind the first ones and its equals, with its epoch."""
-    place = n
-    while place > first and values[place - 1] > value:
-        values[place], epochs[place] = values[place - 1], epochs[place - 1]
-        place -= 1
-    values[place], epochs[place] = value, epoch

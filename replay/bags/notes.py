@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...instances.durations import FULL_SPEED
@@ -21,8 +21,9 @@ _NAMES = (
 )
 
 # Bits of a migration, beside the kind of the VM that takes the task.
-KIND_BITS = 2
 RECOVERED, LATE = 4, 8
+MODE_SHIFT = LATE.bit_length()
+"""Above them is the mode of the task."""
 
 Note = tuple[int, int, int, int, int, int, int, float]
 
@@ -52,11 +53,10 @@ def event_records(
                 record |= {"vm": names[vm], "core": core, "task": instance.task_ids[task]}
         elif what not in _OF_NO_VM:
             record["vm"] = names[vm]
-        if (details := _DETAILS.get(what)) is not None:
-            details(record, instance, first, second, real)
+        record |= _details(instance, what, first, second, real)
         of = first if what in (MIGRATED, STOLEN) else vm
         if what in (STARTED, MIGRATED, STOLEN) and bursts[of]:
-            mode = second >> _MODE_SHIFT if what == MIGRATED else second
+            mode = second >> MODE_SHIFT if what == MIGRATED else second
             record["mode"] = "burst" if mode == FULL_SPEED else "baseline"
         if what == STARTED:
             if real:
@@ -66,62 +66,29 @@ def event_records(
     return records
 
 
-MODE_SHIFT = _MODE_SHIFT = 4
-"""By how many bits the mode of a migrated task is shifted."""
-
 _OF_TASKS = {STARTED, FINISHED, MIGRATED, STOLEN, WAS_PREEMPTED, PUT_BEHIND}
 _OF_NO_VM = {PRICED, LIMITED, WOKEN}
 
 
-def _launched(record: dict[str, Any], instance: Instance, first: int, second: int, real: float) -> None:
-    offer = instance.offers[first]
-    record |= {"type": offer.vm_type.name, "market": offer.market}
+_FIRST = {NOTICED: "until_s", TRIGGER_SET: "at_s", IDLE_LIMITED: "idle_s", ATTEMPTED: "stolen", STRANDED: "tasks"}
+"""What the first whole number is called where nothing else is told."""
 
 
-def _priced(record: dict[str, Any], instance: Instance, first: int, second: int, real: float) -> None:
-    offer = instance.offers[first]
-    record |= {"type": offer.vm_type.name, "market": offer.market, "usd_per_hour": real}
-
-
-def _limited(record: dict[str, Any], instance: Instance, first: int, second: int, real: float) -> None:
-    record |= {"type": instance.vm_types[first].name, "vms": second}
-
-
-def _migrated(record: dict[str, Any], instance: Instance, first: int, second: int, real: float) -> None:
-    record["kind"] = MIGRATION_KINDS[second & 3]
-    if real:
-        record["saved"] = real
-    if second & RECOVERED:
-        record["recovered"] = True
-    if second & LATE:
-        record["late"] = True
-
-
-def _preempted(record: dict[str, Any], instance: Instance, first: int, second: int, real: float) -> None:
-    record |= {"checkpoint": bool(first), "until_s": second}
-
-
-def _put_behind(record: dict[str, Any], instance: Instance, first: int, second: int, real: float) -> None:
-    record["saved"] = real
-
-
-def _one(name: str) -> Callable[..., None]:
-    def say(record: dict[str, Any], instance: Instance, first: int, second: int, real: float) -> None:
-        record[name] = first
-
-    return say
-
-
-_DETAILS: dict[int, Callable[..., None]] = {
-    LAUNCHED: _launched,
-    NOTICED: _one("until_s"),
-    PRICED: _priced,
-    LIMITED: _limited,
-    MIGRATED: _migrated,
-    WAS_PREEMPTED: _preempted,
-    PUT_BEHIND: _put_behind,
-    TRIGGER_SET: _one("at_s"),
-    IDLE_LIMITED: _one("idle_s"),
-    ATTEMPTED: _one("stolen"),
-    STRANDED: _one("tasks"),
-}
+def _details(instance: Instance, what: int, first: int, second: int, real: float) -> dict[str, Any]:
+    """Return what a record says beside VM, core and task."""
+    if what in _FIRST:
+        return {_FIRST[what]: first}
+    if what in (LAUNCHED, PRICED):
+        offer = instance.offers[first]
+        told = {"type": offer.vm_type.name, "market": offer.market}
+        return told if what == LAUNCHED else told | {"usd_per_hour": real}
+    if what == LIMITED:
+        return {"type": instance.vm_types[first].name, "vms": second}
+    if what == WAS_PREEMPTED:
+        return {"checkpoint": bool(first), "until_s": second}
+    if what == PUT_BEHIND:
+        return {"saved": real}
+    if what != MIGRATED:
+        return {}
+    told = {"kind": MIGRATION_KINDS[second % RECOVERED]} | ({"saved": real} if real else {})
+    return told | {name: True for name, bit in (("recovered", RECOVERED), ("late", LATE)) if second & bit}

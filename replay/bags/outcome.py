@@ -102,11 +102,6 @@ OF_ROWS = ("unfinished", "last_finish_s", "cpu_time_saved_s", "events_handled", 
 """Fields of `Rows` that an outcome is made of."""
 
 
-def outcome_of(state: ReplayState) -> DayOutcome:
-    """Return what an ended replay came to."""
-    return outcome_with(state.policy_name, state.deadline_s, state, state.bills())
-
-
 def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill, ...]) -> DayOutcome:
     """Return what an ended replay came to, from the fields of its `Rows` and the bills of its VMs."""
     return DayOutcome(

@@ -9,15 +9,13 @@ import numba
 import numpy as np
 
 from ...core.compiled_rows import compiled_rules, rows_from
-from ...core.rows import dtype_of, enter
+from ...core.rows import dtype_of, enter, tables_of
 from .policies.on_time_kernel import latest_rescue, new_vms_from
-from .rows import PackedCoreRow, PackedVmRow, Rows
+from .rows import Rows, shapes
 
 _numba: Any = numba  # it has no types
 rows_of_record = rows_from(Rows)
-_OF_TASKS = ("need_s", "need_least_s", "need_kb", "packed", "found", "found_new", "found_longest_s")
 _SINGLES = ("n_packed", "n_rescuers", "covered", "standby_latest_s", "n_found_new")
-_OF_RESCUERS = ("rescuer_offers", "rescuer_free_s", "rescuer_kb")
 
 
 def _latest_rescue(context: Any, first_s: int, last_s: int) -> tuple[int, int]:
@@ -58,17 +56,17 @@ class Packing:
 
     def __init__(self, state: Any) -> None:
         tables = state.plan.tables
-        n_vms = len(state.rescuers)
+        room = shapes({"packed": len(state.rescuers), "packed_cores": len(state.rescuer_kb)})
         self._context = np.zeros(1, dtype=dtype_of(Rows))
         self._limits = tables.limits.copy()
         self._kept: list[Any] = []
-        for name in _OF_TASKS + _OF_RESCUERS:
-            self._enter(name, np.frombuffer(getattr(state, name), np.int64))
+        for name, row, _ in tables_of(Rows):
+            if isinstance(values := getattr(state, name), array):
+                self._enter(name, np.frombuffer(values, np.int64))
+            elif name in room:
+                self._enter(name, np.zeros(room[name], dtype_of(row)))
         for name in ("columns", "column_of", "standby_offers"):
             self._enter(name, np.array(getattr(state, name), np.int64))
-        self._enter("placed", np.zeros(state.instance.n_tasks, np.int64))
-        self._enter("packed_vms", np.zeros(n_vms, dtype_of(PackedVmRow)))
-        self._enter("packed_cores", np.zeros(n_vms * state.most_cores, dtype_of(PackedCoreRow)))
         for name, table in (("offers", tables.offers), ("members", tables.members), ("limits", self._limits)):
             self._enter(name, table)
         for name in ("n_columns", "n_standby_offers", "most_cores", "n_limits", "start_overhead_s", "deadline_s"):

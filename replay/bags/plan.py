@@ -62,10 +62,10 @@ class PlanTables:
         whole bag first.
     most_new : int
         How many new VMs a rescue may have at the most.
-    n_prices : int
-        How many prices offers have.
-    duration_rows, group_rows, member_rows, queue_rows : list
-        What no replay changes, as objects.
+    counts, counts_of_rescues : dict of str to int
+        How many there are of what tables of `Rows` have places for: for all policies, and for `on-time`.
+    shared : dict of str to list
+        Those of the tables that no replay changes, as objects.
     task_values, limit_values : list of tuple
         Tasks and limits as plain numbers.
     names : Names
@@ -78,7 +78,7 @@ class PlanTables:
         self._instance = instance
         self.offers, self.groups, self.durations = work.offers, work.groups, work.durations
         self.limits, self.members = work.limits, work.members
-        self.limit_values, self.member_rows = self.limits.tolist(), rows_of(MemberRow, self.members)
+        self.limit_values = self.limits.tolist()
         self.tasks, self.queues = plan_tables(work.group_of, vms)
         self.regular = [offer.index for offer in work.on_demand_offers]
         self.columns = [offer.index for offer in instance.offers if offer.market == "on-demand"]
@@ -88,21 +88,42 @@ class PlanTables:
         self.standby_offers = sorted(self.regular, key=lambda index: (work.usd_of_all(index), index))
         own = {limit["own"]: int(limit["most"]) for limit in self.limits}
         self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in self.regular))
-        self.n_prices = len(price_classes(instance))
-        self.group_rows, self.duration_rows = work.rows.groups, work.rows.durations
-        self.queue_rows = rows_of(QueueRow, self.queues)
+        most_cores = max(offer.vcpus for offer in instance.offers)
+        self.counts = {
+            "tasks": instance.n_tasks,
+            "groups": len(self.groups),
+            "types": len(instance.vm_types),
+            "prices": len(price_classes(instance)),
+            "cores": most_cores,
+        }
+        self.counts_of_rescues = {
+            "open": instance.n_tasks,
+            "needs": instance.n_tasks * len(self.columns),
+            "new": self.most_new,
+            "new_cores": self.most_new * most_cores,
+        }
+        self.shared: dict[str, list[Any]] = {
+            "groups": work.rows.groups,
+            "durations": work.rows.durations,
+            "members": rows_of(MemberRow, self.members),
+            "queues": rows_of(QueueRow, self.queues),
+            "regular": self.regular,
+            "columns": self.columns,
+            "column_of": self.column_of,
+            "standby_offers": self.standby_offers,
+        }
         self.task_values = self.tasks.tolist()
         self._offers_billed: dict[Billing, tuple[Any, list[tuple[Any, ...]]]] = {}
         self.names = names_of(instance)
         self.settings = {
             "n_offers": len(self.offers),
-            "n_prices": self.n_prices,
+            "n_prices": self.counts["prices"],
             "n_limits": len(self.limits),
             "n_regular": len(self.regular),
             "n_columns": len(self.columns),
             "n_standby_offers": len(self.standby_offers),
             "rescue_usd_per_s": work.usd_per_s(self.standby_offers[0]) if self.standby_offers else 0.0,
-            "most_cores": max(offer.vcpus for offer in instance.offers),
+            "most_cores": most_cores,
             "n_queues": len(self.queues),
             "unfinished": instance.n_tasks,
             "boot_overhead_s": instance.boot_overhead_s,

@@ -109,6 +109,10 @@ class RulePolicy(Policy):
 
     answers: ClassVar[Mapping[Callable[..., None], Callable[..., None]]] = {}
 
+    def __post_init__(self) -> None:
+        """Have the name of a policy with options, a dataclass, say which are not its own."""
+        self.name = self.name_with_options()
+
     def row_options(self) -> dict[str, int]:
         """Return the options of the policy as its answers read them: the values of fields of `Rows`."""
         return {}

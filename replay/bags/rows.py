@@ -5,13 +5,14 @@ below. `NONE` stands for what there is not. Times on a VM are in its *uptime*, w
 hibernated, stopped or booting again: the timetable of its cores is exact whatever the day brings.
 """
 
+# ruff: noqa: RUF009 (`_of` makes a field at each call)
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
-NONE: Final = -1
-"""In place of a time, a VM or a task that there is not."""
+from ..vms import NONE
 
 # Events of the queue, in the order in which they are taken at the same time; see `Replay`.
 FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(10)
@@ -21,8 +22,7 @@ HIBERNATE, STOP, TERMINATE, RESUME, CAPACITY, PRICE = range(6)
 
 # Of a task in the rescue that `on-time` keeps ready, in place of a VM: it has no place there, or goes to a new VM, the
 # first or one of those that follow, which are counted downwards.
-LEFT_OUT: Final = -2
-FIRST_NEW: Final = -3
+LEFT_OUT, FIRST_NEW = range(NONE - 1, NONE - 3, -1)
 
 # What a VM was before it got a task.
 IDLE, BUSY, NEW = range(3)
@@ -125,7 +125,7 @@ class DayRow:
     vms: int = NONE
     by: int = NONE
     offer: int = NONE
-    share: float = -1.0
+    share: float = NONE
     usd_per_hour: float = 0.0
 
 
@@ -485,12 +485,18 @@ class PackedCoreRow:
     work_s: int = 0
 
 
+def _of(*units: str) -> Any:
+    """Return the field of a table with as many places as there are of a unit; of lists, also how long each is."""
+    return field(default_factory=list, metadata={"units": units})
+
+
 @dataclass(slots=True, eq=False)
 class Rows:
     """A replay: its tables, what does not change, and its state.
 
     Tables whose name ends with an s and a count before are of numbers: VMs, tasks, offers, types. Lists are as long as
-    can be; how much of each is in use is counted beside it, or by who uses it.
+    can be; how much of each is in use is counted beside it, or by who uses it. What a table has places for stands with
+    it (see `shapes`); others are given by the plan.
 
     Attributes
     ----------
@@ -511,77 +517,77 @@ class Rows:
     groups: list[GroupRow] = field(default_factory=list)
     durations: list[list[DurationRow]] = field(default_factory=list)
     regular: list[int] = field(default_factory=list)
-    days: list[DayRow] = field(default_factory=list)
+    days: list[DayRow] = _of("day")
     queues: list[QueueRow] = field(default_factory=list)
-    vms: list[VmRow] = field(default_factory=list)
-    cores: list[list[CoreRow]] = field(default_factory=list)
+    vms: list[VmRow] = _of("room")
+    cores: list[list[CoreRow]] = _of("room", "cores")
     tasks: list[TaskRow] = field(default_factory=list)
-    types: list[TypeRow] = field(default_factory=list)
-    prices: list[PriceRow] = field(default_factory=list)
-    events: list[EventRow] = field(default_factory=list)
-    sessions: list[SessionRow] = field(default_factory=list)
-    notes: list[NoteRow] = field(default_factory=list)
-    helpers: list[int] = field(default_factory=list)
-    sketches: list[SketchRow] = field(default_factory=list)
-    sketched: list[list[int]] = field(default_factory=list)
-    spans: list[SpanRow] = field(default_factory=list)
-    rescue_vms: list[RescueVmRow] = field(default_factory=list)
-    rescue_tasks: list[RescueTaskRow] = field(default_factory=list)
+    types: list[TypeRow] = _of("types")
+    prices: list[PriceRow] = _of("prices")
+    events: list[EventRow] = _of("events")
+    sessions: list[SessionRow] = _of("entries")
+    notes: list[NoteRow] = _of("entries")
+    helpers: list[int] = _of("entries")
+    sketches: list[SketchRow] = _of("sketches")
+    sketched: list[list[int]] = _of("sketches", "cores")
+    spans: list[SpanRow] = _of("spans")
+    rescue_vms: list[RescueVmRow] = _of("rescue")
+    rescue_tasks: list[RescueTaskRow] = _of("rescue")
     # The rescue that `on-time` keeps ready, and how it is looked for: on-demand offers, those of new VMs by price, and
     # where the durations on each are; durations and memory of tasks; those that are open and those to be packed; the
     # VMs that may be used, with when their cores are free; what was found.
-    standby: list[StandbyRow] = field(default_factory=list)
-    standby_vms: list[StandbyVmRow] = field(default_factory=list)
-    standby_work_s: list[int] = field(default_factory=list)
+    standby: list[StandbyRow] = _of("open")
+    standby_vms: list[StandbyVmRow] = _of("new")
+    standby_work_s: list[int] = _of("new_cores")
     columns: list[int] = field(default_factory=list)
     column_of: list[int] = field(default_factory=list)
     standby_offers: list[int] = field(default_factory=list)
-    need_s: list[int] = field(default_factory=list)
-    need_least_s: list[int] = field(default_factory=list)
-    need_kb: list[int] = field(default_factory=list)
-    open_tasks: list[int] = field(default_factory=list)
-    packed: list[int] = field(default_factory=list)
-    placed: list[int] = field(default_factory=list)
-    found: list[int] = field(default_factory=list)
-    found_new: list[int] = field(default_factory=list)
-    found_longest_s: list[int] = field(default_factory=list)
-    packed_vms: list[PackedVmRow] = field(default_factory=list)
-    packed_cores: list[PackedCoreRow] = field(default_factory=list)
-    rescuers: list[int] = field(default_factory=list)
-    rescuer_offers: list[int] = field(default_factory=list)
-    rescuer_free_s: list[int] = field(default_factory=list)
-    rescuer_kb: list[int] = field(default_factory=list)
+    need_s: list[int] = _of("needs")
+    need_least_s: list[int] = _of("open")
+    need_kb: list[int] = _of("open")
+    open_tasks: list[int] = _of("open")
+    packed: list[int] = _of("open")
+    placed: list[int] = _of("open")
+    found: list[int] = _of("open")
+    found_new: list[int] = _of("new")
+    found_longest_s: list[int] = _of("new")
+    packed_vms: list[PackedVmRow] = _of("packed")
+    packed_cores: list[PackedCoreRow] = _of("packed_cores")
+    rescuers: list[int] = _of("rescuers")
+    rescuer_offers: list[int] = _of("rescuers")
+    rescuer_free_s: list[int] = _of("rescuer_cores")
+    rescuer_kb: list[int] = _of("rescuer_cores")
     # Lists of VMs, some with an epoch or a kind beside, of this moment; then those that last, and room to work in.
-    idle_now: list[int] = field(default_factory=list)
-    back_now: list[int] = field(default_factory=list)
-    noticed_now: list[int] = field(default_factory=list)
-    struck_now: list[int] = field(default_factory=list)
-    triggered_now: list[int] = field(default_factory=list)
-    trigger_epochs: list[int] = field(default_factory=list)
-    unused_now: list[int] = field(default_factory=list)
-    unused_epochs: list[int] = field(default_factory=list)
-    ended: list[int] = field(default_factory=list)
-    restless: list[int] = field(default_factory=list)
-    free_vms: list[int] = field(default_factory=list)
-    busy_vms: list[int] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    chosen: list[int] = field(default_factory=list)
+    idle_now: list[int] = _of("vms")
+    back_now: list[int] = _of("vms")
+    noticed_now: list[int] = _of("vms")
+    struck_now: list[int] = _of("vms")
+    triggered_now: list[int] = _of("vms")
+    trigger_epochs: list[int] = _of("vms")
+    unused_now: list[int] = _of("vms")
+    unused_epochs: list[int] = _of("vms")
+    ended: list[int] = _of("vms")
+    restless: list[int] = _of("vms")
+    free_vms: list[int] = _of("vms")
+    busy_vms: list[int] = _of("vms")
+    places: list[int] = _of("vms")
+    chosen: list[int] = _of("sketches")
     # Lists of tasks: of this moment, and room to work in.
-    finished_now: list[int] = field(default_factory=list)
-    preempted_now: list[int] = field(default_factory=list)
-    preempted_on: list[int] = field(default_factory=list)
-    listed: list[int] = field(default_factory=list)
-    ordered: list[int] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
+    finished_now: list[int] = _of("tasks")
+    preempted_now: list[int] = _of("tasks")
+    preempted_on: list[int] = _of("tasks")
+    listed: list[int] = _of("tasks")
+    ordered: list[int] = _of("tasks")
+    left: list[int] = _of("tasks")
     # Of groups: those of tasks that are migrated together, how many VMs have turned down one, and when.
-    groups_now: list[int] = field(default_factory=list)
-    idle_asked: list[int] = field(default_factory=list)
-    busy_asked: list[int] = field(default_factory=list)
-    asked: list[int] = field(default_factory=list)
+    groups_now: list[int] = _of("groups")
+    idle_asked: list[int] = _of("groups")
+    busy_asked: list[int] = _of("groups")
+    asked: list[int] = _of("groups")
     # Of the cores of a VM; of offers and types of this moment.
-    heads: list[int] = field(default_factory=list)
-    priced_now: list[int] = field(default_factory=list)
-    types_now: list[int] = field(default_factory=list)
+    heads: list[int] = _of("cores")
+    priced_now: list[int] = _of("day")
+    types_now: list[int] = _of("day")
     # Sizes.
     n_regular: int = 0
     n_limits: int = 0
@@ -628,7 +634,7 @@ class Rows:
     # What `on-time` knows: its rescue, whether that is one of all tasks, when it must begin and what was known first
     # of that; when it has answered what, and is woken; outages.
     covered: int = 0
-    standby_latest_s: int = -1
+    standby_latest_s: int = NONE
     standby_followed: int = 0
     rescuers_known: int = 0
     spread_known: int = 0
@@ -709,3 +715,20 @@ class Rows:
     checkpoints: int = 0
     recoveries: int = 0
     cpu_time_saved_s: float = 0.0
+
+
+_UNITS: dict[str, tuple[str, ...]] = {entry.name: entry.metadata.get("units", ()) for entry in fields(Rows)}
+GIVEN = tuple(name for name, units in _UNITS.items() if not units)
+"""Tables that the plan gives, as arrays in `PlanTables`."""
+
+
+def shapes(counts: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each table of `Rows` whose units are among those that are counted.
+
+    Units are ``tasks``, ``groups``, ``types``, ``prices`` and ``cores`` of the largest VM; ``vms`` for lists of VMs;
+    ``room`` for VMs themselves, ``events``, ``entries`` of what else grows, ``sketches`` and ``spans`` where they are
+    allocated beforehand. For `on-time`: ``open`` tasks and what each ``needs`` of on-demand offers, ``new`` VMs of
+    its rescue and their ``new_cores``; ``rescuers`` and ``rescuer_cores`` of VMs that are there and new ones, and
+    ``packed`` ones. Tables of a ``day``, and of the ``rescue`` of the survival certificate, are as long as these.
+    """
+    return {name: tuple(map(counts.__getitem__, of)) for name, of in _UNITS.items() if of and counts.keys() >= {*of}}

@@ -13,7 +13,7 @@ from typing import Any
 from ...core.bill import Bill, billed_s, cost_usd, is_free, paid_until_s, session_usd
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
-from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
+from ..vms import HIBERNATED, LAUNCHING, NOISE, RUNNING, STOPPED, TERMINATED
 from .interpreted import add_session, add_vm, earliest_start, note, occupy, profile_running, push, refuse
 from .notes import (
     FINISHED,
@@ -62,8 +62,9 @@ from .rows import (
     VmRow,
 )
 
-_NOISE_S = 1e-9
-_SECONDS_PER_CREDIT = 60
+SECONDS_PER_CREDIT = 60
+"""For how long one CPU credit lasts at full speed on one vCPU (Burst-HADS, section III-E)."""
+
 _CREDIT_TOLERANCE = 1e-6
 
 
@@ -79,7 +80,7 @@ def checkpoints_of_work(r: Rows, group: int, offer: int, work_s: float) -> int:
     """Checkpoints of so much work: one after every interval, none at or after the end (HADS eq. 1 and 2)."""
     if not (r.takes_checkpoints and r.offers[offer].spot):
         return 0
-    return max(math.ceil((work_s - _NOISE_S) / r.groups[group].interval_s) - 1, 0)
+    return max(math.ceil((work_s - NOISE) / r.groups[group].interval_s) - 1, 0)
 
 
 def duration_of(r: Rows, group: int, offer: int, mode: int, saved: float) -> int:
@@ -94,12 +95,12 @@ def duration_of(r: Rows, group: int, offer: int, mode: int, saved: float) -> int
         return whole_task
     work_s = row.runtime_s * (1.0 - saved)
     seconds = work_s + checkpoints_of_work(r, group, offer, work_s) * r.groups[group].dump_s
-    return math.ceil(seconds / speed_of(r, offer, mode) - _NOISE_S)
+    return math.ceil(seconds / speed_of(r, offer, mode) - NOISE)
 
 
 def dump_of(r: Rows, group: int, offer: int, mode: int) -> int:
     """How long a task of a group writes a checkpoint on an offer, in whole seconds, rounded up."""
-    return math.ceil(r.groups[group].dump_s / speed_of(r, offer, mode) - _NOISE_S)
+    return math.ceil(r.groups[group].dump_s / speed_of(r, offer, mode) - NOISE)
 
 
 def checkpoints_of(r: Rows, task: int, offer: int, saved: float) -> int:
@@ -121,13 +122,13 @@ def saved_by_one_more(r: Rows, task: int, offer: int, saved: float, worked_s: fl
     group = r.groups[r.tasks[task].group]
     period_s = group.interval_s + group.dump_s
     regular = checkpoints_of(r, task, offer, saved)
-    count = min(regular, math.floor((worked_s + _NOISE_S) / period_s)) if regular else 0
+    count = min(regular, math.floor((worked_s + NOISE) / period_s)) if regular else 0
     since_s = worked_s - count * period_s
-    if count < regular and since_s > group.interval_s + _NOISE_S:
+    if count < regular and since_s > group.interval_s + NOISE:
         return (count + 1) * group.interval_s, count + 1
     whole_s = count * group.interval_s
-    seconds = max(float(math.floor(whole_s + since_s + _NOISE_S)), whole_s)
-    return seconds, count + int(seconds > whole_s + _NOISE_S)
+    seconds = max(float(math.floor(whole_s + since_s + NOISE)), whole_s)
+    return seconds, count + int(seconds > whole_s + NOISE)
 
 
 def last_checkpoint(r: Rows, vm: VmRow, task: int, until_s: int) -> tuple[float, float, int]:
@@ -150,10 +151,10 @@ def last_checkpoint(r: Rows, vm: VmRow, task: int, until_s: int) -> tuple[float,
     regular = checkpoints_of(r, task, offer, saved)
     done = 0
     if regular:
-        done = min(regular, math.floor((elapsed_s * speed + _NOISE_S) / (group.interval_s + group.dump_s)))
+        done = min(regular, math.floor((elapsed_s * speed + NOISE) / (group.interval_s + group.dump_s)))
     seconds = done * group.interval_s if done else 0.0
     knew = vm.notice_s > 0 and run.dumping_s == NONE and (vm.state > RUNNING or until_s != NONE)
-    if knew and r.takes_checkpoints and vm.notice_s * speed + _NOISE_S >= group.dump_s:
+    if knew and r.takes_checkpoints and vm.notice_s * speed + NOISE >= group.dump_s:
         last_s, last = saved_by_one_more(r, task, offer, saved, elapsed_s * speed - group.dump_s)
         if last_s > seconds or (last_s == seconds and last > done):
             seconds, done = last_s, last
@@ -336,7 +337,7 @@ def unbounded_credits(r: Rows, vm: VmRow, now_s: int) -> float:
     """CPU credits of a burstable VM at a moment, without its limits."""
     offer = r.offers[vm.offer_index]
     elapsed = max(uptime_at(vm, now_s) - vm.credit_at_s, 0)
-    spent = (vm.n_at_full_speed + vm.n_at_baseline * offer.baseline) / _SECONDS_PER_CREDIT
+    spent = (vm.n_at_full_speed + vm.n_at_baseline * offer.baseline) / SECONDS_PER_CREDIT
     return vm.credit_balance + (offer.credits_per_hour / SECONDS_PER_HOUR - spent) * elapsed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
@@ -37,14 +37,11 @@ from .rows import (
     CoreRow,
     LimitRow,
     OfferRow,
-    PriceRow,
     RescueTaskRow,
     RescueVmRow,
     Rows,
-    StandbyRow,
-    StandbyVmRow,
     TaskRow,
-    TypeRow,
+    shapes,
 )
 from .tables import law_values, rest_values
 from .vm import Vm
@@ -62,12 +59,8 @@ _STATUS: dict[int, VmStatus] = {
     STOPPED: "hibernated",
 }
 
-_OF_VMS = (
-    *("idle_now", "back_now", "noticed_now", "struck_now", "triggered_now", "trigger_epochs", "unused_now"),
-    *("unused_epochs", "ended", "restless", "free_vms", "busy_vms", "places"),
-)
-_OF_TASKS = ("finished_now", "preempted_now", "preempted_on", "listed", "ordered", "left")
-_OF_GROUPS = ("groups_now", "idle_asked", "busy_asked", "asked")
+_ROWS_OF = {table.name: table.row for table in tables_of(Rows)}
+_OF_VMS = tuple(shapes({"vms": 0}))
 _BROKEN = {
     NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
     NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
@@ -77,7 +70,6 @@ _BROKEN = {
 """What is wrong with a VM that a decision is about."""
 
 _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
-_SHARED = ("groups", "durations", "regular", "queues", "members", "columns", "column_of", "standby_offers")
 
 
 COUNTED = (
@@ -146,22 +138,12 @@ class ReplayState(Rows):
         self._names: dict[str, int] = {}
         self.recording = int(record)
         values = tables.settings | rest_values(billing) | law_values(scenario_law, instance.deadline_s)
-        for name, value in values.items():
+        for name, value in (values | tables.shared).items():
             setattr(self, name, value)
         self.limits = [LimitRow(*values) for values in tables.limit_values]
-        self.members = tables.member_rows
         self.offers = [OfferRow(*values) for values in tables.offers_billed(billing)[1]]
-        self.groups, self.durations, self.regular = tables.group_rows, tables.duration_rows, tables.regular
-        self.columns, self.column_of, self.standby_offers = tables.columns, tables.column_of, tables.standby_offers
-        self.queues = tables.queue_rows
         self.tasks = [TaskRow(*values) for values in tables.task_values]
-        self.types = [TypeRow() for _ in instance.vm_types]
-        self.prices = [PriceRow() for _ in range(tables.n_prices)]
-        for name in _OF_TASKS:
-            setattr(self, name, [0] * instance.n_tasks)
-        for name in _OF_GROUPS:
-            setattr(self, name, [0] * len(self.groups))
-        self.heads = [0] * max(offer.vcpus for offer in self.offers)
+        self._make_tables(tables.counts, lambda n: [0] * n)
         self._tables = self._tables_of_vms()
         self._lengthen(2 * len(plan.vms) + 32)
         request_plan(self)
@@ -170,7 +152,7 @@ class ReplayState(Rows):
         """Return a state that goes on from here on its own; what never changes is shared."""
         twin = copy.copy(self)
         for table in tables_of(Rows):
-            if table.name in _SHARED or table.name == "vms":
+            if table.name in self.plan.tables.shared or table.name == "vms":
                 continue
             rows = getattr(self, table.name)
             if rows and isinstance(rows[0], list):
@@ -218,6 +200,12 @@ class ReplayState(Rows):
             self._lengthen(self.most_listed)
         return v
 
+    def _make_tables(self, counts: Mapping[str, int], numbers: Callable[[int], list[int]]) -> None:
+        """Make the tables whose units are counted."""
+        for name, shape in shapes(counts).items():
+            row = _ROWS_OF[name]
+            setattr(self, name, numbers(*shape) if row is int else [row() for _ in range(*shape)])
+
     def _lengthen(self, more: int) -> None:
         """Make lists of VMs longer."""
         for name in _OF_VMS:
@@ -226,23 +214,16 @@ class ReplayState(Rows):
 
     def _make_room_for_standby(self) -> None:
         """Make room for what `on-time` knows of tasks and VMs, and for the loops that look for rescues."""
-        tables, n_tasks = self.plan.tables, self.instance.n_tasks
+        tables = self.plan.tables
         if self.packing is not None and self.n_vms + tables.most_new <= len(self.rescuers):
             return
         from .packing import Packing, numbers  # here, so that other policies do not load it
 
         if not self.standby:
-            self.standby = [StandbyRow() for _ in range(n_tasks)]
-            self.standby_vms = [StandbyVmRow() for _ in range(tables.most_new)]
-            self.standby_work_s = [0] * (tables.most_new * self.most_cores)
-            self.need_s = numbers(n_tasks * self.n_columns)
-            for name in ("open_tasks", "need_least_s", "need_kb", "packed", "found"):
-                setattr(self, name, numbers(n_tasks))
-            self.found_new, self.found_longest_s = numbers(tables.most_new), numbers(tables.most_new)
+            self._make_tables(tables.counts_of_rescues, numbers)
         if self.n_vms + tables.most_new > len(self.rescuers):
             n_vms = 2 * self.n_vms + 32 + tables.most_new
-            self.rescuers, self.rescuer_offers = numbers(n_vms), numbers(n_vms)
-            self.rescuer_free_s, self.rescuer_kb = (numbers(n_vms * self.most_cores) for _ in range(2))
+            self._make_tables({"rescuers": n_vms, "rescuer_cores": n_vms * self.most_cores}, numbers)
             self.rescuers_known = 0
         self.packing = Packing(self)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...core.bill import billed_s, blocks_of, cost_usd
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
+from ..vms import NONE
 from .candidate import Candidate, is_good
 from .job import PlatformJob, over_budget
 from .local_scheduler import LocalScheduler, PlatformRules
@@ -25,7 +26,7 @@ class Machine:
     launched_s, paid_until_s : int
         When it was rented; the end of the last hour that is paid.
     terminated_s : int
-        When it was given back; -1 before.
+        When it was given back; `NONE` before.
     epoch : int
         How often it has been used: the end of an hour counts only if it has not been used since.
     """
@@ -35,7 +36,7 @@ class Machine:
     resource: int
     launched_s: int
     paid_until_s: int
-    terminated_s: int = -1
+    terminated_s: int = NONE
     epoch: int = 0
 
     @property

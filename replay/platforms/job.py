@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...instances.platforms.entries import MalleableJob
+from ..vms import NOISE, NONE
 
-NOWHERE: Final = -1
-
-_NOISE: Final = 1e-9
+NOWHERE: Final = NONE
 
 
 def over_budget(cost: float, budget: float) -> float:
@@ -18,7 +17,7 @@ def over_budget(cost: float, budget: float) -> float:
     An excess of less than a billionth of the budget is arithmetic noise, and none: three times 0.1 does not exceed 0.3.
     """
     over = cost - budget
-    return over if over > budget * _NOISE else 0.0
+    return over if over > budget * NOISE else 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +37,7 @@ class PlatformJob:
     resource : int
         The resource on which it waits, runs or has run; `NOWHERE` before.
     start_s, end_s : int
-        When it started and ended; -1 before.
+        When it started and ended; `NONE` before.
     cost : float
         What it has been charged.
     turn : int
@@ -57,8 +56,8 @@ class PlatformJob:
     deadline_s: int
     budget: float
     resource: int = NOWHERE
-    start_s: int = -1
-    end_s: int = -1
+    start_s: int = NONE
+    end_s: int = NONE
     cost: float = 0.0
     turn: int = 0
     behind_all: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ...instances.platforms.job_draws import JobSet
@@ -142,23 +142,15 @@ TOTALS = ("cost", "execution_time_s", "delay_s", "overspend", "late_jobs", "over
 PLACED = ("good", "bad", "displaced", "stays", "unwanted")
 """Sums over all jobs, and counts of placements: so they are called wherever a run is told of."""
 
+_OF_JOBS = tuple(entry.name for entry in fields(JobResult) if entry.name != "resource")
+_OF_MACHINES = tuple(entry.name for entry in fields(MachineBill) if entry.name not in ("resource", "cost"))
+
 
 def platform_outcome(state: PlatformState) -> PlatformOutcome:
     """Return what an ended replay came to."""
     ids = [scheduler.id for scheduler in state.schedulers]
     jobs = tuple(
-        JobResult(
-            job.id,
-            ids[job.resource],
-            job.arrival_s,
-            job.start_s,
-            job.end_s,
-            job.deadline_s,
-            job.cost,
-            job.budget,
-            job.displaced,
-        )
-        for job in state.jobs
+        JobResult(resource=ids[job.resource], **{name: getattr(job, name) for name in _OF_JOBS}) for job in state.jobs
     )
     counts = state.counts
     return PlatformOutcome(
@@ -173,12 +165,9 @@ def platform_outcome(state: PlatformState) -> PlatformOutcome:
         jobs=jobs,
         machines=tuple(
             MachineBill(
-                machine.name,
-                ids[machine.resource],
-                machine.launched_s,
-                machine.terminated_s,
-                machine.hours,
-                machine.hours * state.cost_per_vm_hour(machine.resource),
+                resource=ids[machine.resource],
+                cost=machine.hours * state.cost_per_vm_hour(machine.resource),
+                **{name: getattr(machine, name) for name in _OF_MACHINES},
             )
             for machine in state.machines
         ),

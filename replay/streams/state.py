@@ -6,23 +6,20 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
 
 from ...core.bill import paid_until_s
 from ...core.quantities import ExactSeconds, exact_seconds, plain
 from ...instances.streams.draws import SampledJobs
 from ...instances.streams.stream import bills_of
 from ..event_loop import EventQueue
-from ..vms import RUNNING, TERMINATED
+from ..vms import NONE, RUNNING, TERMINATED
 from .vm import StreamVm
 
 # Order of events at the same time; a job that arrives with the end of a block may still use the VM.
 FINISH, READY, SUBMIT, WAKE, BLOCK_END = range(5)
 
 # Where a task is, if not on a VM.
-FUTURE: Final = -1
-POOL: Final = -2
-FINISHED: Final = -3
+FUTURE, POOL, FINISHED = range(NONE, NONE - 3, -1)
 
 
 @dataclass(slots=True)

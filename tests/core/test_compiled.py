@@ -414,7 +414,7 @@ def _plain_of(part: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(rules, "_NOISE_S"), (rules, "_CREDIT_TOLERANCE"), (rules, "BASELINE"), (moments, "_NOISE"), (moments, "WAKE")],
+    [(rules, "NOISE"), (rules, "_CREDIT_TOLERANCE"), (rules, "BASELINE"), (moments, "NOISE"), (moments, "WAKE")],
 )
 def test_a_changed_constant_of_the_rules_is_seen(
     module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch

@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ...policy_names import Rules
-from ..asking import (
-    answer_hibernated,
-    answer_idle,
-    answer_lost,
-    answer_noticed,
-    answer_resumed,
-    answer_terminated,
-    answer_unused,
-)
+from .. import asking
 from ..interpreted import sort_tasks
 from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, Rows, VmRow
@@ -53,10 +45,6 @@ class BurstHads(RulePolicy):
     rules: ClassVar[Rules] = {"idle-60": IDLE_60}
 
     idle_limit_s: int | None = None
-
-    def __post_init__(self) -> None:
-        """Have the name say for how long idle VMs are kept."""
-        self.name = self.name_with_options()
 
     def resumed(self, replay: ReplayState, vm: Vm) -> None:
         """Answer as if it had become idle: its own tasks are elsewhere (section III-D)."""
@@ -138,11 +126,11 @@ def end_burstable_vms(r: Rows) -> None:
 
 
 BurstHads.answers = {
-    answer_idle: on_idle,
-    answer_unused: on_unused,
-    answer_noticed: on_notice,
-    answer_hibernated: on_hibernation,
-    answer_lost: on_loss,
-    answer_resumed: on_idle,
-    answer_terminated: on_end,
+    asking.answer_idle: on_idle,
+    asking.answer_unused: on_unused,
+    asking.answer_noticed: on_notice,
+    asking.answer_hibernated: on_hibernation,
+    asking.answer_lost: on_loss,
+    asking.answer_resumed: on_idle,
+    asking.answer_terminated: on_end,
 }

@@ -8,16 +8,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 from ....core.errors import InputError, Issue
 from ....instances.durations import NEVER
 from ...policy_names import Rule, Rules
-from ..asking import (
-    answer_hibernated,
-    answer_idle,
-    answer_lost,
-    answer_noticed,
-    answer_resumed,
-    answer_terminated,
-    answer_trigger,
-    answer_unused,
-)
+from .. import asking
 from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, TERMINATE, Rows, VmRow
 from ..rules import counts_on, is_idle, let_go, list_tasks, set_trigger
@@ -74,7 +65,7 @@ class Hads(RulePolicy):
 
     def __post_init__(self) -> None:
         """Have the name say which options are not the paper's; refuse those that there are not."""
-        self.name = self.name_with_options()
+        super().__post_init__()
         chosen = (("spare_time", self.spare_time, SpareTime), ("thieves", self.thieves, Thieves))
         issues = [
             Issue("", f"must be {' or '.join(map(repr, get_args(known)))}", option, value)
@@ -165,12 +156,12 @@ def aim(r: Rows, vm: VmRow, at_latest_s: int) -> None:
 
 
 Hads.answers = {
-    answer_idle: on_idle,
-    answer_unused: let_go,
-    answer_noticed: on_notice,
-    answer_lost: on_loss,
-    answer_hibernated: on_hibernation,
-    answer_trigger: on_trigger,
-    answer_resumed: on_return,
-    answer_terminated: on_end,
+    asking.answer_idle: on_idle,
+    asking.answer_unused: let_go,
+    asking.answer_noticed: on_notice,
+    asking.answer_lost: on_loss,
+    asking.answer_hibernated: on_hibernation,
+    asking.answer_trigger: on_trigger,
+    asking.answer_resumed: on_return,
+    asking.answer_terminated: on_end,
 }

@@ -10,6 +10,7 @@ from ..interpreted import earliest_start, note
 from ..notes import STRANDED
 from ..rows import NONE, OfferRow, Rows, VmRow
 from ..rules import (
+    SECONDS_PER_CREDIT,
     can_start,
     credits_of,
     duration_of,
@@ -27,9 +28,6 @@ from ..rules import (
 
 SpareTime: TypeAlias = Literal["all", "spot"]
 """Of which VMs spare time is asked: all, as Algorithm 7 of HADS is printed, or spot VMs only, as Burst-HADS says."""
-
-BURST_PERIOD_S = 60
-"""Seconds that one CPU credit lasts at full speed on one vCPU (Burst-HADS, section III-E)."""
 
 
 def takes(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, kb: int, spare_all: int) -> bool:
@@ -214,7 +212,7 @@ def to_idle_burstable(r: Rows, source: VmRow, task: int, saved: float) -> bool:
             continue
         duration_s = duration_of(r, r.tasks[task].group, vm.offer_index, FULL_SPEED, saved)
         # Credits needed: line 6; the rest: line 7.
-        if duration_s >= NEVER or credits_of(r, vm, r.now_s) <= -(-duration_s // BURST_PERIOD_S):
+        if duration_s >= NEVER or credits_of(r, vm, r.now_s) <= -(-duration_s // SECONDS_PER_CREDIT):
             continue
         if may_migrate(r, vm, r.tasks[task].group, saved, FULL_SPEED, 0):
             migrate(r, task, source, vm, FULL_SPEED, 0)
@@ -322,7 +320,7 @@ def enter_heap(r: Rows, offer: OfferRow, vm: VmRow) -> None:
     offer.n_places += 1
     while k:
         above = r.vms[r.places[offer.first_place + (k - 1) // 2]]
-        if above.place_s < vm.place_s or (above.place_s == vm.place_s and above.index < vm.index):
+        if is_free_before(above, vm):
             break
         r.places[offer.first_place + k] = above.index
         k = (k - 1) // 2
@@ -342,20 +340,21 @@ def first_of_heap(r: Rows, offer: OfferRow) -> int:
         k = 0
         while 2 * k + 1 < offer.n_places:
             below = 2 * k + 1
-            if below + 1 < offer.n_places and comes_first(r, offer, below + 1, below):
-                below += 1
             other = r.vms[r.places[offer.first_place + below]]
-            if vm.place_s < other.place_s or (vm.place_s == other.place_s and vm.index < other.index):
+            if below + 1 < offer.n_places:
+                right = r.vms[r.places[offer.first_place + below + 1]]
+                if is_free_before(right, other):
+                    below, other = below + 1, right
+            if is_free_before(vm, other):
                 break
             r.places[offer.first_place + k] = other.index
             k = below
         r.places[offer.first_place + k] = vm.index
 
 
-def comes_first(r: Rows, offer: OfferRow, k: int, other: int) -> bool:
+def is_free_before(vm: VmRow, other: VmRow) -> bool:
     """Whether one VM of a heap has a core free before another."""
-    vm, than = r.vms[r.places[offer.first_place + k]], r.vms[r.places[offer.first_place + other]]
-    return vm.place_s < than.place_s or (vm.place_s == than.place_s and vm.index < than.index)
+    return vm.place_s < other.place_s or (vm.place_s == other.place_s and vm.index < other.index)
 
 
 def end_if_placed(r: Rows, vm: VmRow, group: int, mode: int, saved: float) -> int:

@@ -9,18 +9,7 @@ from typing import ClassVar
 from ....instances.durations import FULL_SPEED, NEVER
 from ...policy_names import Rule, Rules
 from ...vms import HIBERNATED, RUNNING
-from ..asking import (
-    answer_capacity,
-    answer_finished,
-    answer_hibernated,
-    answer_idle,
-    answer_lost,
-    answer_noticed,
-    answer_preempted,
-    answer_resumed,
-    answer_unused,
-    answer_woken,
-)
+from .. import asking
 from ..interpreted import earliest_start, push
 from ..policy import RulePolicy
 from ..rows import FIRST_NEW, LEFT_OUT, NONE, WAKE, Rows, VmRow
@@ -142,10 +131,6 @@ class OnTime(RulePolicy):
     relieves: bool = True
     starts_early: bool = True
     ends_idle: bool = True
-
-    def __post_init__(self) -> None:
-        """Have the name say what is left out."""
-        self.name = self.name_with_options()
 
     def row_options(self) -> dict[str, int]:
         """Return what the rules read."""
@@ -934,14 +919,14 @@ def can_go(r: Rows, vm: VmRow) -> bool:
 
 
 OnTime.answers = {
-    answer_woken: answer,
-    answer_finished: on_finish,
-    answer_idle: on_idle,
-    answer_unused: on_cycle_end,
-    answer_noticed: on_notice,
-    answer_hibernated: on_loss,
-    answer_lost: on_loss,
-    answer_resumed: on_return,
-    answer_capacity: on_capacity,
-    answer_preempted: on_saved,
+    asking.answer_woken: answer,
+    asking.answer_finished: on_finish,
+    asking.answer_idle: on_idle,
+    asking.answer_unused: on_cycle_end,
+    asking.answer_noticed: on_notice,
+    asking.answer_hibernated: on_loss,
+    asking.answer_lost: on_loss,
+    asking.answer_resumed: on_return,
+    asking.answer_capacity: on_capacity,
+    asking.answer_preempted: on_saved,
 }

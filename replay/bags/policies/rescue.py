@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from ..asking import (
-    answer_hibernated,
-    answer_idle,
-    answer_lost,
-    answer_noticed,
-    answer_resumed,
-    answer_terminated,
-)
+from .. import asking
 from ..interpreted import plan_rescue, refuse, sort_tasks
 from ..policy import RulePolicy
 from ..rows import NO_PLACE, NO_ROOM, NONE, Rows, VmRow
@@ -130,10 +123,10 @@ def end_halted(r: Rows, vm: VmRow) -> None:
 
 
 Rescue.answers = {
-    answer_idle: on_idle,
-    answer_noticed: answer,
-    answer_lost: answer,
-    answer_hibernated: answer,
-    answer_resumed: on_change,
-    answer_terminated: on_change,
+    asking.answer_idle: on_idle,
+    asking.answer_noticed: answer,
+    asking.answer_lost: answer,
+    asking.answer_hibernated: answer,
+    asking.answer_resumed: on_change,
+    asking.answer_terminated: on_change,
 }

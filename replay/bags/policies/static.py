@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...policy_names import Rule, Rules
-from ..asking import answer_hibernated, answer_idle, answer_unused
+from .. import asking
 from ..policy import IDLE_60, RulePolicy
 from ..rows import Rows, VmRow
 from ..rules import let_go
@@ -28,7 +28,7 @@ def on_hibernation(r: Rows, vm: VmRow) -> None:
         let_go(r, vm)
 
 
-Static.answers = {answer_idle: let_go, answer_hibernated: on_hibernation}
+Static.answers = {asking.answer_idle: let_go, asking.answer_hibernated: on_hibernation}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -56,9 +56,5 @@ class OnDemand(RulePolicy):
 
     idle_limit_s: int | None = None
 
-    def __post_init__(self) -> None:
-        """Have the name say for how long idle VMs are kept."""
-        self.name = self.name_with_options()
 
-
-OnDemand.answers = {answer_unused: let_go}
+OnDemand.answers = {asking.answer_unused: let_go}

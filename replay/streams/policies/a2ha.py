@@ -10,6 +10,7 @@ import numpy as np
 
 from ....core.errors import InputError, Issue
 from ....core.quantities import ExactSeconds
+from ...vms import NOISE, NONE
 from ..policy import StreamPolicy
 from ..state import StreamState
 from ..vm import StreamVm
@@ -17,10 +18,8 @@ from ..vm import StreamVm
 LongTasks: TypeAlias = Literal["untaken", "new", "total", "off"]
 Rounding: TypeAlias = Literal["up", "nearest"]
 
-TICK: Final = -1
-"""Datum of the wakes of Fig. 7."""
-
-_NOISE = 1e-9
+TICK: Final = NONE
+"""Datum of the wakes of Fig. 7: no VM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +253,7 @@ class A2ha(StreamPolicy):
         create = necessary
         if self._ratio != 1.0:
             share = necessary * self._ratio
-            create = math.ceil(share - _NOISE) if settings.rounding == "up" else math.floor(share + 0.5)
+            create = math.ceil(share - NOISE) if settings.rounding == "up" else math.floor(share + 0.5)
         self._ratio += (1.0 - self._ratio) * settings.increase_ratio  # line 16
         # Hosts whose unit ends soon count for nothing above, though they end what they run: no more than tasks wait.
         create = min(create, self._n_tasks - self._finished - len(self._hosts))

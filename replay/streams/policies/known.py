@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
+from ...vms import NONE
 from ..policy import StreamPolicy
 from ..state import StreamState
 from ..vm import StreamVm
@@ -14,8 +15,8 @@ from .scheduling import reassign, schedule_job
 REASSIGNMENT_PERIOD_S = 15
 """How often Algorithm 3 is performed; the paper says "periodically"."""
 
-PERIOD: Final = -1
-"""Datum of the wakes of Algorithm 3."""
+PERIOD: Final = NONE
+"""Datum of the wakes of Algorithm 3: no VM."""
 
 
 class Known(StreamPolicy):
