@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
@@ -542,23 +541,6 @@ def warn(messages: Iterable[str]) -> None:
 def wrote(path: str, what: str = "") -> None:
     """Say on standard error that a file is written, and what it is."""
     print(f"wrote {path}{f': {what}' if what else ''}", file=sys.stderr)
-
-
-def print_json(kind: str, value: Mapping[str, Any], plan: Iterable[str] = ()) -> None:
-    """Print one JSON object, of the format that `outputs` has for its kind; with a plan as its last value, if any.
-
-    The plan is the text of a document in pieces, as `schedule_pieces` gives it: there is no object of a large one.
-    """
-    text = json.dumps({"format": f"spotbag.{kind}/1"} | dict(value), indent=2, allow_nan=False)
-    pieces = iter(plan)
-    first = next(pieces, None)
-    if first is None:
-        print(text)
-        return
-    sys.stdout.write(f'{text.removesuffix("}").rstrip()},\n  "plan": {first}')
-    for piece in pieces:
-        sys.stdout.write(piece)
-    print("}")
 
 
 def print_plan(schedule: Schedule, method: str | None, survival: Survival | None = None) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..core.tables import Column, Table, numbers
+from .answers import Answer, Part, Written
 from .arguments import (
     InstanceArgument,
     JsonOption,
     check_output,
     load_instance,
-    print_json,
     seconds_option,
     warn,
     wrote,
@@ -25,9 +25,6 @@ from .instance_scenario import EXAMPLE as SCENARIO_EXAMPLE
 from .instance_scenario import scenario_command
 from .instance_types import prices_command, types_command
 from .tables import print_table, seconds
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,6 +39,26 @@ app.command("prices", epilog="Example:  spotbag instance prices --spot-history h
 )
 app.command("clouds", epilog="Example:  spotbag instance clouds")(clouds_command)
 app.command("scenario", epilog=SCENARIO_EXAMPLE)(scenario_command)
+
+
+class ListedInstance(Part):
+    """An instance of the library."""
+
+    name: str
+    tasks: int
+    entries: int
+    vm_types: int
+    deadline_s: int
+    memory_may_bind: bool
+    source: str
+
+
+class InstanceList(Answer, kind="instance-list"):
+    """``spotbag instance list``."""
+
+    instances: tuple[ListedInstance, ...]
+    streams: tuple[str, ...]
+    platforms: tuple[str, ...]
 
 
 class Document(StrEnum):
@@ -67,18 +84,19 @@ def list_command(as_json: JsonOption = False) -> None:
         instance = library_instance(name)
         source = instance.provenance.source if instance.provenance else ""
         rows.append(
-            {
-                "name": name,
-                "tasks": instance.n_tasks,
-                "entries": len(instance.tasks),
-                "vm_types": len(instance.vm_types),
-                "deadline_s": instance.deadline_s,
-                "memory_may_bind": not bool(instance.memory_never_binds.all()),
-                "source": source,
-            }
+            ListedInstance.of(
+                instance,
+                name=name,
+                tasks=instance.n_tasks,
+                entries=len(instance.tasks),
+                vm_types=len(instance.vm_types),
+                memory_may_bind=not bool(instance.memory_never_binds.all()),
+                source=source,
+            )
         )
     if as_json:
-        print_json("instance-list", {"instances": rows, "streams": stream_names(), "platforms": platform_names()})
+        names = {"streams": tuple(stream_names()), "platforms": tuple(platform_names())}
+        InstanceList(instances=tuple(rows), **names).print_json()
         return
     columns = [
         Column("name"),
@@ -88,13 +106,13 @@ def list_command(as_json: JsonOption = False) -> None:
     ]
     cells = [
         [
-            str(row["name"]),
-            f"{row['tasks']:,}",
-            f"{row['entries']:,}",
-            str(row["vm_types"]),
-            seconds(int(str(row["deadline_s"]))),
-            "may bind" if row["memory_may_bind"] else "never binds",
-            str(row["source"]),
+            row.name,
+            f"{row.tasks:,}",
+            f"{row.entries:,}",
+            str(row.vm_types),
+            seconds(row.deadline_s),
+            "may bind" if row.memory_may_bind else "never binds",
+            row.source,
         ]
         for row in rows
     ]
@@ -203,7 +221,7 @@ def export_command(
     warn(warnings)
     written = [path for path in (job, env, map_file) if path is not None]
     if as_json:
-        print_json("written", {"instance": problem.name, "written": written, "warnings": warnings})
+        Written(instance=problem.name, written=tuple(written), warnings=tuple(warnings)).print_json()
     for path in written:
         wrote(path)
 

@@ -117,12 +117,12 @@ def _checked(answer: dict[str, Any], source: str) -> dict[str, Any]:
     from pydantic import ValidationError
 
     from ..core.errors import SpotbagError, input_error
-    from .outputs import Solve
+    from .answer_schema import adapter_of
 
     if answer.get("plan") is None:
         raise SpotbagError(f"{source}: has no plan to report on")
     try:
-        Solve.model_validate(answer)
+        adapter_of("solve").validate_python(answer)
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise input_error(source, f"is not what 'spotbag solve --json' prints: see {place}") from None

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ...core.tables import Column, Table
+from ..answers import Answer
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
     StateOption,
-    print_json,
     refuse_two_from_standard_input,
     warn,
 )
@@ -24,10 +23,26 @@ from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...audits.findings import Violation
+    from ...schedules.documents import Survival
 
 EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
 
 _SHOWN_OF_RULE = 3
+
+
+class Check(Answer, kind="check"):
+    """``spotbag check``."""
+
+    instance: str
+    status: Literal["feasible", "infeasible"]
+    cost_usd: float
+    makespan_s: int
+    objective: float
+    deadline_s: int
+    d_spot_s: int | None
+    survival: Survival | None
+    violations: tuple[Violation, ...]
+    notes: tuple[str, ...]
 
 
 def check_command(
@@ -68,21 +83,8 @@ def check_command(
     found = report.violations
     shown = asked is None or (report.survival is not None and report.survival.verdict == "survives")
     if as_json:
-        print_json(
-            "check",
-            {
-                "instance": problem.name,
-                "status": "feasible" if report.feasible else "infeasible",
-                "cost_usd": report.cost_usd,
-                "makespan_s": report.makespan_s,
-                "objective": report.objective,
-                "deadline_s": problem.deadline_s,
-                "d_spot_s": problem.d_spot_s,
-                "survival": None if report.survival is None else report.survival.model_dump(mode="json"),
-                "violations": [dataclasses.asdict(violation) for violation in found],
-                "notes": list(report.notes),
-            },
-        )
+        status = "feasible" if report.feasible else "infeasible"
+        Check.of(report, problem, instance=problem.name, status=status).print_json()
     elif any(violation.rule == "task-once" for violation in found) and (
         document.instance != problem.name or not {row.id for row in document.task_rows}.intersection(problem.task_ids)
     ):

@@ -14,13 +14,13 @@ import typer
 
 from ...core.processes import interruptible
 from ...core.tables import Column, Table, numbers
+from ..answers import Answer, Part
 from ..arguments import (
     InstanceOptions,
     JsonOption,
     MethodOptions,
     Only,
     check_output,
-    print_json,
     warn,
     wrote,
 )
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ...benchmarks.bags.experiments.cells import Source
     from ...benchmarks.bags.experiments.specification import Specification
     from ...instances.instance import Instance
+    from ...schedules.documents import SurvivalVerdict
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --method auto,ils,lpt --seeds 3 --out rows.csv"
 
@@ -47,6 +48,39 @@ _WIDTH = 110
 _PERCENT = "(% of the plan)"
 _QUANTITIES = {"cheapest": "cost ($)", "fastest": "makespan (s)", "balanced": "objective"}
 """Columns of what each goal makes least."""
+
+
+class ComparedMethod(Part):
+    """All runs of a method on an instance."""
+
+    instance: str
+    method: str
+    runs: int
+    plans: int
+    statuses: dict[str, int]
+    objective_mean: float | None
+    objective_worst: float | None
+    cost_usd_mean: float | None
+    makespan_s_mean: float | None
+    bound_gap_mean: float | None
+    bound_gap_worst: float | None
+    optimum_gap_mean: float | None
+    optimum_gap_worst: float | None
+    runtime_s_mean: float | None
+    runtime_s_total: float | None
+    reason: str
+    survives: dict[SurvivalVerdict, int]
+    ended_by_time: int
+
+
+class Compare(Answer, kind="compare"):
+    """``spotbag compare``."""
+
+    interrupted: bool
+    references: tuple[Reference, ...]
+    summaries: tuple[ComparedMethod, ...]
+    methods: tuple[MethodTotal, ...]
+    rows: tuple[Row, ...]
 
 
 def compare_command(
@@ -129,7 +163,16 @@ def compare_command(
             _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers if dask is None else dask)
             wrote(out)
         if as_json:
-            _print_objects(rows, references, summaries, totals, interrupted)
+            Compare(
+                interrupted=interrupted,
+                references=tuple(references.values()),
+                summaries=tuple(
+                    ComparedMethod.of(entry, statuses=dict(entry.statuses), survives=dict(entry.survives))
+                    for entry in summaries
+                ),
+                methods=tuple(totals),
+                rows=tuple(rows),
+            ).print_json()
         else:
             print(_heading(len(problems), len(rows), time_limit, seeds))
             _print_tables(problems, references, summaries, totals)
@@ -237,27 +280,6 @@ def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
     from ...core.text_files import write_text
 
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
-
-
-def _print_objects(
-    rows: Sequence[Row],
-    references: Mapping[str, Reference],
-    summaries: Sequence[Summary],
-    totals: Sequence[MethodTotal],
-    interrupted: bool,
-) -> None:
-    from ...benchmarks.bags.comparison import as_object
-
-    print_json(
-        "compare",
-        {
-            "interrupted": interrupted,
-            "references": [as_object(entry) for entry in references.values()],
-            "summaries": [as_object(entry) for entry in summaries],
-            "methods": [as_object(entry) for entry in totals],
-            "rows": [as_object(row) for row in rows],
-        },
-    )
 
 
 def _heading(n_instances: int, n_runs: int, time_limit: float, seeds: int) -> str:

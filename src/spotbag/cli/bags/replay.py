@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ...core.processes import interruptible
+from ..answers import Answer, Part
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
@@ -18,7 +19,6 @@ from ..arguments import (
     Only,
     check_output,
     names_in,
-    print_json,
     print_story,
     refuse_two_from_standard_input,
     warn,
@@ -32,7 +32,7 @@ from ..run_options import DaskOption, WorkersOption, policies_option, workers_of
 from ..run_report import warn_of_missing
 from ..scenario_options import ScenarioOptions, notes_of
 from .planning import plan_by
-from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, days_object, print_summary
+from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, print_summary, replay_answer
 
 if TYPE_CHECKING:
     from ...core.workers import Workers
@@ -51,6 +51,31 @@ EXAMPLE = (
 _DEFAULT_RUNS = 100
 _NONE_GIVEN = ScenarioOptions()
 _DEFAULT_POLICIES = ("static", "hads", "burst-hads", "on-demand", CLAIRVOYANT)
+
+
+class TracedDay(Part):
+    """A day under a policy, as in a trace."""
+
+    run: dict[str, Any]
+    events: tuple[dict[str, Any], ...]
+    end: dict[str, Any]
+
+
+class ReplayDay(Answer, kind="replay-day"):
+    """``spotbag replay --day``; the costs are those of ``clairvoyant`` and ``hindsight``, if they were asked for."""
+
+    days: tuple[TracedDay, ...]
+    bound_usd: float | None
+    hindsight_usd: float | None
+
+
+class NoPlan(Answer, kind="no-plan"):
+    """``spotbag replay`` without a plan to replay."""
+
+    instance: str
+    status: Literal["no-plan"]
+    message: str
+    interrupted: bool
 
 
 def replay_command(
@@ -183,7 +208,7 @@ def replay_command(
     with interruptible():  # from here on there is an answer, which a signal asks for
         days = _replay(checked, replayed, wanted, references)
         if as_json:
-            print_json("replay", days_object(schedule, maker, days, days_from.name, seed))
+            replay_answer(schedule, maker, days, days_from.name, seed).print_json()
         elif days.n_runs:
             print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, references)
 
@@ -302,10 +327,7 @@ def _full_names(policies: Sequence[str]) -> list[str]:
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:
     if as_json:
-        print_json(
-            "no-plan",
-            {"instance": problem.name, "status": "no-plan", "message": reason, "interrupted": interrupted},
-        )
+        NoPlan(instance=problem.name, status="no-plan", message=reason, interrupted=interrupted).print_json()
     elif interrupted:
         warn([reason])
     else:
@@ -433,9 +455,8 @@ def _print_day(traces: Sequence[Trace], references: Mapping[str, float | None], 
     from ...traces.stories import describe_trace
 
     if as_json:
-        days = [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]
         costs = {"bound_usd": references.get(CLAIRVOYANT), "hindsight_usd": references.get(HINDSIGHT)}
-        print_json("replay-day", {"days": days, **costs})
+        ReplayDay(days=tuple(TracedDay.of(trace) for trace in traces), **costs).print_json()
         return
     for index, trace in enumerate(traces):
         if index:

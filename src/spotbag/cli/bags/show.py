@@ -9,6 +9,7 @@ import typer
 
 from ...core.tables import Column, Table, numbers
 from ...core.wording import printable_line
+from ..answers import Answer, Part, print_object
 from ..arguments import (
     TASK_FILES,
     InstanceOptions,
@@ -17,7 +18,6 @@ from ..arguments import (
     StateOption,
     check_output,
     is_path,
-    print_json,
     print_plan,
     refuse_two_from_standard_input,
     warn,
@@ -35,6 +35,29 @@ if TYPE_CHECKING:
     from ...schedules.schedule import Schedule
 
 EXAMPLE = "Example:  spotbag show hads/J100   or   spotbag show plan.json --gantt plan.svg"
+
+
+class Range(Part):
+    """The least, the mean and the most of a quantity."""
+
+    min: float
+    mean: float
+    max: float
+
+
+class Show(Answer, kind="show"):
+    """``spotbag show`` of an instance; of a plan, it prints the plan: ``spotbag.schedule/1``."""
+
+    instance: str
+    tasks: int
+    entries: int
+    deadline_s: int
+    d_spot_s: int | None
+    memory_mb: Range
+    runtime_s: dict[str, Range | dict[str, float]]
+    cost_scale_usd: float
+    makespan_scale_s: float
+    memory_never_binds: dict[str, bool]
 
 
 def show_command(
@@ -132,7 +155,7 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
         runtimes[vm_type.name] = np.repeat(column, counts)[np.repeat(np.isfinite(column), counts)]
     d_spot = _d_spot_s(instance)
     if as_json:
-        print_json("show", _instance_object(instance, d_spot, memory, runtimes))
+        _answer(instance, d_spot, memory, runtimes).print_json()
         return
     _print_instance(instance, d_spot, memory)
     print_table(_offer_table(instance, runtimes))
@@ -150,22 +173,18 @@ def _d_spot_s(instance: Instance) -> int | None:
         return None
 
 
-def _instance_object(instance: Instance, d_spot: int | None, memory: Any, runtimes: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "instance": instance.name,
-        "tasks": instance.n_tasks,
-        "entries": len(instance.tasks),
-        "deadline_s": instance.deadline_s,
-        "d_spot_s": d_spot,
-        "memory_mb": _summary(memory),
-        "runtime_s": {name: _summary(values) for name, values in runtimes.items()},
-        "cost_scale_usd": instance.cost_scale_usd,
-        "makespan_scale_s": instance.makespan_scale_s,
-        "memory_never_binds": {
-            vm_type.name: bool(free)
-            for vm_type, free in zip(instance.vm_types, instance.memory_never_binds, strict=True)
-        },
-    }
+def _answer(instance: Instance, d_spot: int | None, memory: Any, runtimes: dict[str, Any]) -> Show:
+    never_binds = zip(instance.vm_types, instance.memory_never_binds, strict=True)
+    return Show.of(
+        instance,
+        instance=instance.name,
+        tasks=instance.n_tasks,
+        entries=len(instance.tasks),
+        d_spot_s=d_spot,
+        memory_mb=_summary(memory),
+        runtime_s={name: _summary(values) for name, values in runtimes.items()},
+        memory_never_binds={vm_type.name: bool(free) for vm_type, free in never_binds},
+    )
 
 
 def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None:
@@ -265,7 +284,7 @@ def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool
 
 def _show_document(document: ScheduleDocument, as_json: bool) -> None:
     if as_json:
-        print_json("schedule", document.model_dump(mode="json", exclude_none=True))
+        print_object(document.model_dump(mode="json", exclude_none=True))
         return
     print(f"plan for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
     claims = {"cost_usd": document.cost_usd, "makespan_s": document.makespan_s, "objective": document.objective}

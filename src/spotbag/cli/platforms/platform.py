@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.processes import interruptible
+from ..answers import Written
 from ..arguments import (
     JsonOption,
     check_output,
     load_platform,
     names_in,
-    print_json,
     print_stories,
     some,
     stories_of,
@@ -39,7 +39,7 @@ from ..run_options import (
     workers_of,
 )
 from ..run_report import warn_of_missing
-from .platform_report import library_platforms, print_platforms, print_runs, runs_object
+from .platform_report import PlatformList, library_platforms, platform_answer, print_platforms, print_runs
 
 if TYPE_CHECKING:
     from ...instances.platforms.job_draws import JobSet
@@ -157,10 +157,8 @@ def platform_command(
             done = replace(done, interrupted=True)
         stories = stories_of(traces) if story else None
         if as_json:
-            report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
-            print_json(
-                "platform-runs", report if picture_refused is None else report | {"picture_refused": picture_refused}
-            )
+            answer = platform_answer(loaded, job_set, done, seed, bounds, stories, files, picture_refused)
+            answer.print_json()
         else:
             if stories is None and done.n_runs:
                 print_runs(loaded, job_set, done, seed, bounds)
@@ -176,7 +174,7 @@ def platform_command(
 def _list(as_json: bool) -> None:
     platforms = library_platforms()
     if as_json:
-        print_json("platform-list", {"platforms": platforms})
+        PlatformList(platforms=tuple(platforms)).print_json()
     else:
         print_platforms(platforms)
 
@@ -245,7 +243,7 @@ def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path:
     written = platform if job_set is None else platform_with_jobs(platform, job_set, seed)
     write_platform(written, path)
     if as_json:
-        print_json("written", {"platform": platform.name, "jobs": len(written.jobs), "written": [path]})
+        Written(platform=platform.name, jobs=len(written.jobs), written=(path,)).print_json()
     resources = counted(len(platform.resources), "resource")
     wrote(path, f"{platform.name}, {resources}, {counted(len(written.jobs), 'job')}")
 

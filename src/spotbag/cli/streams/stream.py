@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.processes import interruptible
+from ..answers import Written
 from ..arguments import (
     JsonOption,
     check_output,
     load_stream,
     names_in,
     parse_options,
-    print_json,
     print_stories,
     some,
     stories_of,
@@ -38,7 +38,7 @@ from ..run_options import (
     workers_of,
 )
 from ..run_report import warn_of_missing
-from .stream_report import library_streams, print_runs, print_streams, runs_object
+from .stream_report import StreamList, library_streams, print_runs, print_streams, stream_answer
 
 if TYPE_CHECKING:
     from ...instances.streams.stream import Stream
@@ -152,7 +152,7 @@ def stream_command(
     with interruptible():  # from here on there is an answer, which a signal asks for
         done, stories = _replay(loaded, names, options, sampling, a2ha)
         if as_json:
-            print_json("stream-runs", runs_object(loaded, done, seed, sampling, a2ha, stories))
+            stream_answer(loaded, done, seed, sampling, a2ha, stories).print_json()
         elif stories is not None:
             print_stories(stories)
         elif done.n_runs:
@@ -211,7 +211,7 @@ def _replay(
 def _list(as_json: bool) -> None:
     streams = library_streams()
     if as_json:
-        print_json("stream-list", {"streams": streams})
+        StreamList(streams=tuple(streams)).print_json()
     else:
         print_streams(streams)
 
@@ -229,7 +229,7 @@ def _write_stream(stream: Stream, path: str, as_json: bool) -> None:
 
     write_stream(stream, path)
     if as_json:
-        print_json("written", {"stream": stream.name, "written": [path]})
+        Written(stream=stream.name, written=(path,)).print_json()
     wrote(path, f"{stream.name}, {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}")
 
 
