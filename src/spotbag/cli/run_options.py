@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .arguments import check_output
+from .arguments import JsonOption, check_output
+from .progress import busy
 
 if TYPE_CHECKING:
     from ..core.workers import Workers
+    from ..traces.trace import Trace
 
 DEFAULT_RUNS = 20
 _MOST_RUNS = 1_000_000
 
-SeedOption: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the first run; the others count on.")
-]
 WorkersOption: TypeAlias = Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")]
 DaskOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--dask", metavar="ADDRESS", help="In place of processes, the Dask cluster of this scheduler: tcp://host:8786."
     ),
-]
-TraceOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
-]
-GanttOption: TypeAlias = Annotated[
-    str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg, .pdf or .html.")
-]
-
-
-StoryOption: TypeAlias = Annotated[
-    bool,
-    typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
 ]
 
 
@@ -71,36 +57,32 @@ def runs_option(what: str) -> Any:
     return typer.Option("--runs", "-n", metavar="N", min=1, max=_MOST_RUNS, help=what)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Which runs are replayed, by whom, and what is written of them.
+    """Options of which runs are replayed, by whom, and what is written of them; each command adds its own.
 
-    Attributes
-    ----------
-    argument : str, optional
-        File or name of what is replayed.
-    runs : int, optional
-        As the command line says.
-    once : bool
-        Whether there is one run only.
-    seed : int
-        Of the first run.
-    workers : int or distributed.Client
-        Processes, or a Dask cluster.
-    trace, gantt : str, optional
-        Files to write.
-    story : bool
-        Whether what happens in the run is told.
+    A command has them by a parameter of this type (see `spread`).
     """
 
-    argument: str | None
-    runs: int | None
-    once: bool
-    seed: int
-    workers: Workers
-    trace: str | None
-    gantt: str | None
-    story: bool
+    runs: int | None = None
+    once: bool = False
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the first run; the others count on.")
+    ] = 0
+    workers: WorkersOption = 1
+    dask: DaskOption = None
+    story: Annotated[
+        bool,
+        typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
+    ] = False
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
+    ] = None
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg, .pdf or .html.")
+    ] = None
+    as_json: JsonOption = False
 
     @property
     def n_runs(self) -> int:
@@ -121,7 +103,7 @@ class RunOptions:
         """True if a record of the first run is wanted."""
         return self.story or self.trace is not None or self.gantt is not None
 
-    def check_files(self) -> None:
+    def check_files(self, argument: str | None) -> None:
         """Refuse, before any work is done, a record of more than one run, and files that cannot be written."""
         from ..core.errors import SpotbagError
 
@@ -132,5 +114,24 @@ class RunOptions:
             from ..charts.picture_files import picture_format
 
             picture_format(self.gantt)
-        check_output(self.trace, self.argument, self.gantt)
-        check_output(self.gantt, self.argument)
+        check_output(self.trace, argument, self.gantt)
+        check_output(self.gantt, argument)
+
+    def write_trace(self, traces: Sequence[Trace]) -> list[str]:
+        """Write the trace of a run under all policies, if that is wanted; return the file."""
+        if self.trace is None:
+            return []
+        from ..traces.files import write_traces
+
+        write_traces(self.trace, traces)
+        return [self.trace]
+
+    def write_picture(self, traces: Sequence[Trace]) -> list[str]:
+        """Draw a run under all policies, if that is wanted; return the file."""
+        if self.gantt is None:
+            return []
+        from ..charts.replay import write_replay
+
+        with busy(f"drawing {self.gantt}"):
+            write_replay(traces, self.gantt)
+        return [self.gantt]
