@@ -1,4 +1,4 @@
-"""What charts of plans and of their replays share: bars of tasks, limits, the axis of time."""
+"""Common parts of charts of plans and of their replays: bars of tasks, limits, the axis of time."""
 
 from __future__ import annotations
 

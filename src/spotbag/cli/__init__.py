@@ -135,7 +135,7 @@ def _exit(code: int) -> None:
 
 
 def _comes_of_interrupt(error: BaseException | None) -> bool:
-    """Whether an exit stands for an interrupt that no command has answered."""
+    """True if an exit stands for an interrupt that no command has answered."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -158,7 +158,7 @@ def _prepare_streams() -> None:
 
 
 def _report(error: Exception, as_json: bool) -> None:
-    """Say what is wrong on standard error, and as an object on standard output if that was asked for."""
+    """Print an error on standard error, and as an object on standard output with ``--json``."""
     from ..core.errors import InputError
 
     print(f"error: {error}", file=sys.stderr)
@@ -172,7 +172,7 @@ def _report(error: Exception, as_json: bool) -> None:
 
 
 def _print_error(message: str, issues: list[dict[str, str]]) -> None:
-    """Print what is wrong as an object."""
+    """Print an error as a JSON object."""
     from .answers import Error, ErrorIssue
 
     Error(status="error", message=message, issues=tuple(ErrorIssue(**issue) for issue in issues)).print_json()
@@ -180,7 +180,7 @@ def _print_error(message: str, issues: list[dict[str, str]]) -> None:
 
 @contextmanager
 def _printable_output() -> Iterator[None]:
-    """Have all that is printed made safe; what goes to a stream that is closed goes nowhere."""
+    """Make all output safe to print; output to a stream that is closed goes nowhere."""
     from ..core.wording import PrintableStream
 
     with ExitStack() as left:

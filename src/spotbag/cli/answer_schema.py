@@ -23,7 +23,7 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def adapter_of(kind: str) -> TypeAdapter[Answer]:
-    """Return what reads an answer of a kind."""
+    """Return the adapter that reads answers of a kind."""
     answer = answer_of(kind)
     for name in {base.__module__ for base in answer.__mro__}:
         if name.startswith(f"{__package__}."):
@@ -32,7 +32,7 @@ def adapter_of(kind: str) -> TypeAdapter[Answer]:
 
 
 def _import_types(module: ModuleType) -> None:
-    """Import what a module names in types alone: commands load nothing for it, schemas need it."""
+    """Import the names that a module uses in annotations alone: schemas need them, commands do not."""
     assert module.__file__ is not None, "a module of ours is a file"
     for statement in ast.parse(Path(module.__file__).read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":

@@ -1,4 +1,4 @@
-"""What a command answers: a record whose fields are the keys that ``--json`` prints, and the types are its schema.
+"""Answers of commands: records whose fields are the keys that ``--json`` prints, and the types are its schema.
 
 The value of ``format`` is ``spotbag.KIND/VERSION``. A version changes when a key is taken away or changes its meaning;
 new keys may come without that, so readers should leave alone those that they do not know.
@@ -39,7 +39,7 @@ class Part:
 
     @classmethod
     def of(cls, *records: object, **given: Any) -> Self:
-        """Make it of what is given, and of the values that records have by the names of its fields."""
+        """Make the object of given values, and of the attributes of records that have the names of its fields."""
         for entry in fields(cls):  # type: ignore[arg-type]
             holder = next((record for record in records if hasattr(record, entry.name)), None)
             if holder is not None and entry.name not in given:
@@ -48,7 +48,7 @@ class Part:
 
 
 class Answer(Part):
-    """What a command answers."""
+    """An answer of a command: a record with a format."""
 
     FORMAT: ClassVar[str]
 
@@ -59,11 +59,11 @@ class Answer(Part):
             _ANSWERS[kind] = cls
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as the object that is printed."""
+        """Return the answer as the JSON object that is printed, with its format."""
         return {"format": self.FORMAT, **as_json(self)}
 
     def print_json(self, plan: Iterable[str] = ()) -> None:
-        """Print it as one JSON object; with a plan, in pieces, as its last value, if any."""
+        """Print the answer as one JSON object; with a plan, in pieces, as its last value, if any."""
         print_object(self.to_dict(), plan)
 
 
@@ -99,7 +99,7 @@ def _fields_as_json(record: Any) -> dict[str, Any]:
 
 
 def print_object(value: Mapping[str, Any], plan: Iterable[str] = ()) -> None:
-    """Print one JSON object; with a plan as its last value, if any.
+    """Print a JSON object; with a plan as its last value, if any.
 
     The plan is the text of a document in pieces, as `schedule_pieces` gives it: there is no object of a large one.
     """
@@ -141,7 +141,7 @@ class Written(Answer, kind="written"):
 
 
 class ErrorIssue(Part):
-    """One thing that is wrong in an input."""
+    """A mistake in an input."""
 
     path: str
     item: str

@@ -99,7 +99,7 @@ def audit_command(
 
 
 def _audited(entry: Trace, report: AuditReport, draw: str) -> AuditedRun:
-    """Return what is found of a run of a draw: of a day, or of a seed."""
+    """Return the verdict on a run; ``draw`` is the key of its number: ``day`` or ``seed``."""
     cost = "cost" if entry.of_platform else "cost_usd"
     status, events = "correct" if report.correct else "incorrect", len(entry.events)
     amounts = {draw: entry.run[draw], "cost_usd": ABSENT, cost: report.cost_usd}
@@ -107,14 +107,14 @@ def _audited(entry: Trace, report: AuditReport, draw: str) -> AuditedRun:
 
 
 def _load(argument: str, trace: Trace) -> Given:
-    """Load what a trace should be of."""
+    """Load the instance, stream or platform that a trace should be of."""
     if trace.of_platform:
         return load_platform(argument)
     return load_stream(argument) if trace.of_stream else load_instance(argument)
 
 
 def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
-    """One row for each run; of very many, the first."""
+    """Print a row for each run; of very many, the first."""
     from ..core.wording import counted
 
     columns = [
@@ -147,7 +147,7 @@ def _notes_text(notes: tuple[str, ...]) -> str:
 
 
 def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int, draw: str) -> None:
-    """What is wrong, run by run."""
+    """Print the findings, run by run."""
     columns = [
         Column("policy"),
         Column(draw, True),

@@ -67,7 +67,7 @@ class DSpot(StrEnum):
 
 
 class Scales(StrEnum):
-    """By what the iterated local search divides cost and makespan."""
+    """Sources of the scales by which the iterated local search divides cost and makespan."""
 
     PAPER = "paper"
     INSTANCE = "instance"

@@ -82,7 +82,7 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
 
 
 class StatusChange(Part):
-    """How many runs had another status before."""
+    """A change of status, and the number of runs that have it."""
 
     before: str
     after: str
@@ -228,7 +228,7 @@ def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
 
 
 def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
-    """Whether a file has the comparison with a paper that is asked for: also as many runs."""
+    """Tell if a file has the comparison with a paper under the same settings, the number of runs included."""
     from ..core.json_documents import format_json, parse_json
     from ..core.text_files import read_text
 
@@ -417,7 +417,7 @@ def compare_command(
 
 
 def _statuses(changes: Any) -> tuple[StatusChange, ...]:
-    """Return how many runs had which status before and after."""
+    """Return the changes of status, each with its number of runs."""
     return tuple(StatusChange(before=before, after=after, runs=runs) for (before, after), runs in changes)
 
 

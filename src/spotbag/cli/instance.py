@@ -62,7 +62,7 @@ class InstanceList(Answer, kind="instance-list"):
 
 
 class Document(StrEnum):
-    """Documents that have a schema."""
+    """Documents by the names under which their schemas are printed."""
 
     INSTANCE = "instance"
     SCHEDULE = "schedule"

@@ -35,7 +35,7 @@ DeadlineOption = Annotated[int, seconds_option("--deadline", "All tasks end by t
 
 @dataclass(frozen=True, kw_only=True)
 class Import:
-    """What all that is imported onto VM types of the catalogue is asked for."""
+    """Options of all formats that name no VM types: zone and name of the instance, and its file."""
 
     zone: Annotated[
         str | None,
@@ -94,7 +94,7 @@ def csv_command(
 
 
 class MultiCore(StrEnum):
-    """What is done with jobs of several cores."""
+    """Treatments of jobs of several cores."""
 
     REFUSE = "refuse"
     SPLIT = "split"
@@ -128,7 +128,7 @@ class JobOptions:
     )
 
     def filter(self, bag: str | None = None) -> JobFilter:
-        """Return what the options say."""
+        """Return the options as a filter of jobs."""
         from ..core.errors import SpotbagError
         from ..core.quantities import number_of
         from ..instances.bags.job_logs import JobFilter

@@ -1,4 +1,4 @@
-"""How an instance is delivered that a command has made."""
+"""Delivery of an instance that a command has made."""
 
 from __future__ import annotations
 

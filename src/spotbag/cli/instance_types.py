@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TypePrice(Part):
-    """What a market asks for a VM type."""
+    """The price of a VM type on a market."""
 
     price_usd_per_hour: float
     usd_per_core_hour: float
@@ -61,7 +61,7 @@ class Architecture(StrEnum):
 
 
 class SortKey(StrEnum):
-    """What a list of VM types is sorted by."""
+    """Keys by which a list of VM types is sorted."""
 
     NAME = "name"
     PRICE = "price"
@@ -191,7 +191,7 @@ def _cells(row: CataloguedType, catalogue: Catalogue) -> list[str]:
 
 
 def _listed(row: CataloguedType) -> ListedType:
-    """Return what is printed of a type: what the catalogue says of it, and what its cores cost."""
+    """Return a type of the catalogue as it is printed, with the prices of its cores."""
     document = row.model_dump(mode="json", exclude_unset=True)
     for market, quote in document["prices"].items():
         quote["usd_per_core_hour"] = row.usd_per_core_hour(market)

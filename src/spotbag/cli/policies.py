@@ -64,7 +64,7 @@ class _Listed:
     distribution: str = ""
 
     def said(self) -> str:
-        """Say what it does, and where it comes from."""
+        """Return the summary of the policy, and the distribution that it comes from."""
         return f"{self.summary} ({self.distribution})".lstrip() if self.distribution else self.summary
 
 
@@ -84,7 +84,7 @@ def _built_in() -> Iterator[_Listed]:
 
 
 def _installed() -> list[_Listed]:
-    """Policies that others have added; a warning for each that is left out."""
+    """Return the policies of installed plug-ins; with a warning for each that is left out."""
     from ..core.plugins import Unusable
     from ..replay.bags.policies import KIND as OF_BAGS
     from ..replay.platforms.policies import KIND as OF_PLATFORMS

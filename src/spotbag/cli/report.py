@@ -59,7 +59,7 @@ def report_command(
 
 @dataclass(frozen=True)
 class _Given:
-    """What a report is to be made on."""
+    """The argument of a report, with the options that an instance is read by."""
 
     what: str
     instance: str | None
@@ -113,7 +113,7 @@ class _Given:
 
 
 def _checked(answer: dict[str, Any], source: str) -> dict[str, Any]:
-    """Refuse what is not what ``spotbag solve --json`` prints of a plan."""
+    """Refuse an object that ``spotbag solve --json`` does not print of a plan."""
     from pydantic import ValidationError
 
     from ..core.errors import SpotbagError, input_error

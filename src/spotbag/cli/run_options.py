@@ -1,4 +1,4 @@
-"""Options that the commands of replays share, and how they are checked."""
+"""Options of runs, shared by the commands of replays, with their checks."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class RunOptions:
 
     @property
     def n_runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs to replay."""
         return 1 if self.once else self.runs or DEFAULT_RUNS
 
     def check_number(self) -> None:

@@ -1,4 +1,4 @@
-"""What the reports of replays share: cells with their interval, headings, and the object of ``--json``."""
+"""Common parts of reports of replays: cells with intervals, headings, and runs as they are printed."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class BestKnownValues(Answer, kind="best-known"):
 
 
 class BestKnownChange(Part):
-    """What became of an entry."""
+    """The change of an entry."""
 
     instance: str
     change: str
@@ -175,7 +175,7 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
 
 
 def _said(update: Update) -> str:
-    """One line about an update."""
+    """Return a line about an update."""
     head = (
         f"{update.instance:<26} {update.runtime_s:7.1f} s  {'unchanged' if update.change == 'none' else update.change}"
     )

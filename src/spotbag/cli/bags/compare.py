@@ -228,7 +228,7 @@ def _specification(
 
 
 def _in_library(label: str, instance: Instance) -> bool:
-    """Whether an instance is that of the library, as it stands there."""
+    """Tell if the library has an instance of this name that is equal."""
     from ...instances.library import library_instance, library_names
 
     return label in library_names() and library_instance(label) == instance
@@ -295,7 +295,7 @@ def _print_tables(
     summaries: Sequence[Summary],
     totals: Sequence[MethodTotal],
 ) -> None:
-    """One block for each instance, notes on what has no plan, and the methods over all instances."""
+    """Print a block for each instance, notes on runs without a plan, and the methods over all instances."""
     notes = _notes(summaries)
     several = max((entry.runs for entry in summaries), default=1) > 1
     narrow = narrow_terminal(_WIDTH)
@@ -358,28 +358,28 @@ def _cells(summary: Summary, goal: str, several: bool, notes: Mapping[str, int])
 
 
 def _value(value: float | None, goal: str) -> str:
-    """Return what a goal makes least, in its unit."""
+    """Return a value of the quantity that a goal makes least, as a cell."""
     if goal == "fastest" and value is not None:
         return seconds(int(value)) if value.is_integer() else _number(value, 1)
     return _number(value, 6)
 
 
 def _survives(summary: Summary) -> str:
-    """Say whether the plans survive what they are asked to survive; how many of them, if not all are alike."""
+    """Return the verdict on the survival of all plans as a cell; counts of verdicts, if not all are alike."""
     if len(summary.survives) == 1:
         return VERDICTS[summary.survives[0][0]]
     return ", ".join(f"{count} {VERDICTS[verdict]}" for verdict, count in summary.survives) or _UNKNOWN
 
 
 def _status(summary: Summary) -> str:
-    """How the runs ended; how many of them, if not all did so."""
+    """Return the status of all runs as a cell; counts of statuses, if not all are alike."""
     if len(summary.statuses) == 1:
         return summary.statuses[0][0]
     return ", ".join(f"{count} {status}" for status, count in summary.statuses)
 
 
 def _reference_lines(reference: Reference, goal: str) -> Iterator[tuple[str, str, str]]:
-    """What the plans of an instance are measured by: name, value, where it comes from."""
+    """Yield the references of an instance, such as its optimum: name, value, source."""
     if reference.optimum is not None:
         yield "optimum", _value(reference.optimum, goal), f"by {reference.best_by}"
     elif reference.bound is not None and math.isinf(reference.bound):

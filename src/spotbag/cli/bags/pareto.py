@@ -239,7 +239,7 @@ def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[
 
 
 def _row_of_plan(front: ParetoFront, method: str, plan: Schedule) -> Heuristic:
-    """What a plan comes to, and what the cheapest point of the front that is as fast costs."""
+    """Return the figures of a heuristic's plan, and the cost of the cheapest point of the front that is as fast."""
     least = min((point.cost_usd for point in front.points if point.makespan_s <= plan.makespan_s), default=None)
     return Heuristic.of(plan, method=method, cost_of_front_usd=least)
 

@@ -287,7 +287,7 @@ class _Files:
 
     @property
     def wanted(self) -> bool:
-        """Whether there is one to write."""
+        """True if any file is wanted."""
         return self.trace is not None or self.gantt is not None
 
     def check(self, *sources: str | None) -> None:

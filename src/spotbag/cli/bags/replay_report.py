@@ -1,4 +1,4 @@
-"""What ``spotbag replay`` prints of many days: policies side by side."""
+"""Output of ``spotbag replay`` on many days: policies side by side."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def _share(count: int, days: int) -> str:
 
 
 def replay_answer(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> Replay:
-    """Return all that is known of the days."""
+    """Return the answer on all days: the plan, policies, differences, and each day."""
     from ...replay.bags.runs import compare_days
 
     def day(number: int) -> ReplayedDay:

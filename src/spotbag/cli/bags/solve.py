@@ -326,7 +326,7 @@ def _d_spot(result: Result, given: Instance) -> str:
 
 
 def _proved(result: Result, quantity: str) -> str:
-    """Say what is proved of the cost or the makespan; nothing where they are weighed against each other."""
+    """Return the proof of the cost or of the makespan in words; nothing where both are weighed against each other."""
     from ...core.gaps import relative_gap
 
     for place, stage in enumerate(result.stages):
@@ -358,7 +358,7 @@ def _bound(result: Result) -> str:
 
 
 def print_result(result: Result, given: Instance) -> None:
-    """Print what a result says, and what its plan rents; ``given`` is the instance as it was asked for."""
+    """Print the figures of a result, and the VMs of its plan; ``given`` is the instance as it was asked for."""
     from ...core.wording import counted
     from ...schedules.plan_text import goal_text
     from ...schedules.survival_text import survival_lines
@@ -421,7 +421,7 @@ def _steps_table(result: Result) -> Table:
 
 
 def print_rented(schedule: Schedule) -> None:
-    """Print what is rented: one row for each VM type and market; from a state, also how many VMs are new."""
+    """Print the VMs of a plan: a row for each type and market; from a state, also how many of them are new."""
     from ...schedules.plan_text import rented_table
 
     print_table(rented_table(schedule))

@@ -179,7 +179,7 @@ def _list(as_json: bool) -> None:
 
 
 def _check_options(platform: str | None, options: PlatformOptions) -> tuple[str, JobSet | None]:
-    """Refuse what does not go together; return the platform and the jobs to draw."""
+    """Refuse options that contradict each other; return the platform and the jobs to draw."""
     from ...core.errors import SpotbagError, show_value
     from ...core.wording import near_names
     from ...instances.library import platform_names
@@ -200,7 +200,7 @@ def _check_options(platform: str | None, options: PlatformOptions) -> tuple[str,
 
 
 def _check_writing(options: PlatformOptions, path: str, argument: str) -> None:
-    """Refuse what is for a replay where the platform is only written."""
+    """Refuse options of a replay where the platform is only written."""
     from ...core.errors import SpotbagError
 
     given = (options.policy, options.runs, options.trace, options.gantt)
@@ -217,7 +217,7 @@ def _full_names(policies: Sequence[str]) -> list[str]:
 
 
 def _draws_nothing(policy: str) -> bool:
-    """Whether a policy does the same with any seed."""
+    """Tell if a policy makes the same decisions with any seed."""
     from ...replay.platforms.policies import KIND, PreferringPolicy
 
     return isinstance(KIND.single(policy, 0)(0), PreferringPolicy)

@@ -1,4 +1,4 @@
-"""What ``spotbag platform`` prints: policies below each other, resources, and the platforms of the library."""
+"""Output of ``spotbag platform``: policies below each other, resources, and the platforms of the library."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _print_counts(summaries: Sequence[Summary], single: bool) -> None:
 
 
 def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformRuns, seed: int) -> None:
-    """Print what each resource did in a single run."""
+    """Print the jobs, work and cost of each resource in a single run."""
     from ...replay.platforms.runs import platform_with_jobs
 
     with_jobs = platform_with_jobs(platform, job_set, seed)
@@ -227,7 +227,7 @@ def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
 
 
 def _resources(with_jobs: Platform, outcome: PlatformOutcome) -> list[dict[str, Any]]:
-    """Return what each resource did in a run, from the platform with its jobs."""
+    """Return the jobs, work and cost of each resource in a run, from the platform with its jobs."""
     from ...replay.platforms.resource_use import resource_use
 
     return [asdict(use) | {"use": use.use} for use in resource_use(with_jobs, outcome)]
@@ -243,7 +243,7 @@ def platform_answer(
     written: Sequence[str],
     picture_refused: str | None,
 ) -> PlatformAnswer:
-    """Return all that is known of the runs; of a single run, also each job and machine.
+    """Return the answer on the runs; of a single run, also each job and machine.
 
     The story of a single run under each policy, if there is one, is given line by line.
     """
@@ -290,7 +290,7 @@ def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
 
 
 def library_platforms() -> list[ListedPlatform]:
-    """Say what there is to each platform of the library."""
+    """Return the platforms of the library, with their sizes and sources."""
     from ...instances.library import platform_names
     from ...instances.platforms.platform_files import library_platform
 

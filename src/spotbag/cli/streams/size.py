@@ -153,7 +153,7 @@ def size_command(
 
 
 def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
-    """Print what a job needs: a headline, a table, and what is to be said about types and earlier ends."""
+    """Print the VMs that a job needs: a headline, a table, and remarks on types and earlier ends."""
     from ...core.quantities import plain
     from ...solvers.streams.sizing import earlier_and_cheaper
 
@@ -231,7 +231,7 @@ def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:
 
 
 def _sized(job: Job, problem: SizingProblem, sizing: Sizing) -> SizedJob:
-    """Return what is printed of a job."""
+    """Return the VMs that a job needs as they are printed."""
     from ...solvers.streams.sizing import earlier_and_cheaper
 
     cheaper = earlier_and_cheaper(problem, sizing)

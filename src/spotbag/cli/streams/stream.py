@@ -239,7 +239,7 @@ def _write_stream(stream: Stream, path: str, as_json: bool) -> None:
 
 
 def _check_options(stream: str | None, options: StreamOptions) -> None:
-    """Refuse what does not go together."""
+    """Refuse options that contradict each other."""
     from ...core.errors import SpotbagError
     from ...instances.library import stream_names
 
@@ -251,7 +251,7 @@ def _check_options(stream: str | None, options: StreamOptions) -> None:
 
 
 def _check_writing(options: StreamOptions, path: str, argument: str | None) -> None:
-    """Refuse what is for a replay where the stream is only written."""
+    """Refuse options of a replay where the stream is only written."""
     from ...core.errors import SpotbagError
 
     if options.recorded:

@@ -1,4 +1,4 @@
-"""What ``spotbag stream`` prints: policies below each other, and the streams of the library."""
+"""Output of ``spotbag stream``: policies below each other, and the streams of the library."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _print_blocks(stream: Stream, summaries: Sequence[StreamSummary], single: bo
 
 
 def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
-    """Print what policies count of their own, such as hosts and interrupted tasks of ``a2ha``."""
+    """Print the counts that policies keep of their own, such as hosts and interrupted tasks of ``a2ha``."""
     names = list(dict.fromkeys(name for summary in summaries for name in summary.policy_counts))
     if not names:
         return
@@ -194,7 +194,7 @@ def stream_answer(
     a2ha: A2haSettings,
     stories: Sequence[Sequence[str]] | None,
 ) -> StreamAnswer:
-    """Return what is known of the runs, with the events of a single run if they are told."""
+    """Return the answer on the runs, with the events of a single run if they are told."""
 
     def as_object(index: int, outcome: StreamOutcome) -> Mapping[str, Any]:
         story = {} if stories is None else {"story": list(stories[index])}
@@ -224,7 +224,7 @@ def _outcome_object(outcome: StreamOutcome) -> Mapping[str, Any]:
 
 
 def library_streams() -> list[ListedStream]:
-    """Say what there is to each stream of the library."""
+    """Return the streams of the library, with their sizes and sources."""
     from ...instances.library import stream_names
     from ...instances.streams.stream_files import library_stream
 
