@@ -121,9 +121,8 @@ def day_chart(trace: Trace) -> Chart:
         _title(trace, history),
         panel,
         _explained(panel),
-        instance.deadline_s,
-        instance.d_spot_s if any(life.market == "spot" for life in lives) else None,
-        max(int(end["t"]), end["makespan_s"] or 0),
+        (instance.deadline_s, instance.d_spot_s if any(life.market == "spot" for life in lives) else None),
+        (0, max(int(end["t"]), end["makespan_s"] or 0)),
     )
 
 

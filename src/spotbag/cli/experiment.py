@@ -453,38 +453,52 @@ def _print_differences(found: Any) -> None:
         if any(entry.ended_by_time for entry in found.methods):
             print("Runs that time has ended, before or after, may differ though nothing else has changed.")
     if found.changes:
-        print(f"Runs that changed most, of {len(found.changes):,}:")
-        columns = [Column("instance"), Column("method"), *_numbers("seed", "before", "after", "change (%)")]
-        columns.append(Column("ended by time"))
-        rows = [
-            [
-                entry.instance,
-                entry.method,
-                f"{entry.seed}",
-                f"{entry.before:.6f}",
-                f"{entry.after:.6f}",
-                f"{entry.percent:+.3f}",
-                "yes" if entry.ended_by_time else "no",
-            ]
-            for entry in found.changes[:_MOST_CHANGES]
-        ]
-        print_table(Table(columns, rows))
+        _print_changes(found.changes)
     if found.policies:
-        print("Policies: change of the cost of a day, on the same days; below 0 is better")
-        columns = [Column("replayed"), Column("policy")]
-        columns += _numbers("days", "cost before ($)", "change ($)", "days too late")
-        rows = [
-            [
-                entry.replayed,
-                entry.policy,
-                f"{entry.days:,}",
-                _shown(entry.cost_before_usd, 6, sign=False),
-                _shown(entry.cost_usd, 6),
-                f"{entry.late_before:,} > {entry.late_after:,}",
-            ]
-            for entry in found.policies
+        _print_policies(found.policies)
+
+
+def _print_changes(changes: Any) -> None:
+    from ..core.tables import Column, Table
+    from .tables import print_table
+
+    print(f"Runs that changed most, of {len(changes):,}:")
+    columns = [Column("instance"), Column("method"), *_numbers("seed", "before", "after", "change (%)")]
+    columns.append(Column("ended by time"))
+    rows = [
+        [
+            entry.instance,
+            entry.method,
+            f"{entry.seed}",
+            f"{entry.before:.6f}",
+            f"{entry.after:.6f}",
+            f"{entry.percent:+.3f}",
+            "yes" if entry.ended_by_time else "no",
         ]
-        print_table(Table(columns, rows))
+        for entry in changes[:_MOST_CHANGES]
+    ]
+    print_table(Table(columns, rows))
+
+
+def _print_policies(policies: Any) -> None:
+    from ..core.tables import Column, Table
+    from .tables import print_table
+
+    print("Policies: change of the cost of a day, on the same days; below 0 is better")
+    columns = [Column("replayed"), Column("policy")]
+    columns += _numbers("days", "cost before ($)", "change ($)", "days too late")
+    rows = [
+        [
+            entry.replayed,
+            entry.policy,
+            f"{entry.days:,}",
+            _shown(entry.cost_before_usd, 6, sign=False),
+            _shown(entry.cost_usd, 6),
+            f"{entry.late_before:,} > {entry.late_after:,}",
+        ]
+        for entry in policies
+    ]
+    print_table(Table(columns, rows))
 
 
 def _numbers(*headings: str) -> list[Column]:

@@ -20,6 +20,8 @@ from ..tables import print_table, seconds
 from .planning import schedule_or_none
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...executors.orders import Target
     from ...executors.shell import ExportedVm
 
@@ -93,8 +95,13 @@ def export_command(
         Export(instance=document.instance, to=target, folder=out, vms=tuple(map(_exported, exported))).print_json()
         return
     wrote(out)
+    print_table(_table(exported, "run" if target == "shell" else "launch"))
+
+
+def _table(exported: Sequence[ExportedVm], start: str) -> Table:
+    """Return a row for each VM; ``start`` is the heading of the commands that start them."""
     columns = [
-        *(Column(heading) for heading in ("VM", "type", "market", "run" if to == "shell" else "launch")),
+        *(Column(heading) for heading in ("VM", "type", "market", start)),
         *(Column(heading, True) for heading in ("cores", "tasks", "last end (s)")),
     ]
     rows = [
@@ -109,7 +116,7 @@ def export_command(
         ]
         for vm in exported
     ]
-    print_table(Table(columns, rows))
+    return Table(columns, rows)
 
 
 def _exported(vm: ExportedVm) -> ExportedFolder:

@@ -103,12 +103,7 @@ def replan_command(
         warn(result.warnings)
         files.write(result)
         if as_json:
-            from ...schedules.schedule_files import schedule_pieces
-
-            plan = result.schedule
-            Replan(time_s=so_far.time_s, spent_usd=so_far.spent_usd, **result.to_dict()).print_json(
-                () if plan is None else schedule_pieces(plan, result.method, result.survival, indent="  ")
-            )
+            Replan(time_s=so_far.time_s, spent_usd=so_far.spent_usd, **result.to_dict()).print_with_plan(result)
         else:
             with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
                 print(

@@ -114,13 +114,16 @@ def show_command(
     if not report.feasible:
         warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' lists all"])
     if gantt is not None:
-        from ...charts.bags.plan import write_gantt
-
-        maker = found.method if report.feasible else "NOT FEASIBLE"
-        with busy(f"drawing {gantt}"):
-            write_gantt(schedule, gantt, maker, found.survival)
-        wrote(gantt)
+        _draw(schedule, found, gantt, found.method if report.feasible else "NOT FEASIBLE")
     _show_schedule(schedule, found, as_json)
+
+
+def _draw(schedule: Schedule, document: ScheduleDocument, path: str, maker: str | None) -> None:
+    from ...charts.bags.plan import write_gantt
+
+    with busy(f"drawing {path}"):
+        write_gantt(schedule, path, maker, document.survival)
+    wrote(path)
 
 
 def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:

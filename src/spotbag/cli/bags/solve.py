@@ -121,6 +121,13 @@ class Planned(Answer):
     steps: tuple[PlanningStep, ...]
     plan: ScheduleDocument = ABSENT
 
+    def print_with_plan(self, result: Result) -> None:
+        """Print the answer as JSON, with the plan of the result, if there is one."""
+        from ...schedules.schedule_files import schedule_pieces
+
+        plan = result.schedule
+        self.print_json(() if plan is None else schedule_pieces(plan, result.method, result.survival, indent="  "))
+
 
 class PlanOnDays(Part):
     """A plan on the days of the report, those of the choice being others."""
@@ -204,13 +211,8 @@ def solve_command(
         warn(result.warnings)
         files.write(result, choice)
         if as_json:
-            from ...schedules.schedule_files import schedule_pieces
-
-            schedule = result.schedule
             days: Any = ABSENT if choice is None else choice.to_dict()
-            Solve(**result.to_dict(), days_to_come=days).print_json(
-                () if schedule is None else schedule_pieces(schedule, result.method, result.survival, indent="  ")
-            )
+            Solve(**result.to_dict(), days_to_come=days).print_with_plan(result)
         else:
             with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
                 print_result(result, problem)

@@ -17,6 +17,7 @@ from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...instances.streams.entries import Job
+    from ...instances.streams.stream import Stream
     from ...models.streams.sizing import SizingProblem
     from ...solvers.streams.sizing import Sizing, SizingMethod, VmUse
 
@@ -137,19 +138,24 @@ def size_command(
                 interrupted=interrupted,
             ).print_json()
         else:
-            launch = f"{seconds(loaded.creation_overhead_s)} s to launch a VM"
-            print(f"{loaded.name}: blocks of {seconds(loaded.block_s)} s, {launch}")
-            print("each job on its own, all its VMs paid until its deadline (Thai et al., eq. 5)")
-            for one, problem, sizing in rows:
-                _print_job(one, problem, sizing)
-            if len(rows) > 1:
-                _print_totals(rows)
-            print("tasks fit: what one VM finishes by the deadline; end: when its tasks are done")
-            print("use of each: full blocks, part of the last one begun, blocks that stay idle")
-            if len(rows) > 1:
-                print("started only: the cost without the blocks that stay idle")
+            _print_jobs(loaded, rows)
     if any(sizing.status == "infeasible" for sizing in sizings):
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _print_jobs(stream: Stream, rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
+    """Print the VMs that each job needs, and of several jobs the sums."""
+    launch = f"{seconds(stream.creation_overhead_s)} s to launch a VM"
+    print(f"{stream.name}: blocks of {seconds(stream.block_s)} s, {launch}")
+    print("each job on its own, all its VMs paid until its deadline (Thai et al., eq. 5)")
+    for job, problem, sizing in rows:
+        _print_job(job, problem, sizing)
+    if len(rows) > 1:
+        _print_totals(rows)
+    print("tasks fit: what one VM finishes by the deadline; end: when its tasks are done")
+    print("use of each: full blocks, part of the last one begun, blocks that stay idle")
+    if len(rows) > 1:
+        print("started only: the cost without the blocks that stay idle")
 
 
 def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
