@@ -58,64 +58,33 @@ def runs_option(what: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """Options of which runs are replayed, by whom, and what is written of them; each command adds its own.
+class RecordOptions:
+    """Options of who replays, and of the files that are written of one run; each command has its own words for some.
 
-    A command has them by a parameter of this type (see `spread`).
+    A command has them by a parameter of a type that inherits these (see `spread`).
     """
 
     runs: int | None = None
-    once: bool = False
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the first run; the others count on.")
-    ] = 0
+    seed: int = 0
     workers: WorkersOption = 1
     dask: DaskOption = None
-    story: Annotated[
-        bool,
-        typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
-    ] = False
-    trace: Annotated[
-        str | None,
-        typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
-    ] = None
-    gantt: Annotated[
-        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg, .pdf or .html.")
-    ] = None
+    trace: str | None = None
+    gantt: str | None = None
     as_json: JsonOption = False
 
     @property
-    def n_runs(self) -> int:
-        """Number of runs to replay."""
-        return 1 if self.once else self.runs or DEFAULT_RUNS
-
-    def check_number(self) -> None:
-        """Refuse a number of runs beside a single one."""
-        from ..core.errors import SpotbagError
-
-        if self.once and self.runs is not None:
-            raise SpotbagError(
-                "--once and --runs: use one or the other; a single run is described, several are averaged"
-            )
-
-    @property
     def recorded(self) -> bool:
-        """True if a record of the first run is wanted."""
-        return self.story or self.trace is not None or self.gantt is not None
+        """True if a record of a run is wanted."""
+        return self.trace is not None or self.gantt is not None
 
-    def check_files(self, argument: str | None) -> None:
-        """Refuse, before any work is done, a record of more than one run, and files that cannot be written."""
-        from ..core.errors import SpotbagError
-
-        for option, wanted in (("--trace", self.trace is not None), ("--tell", self.story)):
-            if wanted and self.n_runs != 1:
-                raise SpotbagError(f"{option}: is for a single run; add --once (the run of --seed)")
+    def check_files(self, *sources: str | None) -> None:
+        """Refuse, before any work is done, files that cannot be written."""
         if self.gantt is not None:
             from ..charts.picture_files import picture_format
 
             picture_format(self.gantt)
-        check_output(self.trace, argument, self.gantt)
-        check_output(self.gantt, argument)
+        check_output(self.trace, *sources, self.gantt)
+        check_output(self.gantt, *sources)
 
     def write_trace(self, traces: Sequence[Trace]) -> list[str]:
         """Write the trace of a run under all policies, if that is wanted; return the file."""
@@ -135,3 +104,52 @@ class RunOptions:
         with busy(f"drawing {self.gantt}"):
             write_replay(traces, self.gantt)
         return [self.gantt]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(RecordOptions):
+    """Options of which runs are replayed, and what is told or written of them."""
+
+    once: bool = False
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the first run; the others count on.")
+    ] = 0
+    story: Annotated[
+        bool,
+        typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
+    ] = False
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
+    ] = None
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg, .pdf or .html.")
+    ] = None
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs to replay."""
+        return 1 if self.once else self.runs or DEFAULT_RUNS
+
+    def check_number(self) -> None:
+        """Refuse a number of runs beside a single one."""
+        from ..core.errors import SpotbagError
+
+        if self.once and self.runs is not None:
+            raise SpotbagError(
+                "--once and --runs: use one or the other; a single run is described, several are averaged"
+            )
+
+    @property
+    def recorded(self) -> bool:
+        """True if a record of the first run is wanted."""
+        return self.story or super().recorded
+
+    def check_files(self, *sources: str | None) -> None:
+        """Refuse, before any work is done, a record of more than one run, and files that cannot be written."""
+        from ..core.errors import SpotbagError
+
+        for option, wanted in (("--trace", self.trace is not None), ("--tell", self.story)):
+            if wanted and self.n_runs != 1:
+                raise SpotbagError(f"{option}: is for a single run; add --once (the run of --seed)")
+        super().check_files(*sources)
