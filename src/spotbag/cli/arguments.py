@@ -575,6 +575,15 @@ def print_stories(stories: Sequence[Sequence[str]]) -> None:
         print_story(story)
 
 
+def check_pictures(*paths: str | None) -> None:
+    """Refuse, before any work is done, names of pictures, where there are any, that are of no known format."""
+    for path in paths:
+        if path is not None:
+            from ..charts.picture_files import picture_format
+
+            picture_format(path)
+
+
 def check_output(path: str | None, *others: str | None) -> None:
     """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
     from ..core.errors import SpotbagError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .arguments import JsonOption, check_output
+from .arguments import JsonOption, check_output, check_pictures
 from .progress import busy
 
 if TYPE_CHECKING:
@@ -79,10 +79,7 @@ class RecordOptions:
 
     def check_files(self, *sources: str | None) -> None:
         """Refuse, before any work is done, files that cannot be written."""
-        if self.gantt is not None:
-            from ..charts.picture_files import picture_format
-
-            picture_format(self.gantt)
+        check_pictures(self.gantt)
         check_output(self.trace, *sources, self.gantt)
         check_output(self.gantt, *sources)
 

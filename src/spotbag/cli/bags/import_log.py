@@ -14,6 +14,7 @@ from ..arguments import (
     JsonOption,
     StateOption,
     check_output,
+    check_pictures,
     names_in,
     refuse_two_from_standard_input,
     wrote,
@@ -124,11 +125,8 @@ def import_log_command(
 
     refuse_two_from_standard_input(instance, plan, state, *logs)
     check_output(out, instance, plan, *logs, gantt, state)
-    if gantt is not None:
-        from ...charts.picture_files import picture_format
-
-        picture_format(gantt)
-        check_output(gantt, instance, plan, *logs, state)
+    check_pictures(gantt)
+    check_output(gantt, instance, plan, *logs, state)
     document = read_schedule_document(plan)
     schedule = schedule_by_instance(document, instance, plan, changes, state)
     gone = names_in(lost or [])

@@ -22,6 +22,7 @@ from ..arguments import (
     MethodOptions,
     Only,
     check_output,
+    check_pictures,
     warn,
     wrote,
 )
@@ -150,10 +151,7 @@ class _Files:
 
     def check(self, instance: str) -> None:
         """Refuse, before any work is done, what cannot be written."""
-        if self.plot is not None:
-            from ...charts.picture_files import picture_format
-
-            picture_format(self.plot)
+        check_pictures(self.plot)
         if self.out is not None:
             _check_points_file(self.out)
         check_output(self.out, instance, self.plot)

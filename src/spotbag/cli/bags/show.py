@@ -17,6 +17,7 @@ from ..arguments import (
     PlanGanttOption,
     StateOption,
     check_output,
+    check_pictures,
     is_path,
     print_plan,
     refuse_two_from_standard_input,
@@ -88,11 +89,8 @@ def show_command(
     from ...instances.instance import Instance
 
     refuse_two_from_standard_input(what, instance, state)
-    if gantt is not None:
-        from ...charts.picture_files import picture_format
-
-        picture_format(gantt)
-        check_output(gantt, what, instance, state)
+    check_pictures(gantt)
+    check_output(gantt, what, instance, state)
     found = _load(what, changes)
     if isinstance(found, Instance):
         if gantt is not None:

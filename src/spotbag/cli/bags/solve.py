@@ -20,6 +20,7 @@ from ..arguments import (
     PlanGanttOption,
     PlanOutOption,
     check_output,
+    check_pictures,
     print_plan,
     refuse_two_from_standard_input,
     share_option,
@@ -269,11 +270,7 @@ class PlanFiles:
             raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
         if self.out not in (None, STANDARD_OUTPUT) and not f"{self.out}".lower().endswith((".json", ".csv")):
             raise SpotbagError(f"{self.out}: a plan's name must end in .json or .csv, or be - for standard output")
-        for picture in (self.gantt, self.plot):
-            if picture is not None:
-                from ...charts.picture_files import picture_format
-
-                picture_format(picture)
+        check_pictures(self.gantt, self.plot)
         if self.out != STANDARD_OUTPUT:
             check_output(self.out, *sources, self.gantt, self.plot)
         check_output(self.gantt, *sources, self.plot)
