@@ -1,4 +1,4 @@
-"""What a Gantt chart shows, independent of what draws it: panels of lanes with bars, marks, links and limits."""
+"""Contents of a Gantt chart, independent of what draws it: panels of lanes with bars, marks, links and limits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _INSET = 0.08
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How bars, marks, links or limits look, and what they stand for.
+    """A look of bars, marks, links or limits, and its meaning in the legend.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Something that lasts.
+    """A bar: a stretch of time on a lane.
 
     Attributes
     ----------
@@ -105,12 +105,12 @@ class Bar:
 
     @property
     def start_s(self) -> float:
-        """When it begins."""
+        """Beginning of the bar in seconds."""
         return self.profile[0][0]
 
     @property
     def end_s(self) -> float:
-        """When it ends."""
+        """End of the bar in seconds."""
         return self.profile[-1][0]
 
 
@@ -141,7 +141,7 @@ class Mark:
 
     @property
     def upright(self) -> bool:
-        """Whether it is a line."""
+        """True for the look of a line."""
         return self.top != self.bottom
 
 
@@ -214,7 +214,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One plan or one replay.
+    """A panel: one plan or one replay.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Panels one above the other, on one axis of time.
+    """A chart: panels one above the other, on one axis of time.
 
     Attributes
     ----------
@@ -292,7 +292,7 @@ class Chart:
 
 
 def last_shown_s(end_s: float, limits_s: Iterable[float]) -> float:
-    """Return what the axis of time must reach: the end of all bars and the limits, but for those far behind it."""
+    """Return the end of the axis of time: that of all bars and the limits, but for those far behind it."""
     end_s = max(end_s, 1)  # also where nothing happens
     return max([end_s, *(limit_s for limit_s in limits_s if limit_s <= _MOST_TIMES_LONGER * end_s)])
 

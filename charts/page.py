@@ -92,7 +92,7 @@ def _template(name: str) -> Template:
 
 
 def chart_data(chart: Chart) -> dict[str, Any]:
-    """Return what the script of a page draws, as JSON has it: `gantt.js` reads it.
+    """Return a chart as the JSON values that `gantt.js` reads and draws.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def chart_data(chart: Chart) -> dict[str, Any]:
 
 
 def plot_data(plot: Plot) -> dict[str, Any]:
-    """Return what the script of a page draws, as JSON has it: `plot.js` reads it.
+    """Return a plot as the JSON values that `plot.js` reads and draws.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def _number(looks: dict[Look, int], look: Look) -> int:
 
 
 def _bar(bar: Bar, look: int) -> list[Any]:
-    """Return what there is of a bar, without what is empty at the end."""
+    """Return the fields of a bar as a list, without empty ones at its end."""
     start, end = bar.profile[0], bar.profile[-1]
     steps = bar.profile if len(bar.profile) > 2 or start[1] != 1 else None
     row: list[Any] = [bar.lane, bar.row, _brief(start[0]), _brief(end[0]), look]

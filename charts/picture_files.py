@@ -32,13 +32,13 @@ def picture_format(path: str | os.PathLike[str]) -> str:
 
 
 def file_ending(path: str | os.PathLike[str]) -> str:
-    """What follows the last dot of a file's name, in small letters."""
+    """Return the ending of a file's name: the part after the last dot, in small letters."""
     return Path(path).suffix.lower().removeprefix(".")
 
 
 @contextmanager
 def plotting_libraries() -> Iterator[None]:
-    """Say how to install the libraries that a picture needs, where one is missing.
+    """Turn a plotting library that is missing into an error that says how to install it.
 
     Raises
     ------

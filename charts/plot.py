@@ -1,4 +1,4 @@
-"""What a plot of curves and points shows, independent of what draws it."""
+"""Contents of a plot of curves and points, independent of what draws it."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ class Plot:
 
     @property
     def legend(self) -> list[Look]:
-        """What is explained."""
+        """Entries of the legend."""
         return [curve.look for curve in self.curves if curve.look.label]

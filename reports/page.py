@@ -241,7 +241,7 @@ def _name(block: Block) -> str:
 
 
 def _as_text(value: Any) -> Any:
-    """Return what plotly draws, with texts that it does not take for its markup."""
+    """Return the data of a graph with all texts escaped, so that plotly takes none of them for its markup."""
     if isinstance(value, str):
         return html.escape(printable(value), quote=False)
     if isinstance(value, dict):

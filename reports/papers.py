@@ -33,7 +33,7 @@ class PaperRow(msgspec.Struct, frozen=True):
     relation: str = "="
 
     def place(self, with_policy: bool) -> str:
-        """Say what it is of."""
+        """Return the policy, job and scenario that the row is about."""
         parts = [self.job, self.scenario, *([self.policy] if with_policy else [])]
         return ", ".join(part for part in parts if part) or "-"
 
@@ -50,7 +50,7 @@ class PaperClaim(msgspec.Struct, frozen=True):
 
 
 class PaperDocument(msgspec.Struct, frozen=True):
-    """What ``spotbag bench --out FILE.json`` writes, as far as a report shows it."""
+    """A file of ``spotbag bench --out FILE.json``, as far as a report shows it."""
 
     paper: str
     rows: tuple[PaperRow, ...]
@@ -62,7 +62,7 @@ class PaperDocument(msgspec.Struct, frozen=True):
 
 
 def parse_paper(text: str, source: str) -> PaperDocument:
-    """Read what a comparison with a paper came to.
+    """Read the result of a comparison with a paper.
 
     Raises
     ------

@@ -90,7 +90,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _of_one(trace: Trace, report: AuditReport) -> list[tuple[str, list[Block]]]:
-    """What there is to say about a replay: blocks by their headings."""
+    """The section on a replay: blocks by their headings."""
     wrong: list[Block] = []
     if not report.correct:
         rows = [(entry.rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in report.findings]
@@ -148,7 +148,7 @@ def _text(value: Any) -> str:
 
 
 def _bill(trace: Trace, report: AuditReport) -> Table:
-    """What each VM costs, from when to when it was rented."""
+    """The bill of each VM: its cost, and from when to when it was rented."""
     begun = {event["vm"]: event for event in trace.events if event["event"] == "launch"}
     ended = {event["vm"]: event["t"] for event in trace.events if event["event"] in ("terminate", "reclaim")}
     rows = []

@@ -15,8 +15,9 @@ from typing import Any
 from pydantic import BaseModel
 from typer.main import get_command
 
+from spotbag.cli.answer_schema import schema_of
+from spotbag.cli.answers import KINDS, answer_of
 from spotbag.cli.app import make_app
-from spotbag.cli.outputs import OUTPUTS, format_of
 from spotbag.instances.bags.timeline import TIMELINE_FORMAT
 from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.platform import Platform
@@ -47,8 +48,8 @@ def public_interface() -> Iterator[str]:
             yield from _lines(f"{module_name}.{name}", getattr(module, name))
     for file_format in _FORMATS:
         yield f"file {file_format}"
-    for output in OUTPUTS.values():
-        yield f"json {format_of(output)}: {', '.join(sorted(output.model_fields))}"
+    for kind in KINDS:
+        yield f"json {answer_of(kind).FORMAT}: {', '.join(sorted(schema_of(kind)['properties']))}"
     for words, command in _commands(get_command(make_app()), ()):
         options = [max(one.opts, key=len) for one in command.params if one.param_type_name == "option"]
         arguments = [one.metavar or one.name for one in command.params if one.param_type_name == "argument"]

@@ -1,4 +1,4 @@
-"""What charts of plans and of their replays share: bars of tasks, limits, the axis of time."""
+"""Common parts of charts of plans and of their replays: bars of tasks, limits, the axis of time."""
 
 from __future__ import annotations
 
@@ -41,12 +41,10 @@ def bag_chart(
     title: str,
     panel: Panel,
     explained: Sequence[Look],
-    deadline_s: int,
-    d_spot_s: int | None,
-    end_s: int,
+    limits_s: tuple[int, int | None],
+    span_s: tuple[int, int],
     notes: Sequence[str] = (),
     moments: Sequence[tuple[int, Look]] = (),
-    start_s: int = 0,
     time_label: str = "time since the start (s)",
 ) -> Chart:
     """Add the deadline and D_spot to a panel, and make a chart of it.
@@ -59,19 +57,18 @@ def bag_chart(
         The plan or the replay; the limits are added.
     explained : sequence of Look
         What the legend explains, in order, before the limits.
-    deadline_s, d_spot_s : int
-        The limits; D_spot is None if there are no spot VMs.
-    end_s : int
-        When the last thing shown ends.
+    limits_s : (int, int or None)
+        Deadline and D_spot; the latter is None if there are no spot VMs.
+    span_s : (int, int)
+        Where the axis of time begins, and the end of the last thing shown.
     notes : sequence of str
         Lines below the title.
     moments : sequence of (int, Look)
         Other moments of all VMs.
-    start_s : int
-        Where the axis of time begins.
     time_label : str
         Label of the axis.
     """
+    (deadline_s, d_spot_s), (start_s, end_s) = limits_s, span_s
     d_spot = [] if d_spot_s is None else [(d_spot_s, D_SPOT)]
     limits = [
         Limit(moment_s, replace(look, label=f"{look.label} ({moment_s:,} s)"))

@@ -24,7 +24,7 @@ _OF_RUNS = (TAKES_TASKS, DONE, FAILED, CUT_OFF, RUNNING)
 def write_execution(
     execution: Execution, path: str | os.PathLike[str], name: str = "", deadline_s: int | None = None
 ) -> None:
-    """Draw what was planned and what really happened to a file, one below the other on the same axis of time.
+    """Draw the plan and what really happened to a file, one below the other on the same axis of time.
 
     Parameters
     ----------

@@ -128,12 +128,10 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
         f"{shortened(instance.name, 60)}{maker}: ${schedule.cost_usd:.4f}, makespan {schedule.makespan_s:,} s",
         Panel(_subtitle(schedule, order), lanes, bars),
         [look for look in (booting, RENTED, *TASKS) if look in found],
-        instance.deadline_s,
-        instance.d_spot_s if any(offers[vm].market == "spot" for vm in order) else None,
-        schedule.makespan_s,
+        (instance.deadline_s, instance.d_spot_s if any(offers[vm].market == "spot" for vm in order) else None),
+        (begin_s, schedule.makespan_s),
         () if survival is None else (survival_text(survival),),
         [*([(0, NOW)] if begin_s < 0 else []), *_worst_moment(survival)],
-        begin_s,
         "time from now on (s)" if instance.machines else "time since the start (s)",
     )
 

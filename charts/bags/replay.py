@@ -121,9 +121,8 @@ def day_chart(trace: Trace) -> Chart:
         _title(trace, history),
         panel,
         _explained(panel),
-        instance.deadline_s,
-        instance.d_spot_s if any(life.market == "spot" for life in lives) else None,
-        max(int(end["t"]), end["makespan_s"] or 0),
+        (instance.deadline_s, instance.d_spot_s if any(life.market == "spot" for life in lives) else None),
+        (0, max(int(end["t"]), end["makespan_s"] or 0)),
     )
 
 
@@ -142,7 +141,7 @@ def _title(trace: Trace, history: History) -> str:
 
 
 def _explained(panel: Panel) -> list[Look]:
-    """Looks that the legend explains: those that there are, but one for lost work of all kinds of VMs."""
+    """Return the looks in use, in the order of the legend, but one for lost work of all kinds of VMs."""
     found = {bar.look for bar in panel.bars} | {mark.look for mark in panel.marks} | {link.look for link in panel.links}
     found |= {outcome for (_, outcome), look in _WASTED.items() if look in found}
     order = (
@@ -154,7 +153,7 @@ def _explained(panel: Panel) -> list[Look]:
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """What VMs and tasks went through, and the lanes and cores of the VMs."""
+    """The lives of VMs and tasks on a day, and the lanes and cores of the VMs."""
 
     trace: Trace
     history: History
@@ -164,7 +163,7 @@ class _Day:
     # --------------------------------------------------------------------- VMs
 
     def spans(self) -> Iterator[Bar]:
-        """What the VMs do: boot, wait for tasks, hibernate, are stopped."""
+        """Bars of the states of VMs: they boot, wait for tasks, hibernate, are stopped."""
         for life in self.history.vms.values():
             end_s = self.trace.end["t"] if life.end_s is None else life.end_s
             ready_s = end_s if life.ready_s is None else life.ready_s
@@ -226,7 +225,7 @@ class _Day:
                 yield border, end, UNFINISHED if run.ending == "unfinished" else LOST
 
     def checkpoints(self) -> Iterator[Bar]:
-        """Checkpoints that preempted tasks write before they stop."""
+        """Final checkpoints that preempted tasks write before they stop."""
         for run in self.history.runs:
             if run.preempted_s is not None:
                 for start, end in awake(self.history.vms[run.vm], run.preempted_s, run.end_s):
@@ -254,7 +253,7 @@ class _Day:
             yield Mark(lane, time_s, row, row, look, tuple(lines))
 
     def preemptions(self) -> Iterator[Mark]:
-        """Tasks that the policy tells to stop."""
+        """Marks of tasks that the policy tells to stop."""
         for run in self.history.runs:
             if run.preempted_s is not None:
                 saved = f"{percent(run.saved_after)} saved" if run.saved_after else "nothing saved"
@@ -273,7 +272,7 @@ class _Day:
                 yield Mark(self.lane[run.vm], time_s, row, row, RECOVERY, (text,))
 
     def links(self) -> Iterator[Link]:
-        """One arrow for all tasks that move at one moment between the same VMs, to the first row they go to."""
+        """Arrows of migrations: one for all tasks that move at one moment between the same VMs, to the first row."""
         goals: dict[tuple[int, Look, str, str], tuple[int, float]] = {}
         for move in self.history.moves:
             key = (move.time_s, STOLEN if move.kind == "steal" else MIGRATED, move.source, move.target)

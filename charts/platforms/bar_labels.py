@@ -45,7 +45,7 @@ def _neighbours(spans: Sequence[JobSpan]) -> Iterator[tuple[int, int]]:
 
 
 def common_beginning(names: Sequence[str]) -> int:
-    """Return how many characters all names begin with, up to the last one that is no letter and no digit."""
+    """Return the length of the beginning that all names share, up to its last character that is no letter or digit."""
     pairs = zip(min(names), max(names), strict=False)  # all others begin with what these two have in common
     shared = "".join(one for one, other in takewhile(lambda pair: pair[0] == pair[1], pairs))
     found = re.match(r".*[^0-9A-Za-z]", shared, re.DOTALL)

@@ -169,7 +169,7 @@ def _lane(entry: ResourceHistory, row_in: float) -> Lane:
 
 
 def _grounds(history: PlatformHistory, end_s: float) -> Iterator[Bar]:
-    """What there is: processors of clusters, machines of clouds."""
+    """Capacities to be drawn: processors of clusters, machines of clouds."""
     for lane, entry in enumerate(history.resources, 1):
         for vm in entry.machines:
             yield Bar(lane, vm.row, stretch(vm.launched_s, vm.terminated_s), IDLE_MACHINE)
@@ -188,7 +188,7 @@ def _hour_ends(history: PlatformHistory) -> Iterator[Mark]:
 
 
 class _JobLooks:
-    """How jobs look, the same in all panels."""
+    """Looks of jobs, the same in all panels."""
 
     def __init__(self, names: Sequence[str], panels: Sequence[Sequence[JobSpan]]) -> None:
         self.names = names

@@ -58,13 +58,13 @@ class _Line(msgspec.Struct, frozen=True):
     deadline_s: float | None = None
 
     def row(self) -> Row:
-        """Return it as a run of a comparison."""
+        """Return the line of the file as a run of a comparison."""
         return Row(**{name: getattr(self, name) for name in _FIELDS})
 
 
 @dataclass(slots=True)
 class _Rows:
-    """What the file of rows holds, put together as it is read."""
+    """Contents of the file of rows, gathered while the file is read."""
 
     lines: int = 0
     seconds: float = 0.0

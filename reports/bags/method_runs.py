@@ -105,7 +105,7 @@ def _gaps(summaries: Sequence[Summary], references: Mapping[str, Reference]) -> 
 
 
 def _about_time(summaries: Sequence[Summary]) -> list[Block]:
-    """Say what it means that time has ended runs, if it has."""
+    """Return a paragraph on runs that a time limit has ended, if there are any."""
     runs, ended = (sum(of) for of in zip(*((entry.runs, entry.ended_by_time) for entry in summaries), strict=True))
     if not ended:
         return []
@@ -177,7 +177,7 @@ def _family(label: str) -> str:
 
 
 def _growth(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> list[Block]:
-    """How gap and time grow with what is varied in a family of generated instances, named by their labels."""
+    """Graphs of gap and time over the parameter that is varied in a family of generated instances, named by labels."""
     families: dict[str, dict[str, set[str]]] = {}
     for summary in summaries:
         for name, value in _parameters(summary.instance).items():

@@ -68,12 +68,12 @@ def plan_report(
 
 
 def _can_be_run(checked: CheckReport) -> bool:
-    """Whether no rule is broken but that a plan is what it claims to be."""
+    """True if the plan breaks no rule but claims of its own, such as its cost."""
     return {broken.rule for broken in checked.violations} <= CLAIMS
 
 
 def _verdict(checked: CheckReport) -> list[Block]:
-    """What is wrong with the plan, if anything is."""
+    """The violations found by the checker in the plan, if any."""
     if not checked.violations:
         return []
     rows = [(broken.rule, f"{broken.amount:g}", broken.unit, broken.message) for broken in checked.violations]
@@ -126,7 +126,7 @@ def _facts(
 
 
 def _best_known(instance: Instance) -> BestKnown | None:
-    """Return what is known of a library instance, if this is one, as it is there."""
+    """Return the best known values of an instance, if the library has it just as it is."""
     entry = best_known().get(instance.name)
     if entry is None or with_d_spot(library_instance(instance.name)).to_document() != instance.to_document():
         return None
@@ -154,7 +154,7 @@ def _vms(schedule: Schedule) -> Table:
 
 
 def _survival(checked: CheckReport) -> list[Block]:
-    """What the checker says of the certificate, and the rescue of the worst moment."""
+    """The checker's verdict on the certificate, and the rescue of the worst moment."""
     if checked.survival is None:
         return [Paragraph("The plan says nothing of what it survives: 'spotbag check --survive LEVEL' judges that.")]
     lines = checked_lines(checked.survival, checked.certificate)

@@ -21,7 +21,7 @@ _STEPS = 200
 
 @dataclass(slots=True)
 class Days:
-    """What days come to under a policy.
+    """Costs and lateness of days under a policy.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ def _table(groups: Groups) -> Table:
 
 
 def _late(late: int | None, n: int) -> tuple[str, str, str]:
-    """Return how many days are late: their number, share, and its interval."""
+    """Return the number of days that are late, their share, and its interval."""
     if late is None:
         return "-", "-", "-"
     low, high = _share(late, n)

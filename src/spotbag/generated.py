@@ -1,4 +1,4 @@
-"""Files that commands write: schemas, library, figures of the docs; written anew, or compared.
+"""Generated files: schemas, library, figures of the docs; written anew, or compared.
 
 ``python -m spotbag.generated`` writes them in a checkout; with ``--check`` it writes nothing, names those that are
 stale, and ends with 1 if there are any. The pages on the papers come from replays of many minutes, and only with
@@ -122,7 +122,7 @@ def _rerun(block: re.Match[str], measured: Sequence[str]) -> str:
 
 
 def _printed(command: str) -> str:
-    """Return what a command prints."""
+    """Return the output of a command."""
     from .cli import main
     from .cli.tables import repeatable_tables
 
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None, measured: Sequence[str]) -> int:
-    """Name what is stale, and write it unless it is only to be checked; return how much it is."""
+    """Name each stale file, and write it unless files are only checked; return the number of stale files."""
     n_papers = 0 if papers is None else _papers(root / "docs", check, papers)
     files = dict(generated(root, measured))
     strangers = made_by_nothing(root, files)

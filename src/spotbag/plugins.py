@@ -1,4 +1,4 @@
-"""What methods and policies of one's own are made of.
+"""Classes and functions from which methods and policies of one's own are made.
 
 A method makes a plan of a bag: a `Method`, or a function of an instance and a `Run` that returns an `Outcome`. A policy
 decides in replays: a `Policy` for bags, a `StreamPolicy` for streams, a `PlatformPolicy` for platforms. They are given

@@ -6,7 +6,7 @@ import json
 
 from jsonschema import Draft202012Validator
 
-from spotbag.cli.outputs import OUTPUTS
+from spotbag.cli.answers import KINDS
 from tests.helpers.command_shell import Shell, kind_of
 from tests.helpers.exported_plans import BAG_WITH_COMMANDS
 
@@ -59,7 +59,7 @@ def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
     (shell.folder / "mine.toml").write_text('instances = ["tiny/boot"]\nmethods = ["lpt"]\n')
     begin = {"at": 0, "event": "begin", "format": "spotbag.log/1", "vm": "two-spot-1"}
     (shell.folder / "own.jsonl").write_text(json.dumps(begin))
-    assert set(_PRINTED) | {"published-comparison"} == {*OUTPUTS, "schedule"}
+    assert set(_PRINTED) | {"published-comparison"} == {*KINDS, "schedule"}
     for kind, words in _PRINTED.items():
         assert kind_of(shell.json(*words.split(), code={"no-plan": 1, "error": 2}.get(kind, 0))) == kind
 

@@ -8,9 +8,11 @@ import io
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from types import FrameType
+from typing import Any, TextIO, cast
 
 from .exit_codes import BAD_INPUT, INTERRUPTED
 
@@ -28,9 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 gc.set_threshold(100_000, 20, 20)
                 _prepare_streams()
             from ..core.plugins import printing_aside
-            from .output import plain_warnings, printable_output
 
-            with printable_output(), plain_warnings(), printing_aside():
+            with _printable_output(), _plain_warnings(), printing_aside():
                 code = _run(given)
         if interrupted():
             code = INTERRUPTED
@@ -134,7 +135,7 @@ def _exit(code: int) -> None:
 
 
 def _comes_of_interrupt(error: BaseException | None) -> bool:
-    """Whether an exit stands for an interrupt that no command has answered."""
+    """True if an exit stands for an interrupt that no command has answered."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -157,7 +158,7 @@ def _prepare_streams() -> None:
 
 
 def _report(error: Exception, as_json: bool) -> None:
-    """Say what is wrong on standard error, and as an object on standard output if that was asked for."""
+    """Print an error on standard error, and as an object on standard output with ``--json``."""
     from ..core.errors import InputError
 
     print(f"error: {error}", file=sys.stderr)
@@ -171,7 +172,42 @@ def _report(error: Exception, as_json: bool) -> None:
 
 
 def _print_error(message: str, issues: list[dict[str, str]]) -> None:
-    """Print what is wrong as an object."""
-    from .arguments import print_json
+    """Print an error as a JSON object."""
+    from .answers import Error, ErrorIssue
 
-    print_json("error", {"status": "error", "message": message, "issues": issues})
+    Error(status="error", message=message, issues=tuple(ErrorIssue(**issue) for issue in issues)).print_json()
+
+
+@contextmanager
+def _printable_output() -> Iterator[None]:
+    """Make all output safe to print; output to a stream that is closed goes nowhere."""
+    from ..core.wording import PrintableStream
+
+    with ExitStack() as left:
+
+        def safe(stream: TextIO | None) -> TextIO:
+            # Typed as streams may be missing: Python has none where the file descriptor was closed.
+            there = left.enter_context(open(os.devnull, "w", encoding="utf-8")) if stream is None else stream
+            return cast("TextIO", PrintableStream(there))
+
+        left.enter_context(redirect_stdout(safe(sys.stdout)))
+        left.enter_context(redirect_stderr(safe(sys.stderr)))
+        yield
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Have warnings of this package printed as those of its commands are: without the line of code they come from."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if category.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            print(f"warning: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual

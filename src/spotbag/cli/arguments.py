@@ -1,12 +1,11 @@
-"""What the commands share: arguments, reading of instances, output."""
+"""Arguments, reading of instances, and output, as the commands share them."""
 
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
@@ -74,7 +73,7 @@ def share_option(name: str, about: str) -> Any:
 
 
 def _parser(option: str, reader: str, least: float = 0) -> Callable[[str | float], float]:
-    """Return what reads an option's value by a function of `spotbag.core.quantities`, which is loaded when it must.
+    """Return a parser of an option's value by a function of `spotbag.core.quantities`, loaded at its first use.
 
     What an option is if absent passes through it as well, and may be a number.
     """
@@ -129,7 +128,7 @@ def _with_near(option: str, issue: Issue) -> str:
 
 
 def _d_spot(given: str) -> str:
-    """Refuse what is neither a time nor the rule of the paper."""
+    """Refuse a D_spot that is neither a time nor the rule of the paper."""
     if given == D_SPOT_OF_PAPER:
         return given
     from ..core.errors import InputError, Issue
@@ -142,14 +141,14 @@ def _d_spot(given: str) -> str:
 
 
 def _as_typed(value: Any, annotation: Any) -> Any:
-    """Return what an option is if absent, as the help shows it: times with their unit."""
+    """Return the default of an option as the help shows it: times with their unit."""
     takes_time = getattr(get_args(annotation)[-1], "metavar", None) == "TIME"
     return f"{value:g}s" if takes_time and value is not None else value
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceOptions(CsvOptions):
-    """Options that change an instance; a command has them by a parameter of this type (see `spread`)."""
+    """Changes of an instance; a command has them by a parameter of this type (see `spread`)."""
 
     deadline: Annotated[
         int | None, seconds_option("--deadline", "Deadline, instead of the instance's: 2h, 1h30m or seconds.")
@@ -515,7 +514,7 @@ def some(names: Sequence[str]) -> str:
 
 
 def is_path(argument: str, names: Sequence[str]) -> bool:
-    """Whether an argument means a file; a name of the library does not, whatever lies in the working folder."""
+    """Tell a file from a name of the library; a name of the library does not, whatever lies in the working folder."""
     from ..core.text_files import STANDARD_INPUT, is_readable_file
 
     if argument == STANDARD_INPUT:
@@ -544,23 +543,6 @@ def wrote(path: str, what: str = "") -> None:
     print(f"wrote {path}{f': {what}' if what else ''}", file=sys.stderr)
 
 
-def print_json(kind: str, value: Mapping[str, Any], plan: Iterable[str] = ()) -> None:
-    """Print one JSON object, of the format that `outputs` has for its kind; with a plan as its last value, if any.
-
-    The plan is the text of a document in pieces, as `schedule_pieces` gives it: there is no object of a large one.
-    """
-    text = json.dumps({"format": f"spotbag.{kind}/1"} | dict(value), indent=2, allow_nan=False)
-    pieces = iter(plan)
-    first = next(pieces, None)
-    if first is None:
-        print(text)
-        return
-    sys.stdout.write(f'{text.removesuffix("}").rstrip()},\n  "plan": {first}')
-    for piece in pieces:
-        sys.stdout.write(piece)
-    print("}")
-
-
 def print_plan(schedule: Schedule, method: str | None, survival: Survival | None = None) -> None:
     """Print a plan as a JSON document, piece by piece."""
     from ..schedules.schedule_files import schedule_pieces
@@ -570,7 +552,7 @@ def print_plan(schedule: Schedule, method: str | None, survival: Survival | None
 
 
 def print_story(lines: Iterable[str]) -> None:
-    """Print what `describe_trace` gives; on a terminal, lines go on below the words, not below the times."""
+    """Print the lines of a story of `describe_trace`; on a terminal, they go on below the words, not the times."""
     from textwrap import fill
 
     width = terminal_width()
@@ -591,6 +573,15 @@ def print_stories(stories: Sequence[Sequence[str]]) -> None:
         if index:
             print()
         print_story(story)
+
+
+def check_pictures(*paths: str | None) -> None:
+    """Refuse, before any work is done, names of pictures, where there are any, that are of no known format."""
+    for path in paths:
+        if path is not None:
+            from ..charts.picture_files import picture_format
+
+            picture_format(path)
 
 
 def check_output(path: str | None, *others: str | None) -> None:

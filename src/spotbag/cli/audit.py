@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..core.tables import Column, Table, numbers
-from .arguments import JsonOption, load_instance, load_platform, load_stream, print_json
+from .answers import ABSENT, Answer, Part
+from .arguments import JsonOption, load_instance, load_platform, load_stream
 from .progress import busy
 from .tables import print_table, seconds
 
 if TYPE_CHECKING:
-    from ..audits.findings import AuditReport
+    from ..audits.findings import AuditReport, Violation
     from ..audits.given import Given
     from ..traces.trace import Trace
 
@@ -24,6 +24,30 @@ NOT_CORRECT = 1
 _SHOWN = 40
 _SHOWN_RUNS = 100
 _SHOWN_NOTES = 4
+
+
+class AuditedRun(Part):
+    """A run of a trace; the amounts of a platform are units of cost, those of bags and streams are dollars."""
+
+    policy: str
+    day: int = ABSENT
+    seed: int = ABSENT
+    status: Literal["correct", "incorrect"]
+    cost_usd: float = ABSENT
+    cost: float = ABSENT
+    makespan_s: int | None
+    events: int
+    findings: tuple[Violation, ...]
+    notes: tuple[str, ...]
+
+
+class Audit(Answer, kind="audit"):
+    """``spotbag audit``."""
+
+    instance: str = ABSENT
+    platform: str = ABSENT
+    status: Literal["correct", "incorrect"]
+    runs: tuple[AuditedRun, ...]
 
 
 def audit_command(
@@ -59,28 +83,11 @@ def audit_command(
         traces = read_traces(trace)
         reports = audit_traces(traces, given=None if instance is None else _load(instance, traces[0]))
     n_findings = sum(len(report.findings) for report in reports)
-    draw, cost = ("seed" if "seed" in traces[0].run else "day"), ("cost" if traces[0].of_platform else "cost_usd")
+    draw = "seed" if "seed" in traces[0].run else "day"
     if as_json:
-        print_json(
-            "audit",
-            {
-                "platform" if traces[0].of_platform else "instance": traces[0].instance["name"],
-                "status": "incorrect" if n_findings else "correct",
-                "runs": [
-                    {
-                        "policy": entry.run["policy"],
-                        draw: entry.run[draw],
-                        "status": "correct" if report.correct else "incorrect",
-                        cost: report.cost_usd,
-                        "makespan_s": report.makespan_s,
-                        "events": len(entry.events),
-                        "findings": [dataclasses.asdict(finding) for finding in report.findings],
-                        "notes": list(report.notes),
-                    }
-                    for entry, report in zip(traces, reports, strict=True)
-                ],
-            },
-        )
+        judged: dict[str, Any] = {"platform" if traces[0].of_platform else "instance": traces[0].instance["name"]}
+        runs = (_audited(entry, report, draw) for entry, report in zip(traces, reports, strict=True))
+        Audit(**judged, status="incorrect" if n_findings else "correct", runs=tuple(runs)).print_json()
     else:
         verdict = f"not correct, {counted(n_findings, 'finding')}" if n_findings else "correct"
         print(f"{traces[0].instance['name']}: {counted(len(traces), 'run')}, {verdict}")
@@ -91,15 +98,23 @@ def audit_command(
         raise typer.Exit(NOT_CORRECT)
 
 
+def _audited(entry: Trace, report: AuditReport, draw: str) -> AuditedRun:
+    """Return the verdict on a run; ``draw`` is the key of its number: ``day`` or ``seed``."""
+    cost = "cost" if entry.of_platform else "cost_usd"
+    status, events = "correct" if report.correct else "incorrect", len(entry.events)
+    amounts = {draw: entry.run[draw], "cost_usd": ABSENT, cost: report.cost_usd}
+    return AuditedRun.of(report, policy=entry.run["policy"], status=status, events=events, **amounts)
+
+
 def _load(argument: str, trace: Trace) -> Given:
-    """Load what a trace should be of."""
+    """Load the instance, stream or platform that a trace should be of."""
     if trace.of_platform:
         return load_platform(argument)
     return load_stream(argument) if trace.of_stream else load_instance(argument)
 
 
 def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
-    """One row for each run; of very many, the first."""
+    """Print a row for each run; of very many, the first."""
     from ..core.wording import counted
 
     columns = [
@@ -132,7 +147,7 @@ def _notes_text(notes: tuple[str, ...]) -> str:
 
 
 def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int, draw: str) -> None:
-    """What is wrong, run by run."""
+    """Print the findings, run by run."""
     columns = [
         Column("policy"),
         Column(draw, True),

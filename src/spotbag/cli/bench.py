@@ -4,21 +4,59 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from ..core.processes import interruptible
-from .arguments import JsonOption, check_output, duration_option, print_json, warn, wrote
+from .answers import Answer, Part, beside, print_object
+from .arguments import JsonOption, check_output, duration_option, warn, wrote
 from .exit_codes import INTERRUPTED
 from .files_beside import beside_the_answer
 from .run_options import DaskOption, WorkersOption, workers_of
 
 if TYPE_CHECKING:
     from ..benchmarks.bags.experiments.specification import PaperName
+    from ..benchmarks.claims import Verdict
     from ..core.workers import Workers
 
 app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
+
+
+class PublishedRow(Part):
+    """A quantity of a table, as printed and as replayed."""
+
+    table: str
+    job: str
+    scenario: str
+    policy: str
+    quantity: str
+    relation: Literal["=", ">", "<"]
+    printed: float | None
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+class PublishedClaim(Part):
+    """A statement of a paper, judged."""
+
+    paper: str
+    verdict: Verdict
+    claim: dict[str, Any] = beside()
+
+
+class PublishedComparison(Answer, kind="published-comparison"):
+    """``spotbag bench``: beside these, the settings of the replays."""
+
+    paper: str
+    about: dict[str, Any] = beside()
+    plans: tuple[dict[str, Any], ...]
+    claims: tuple[PublishedClaim, ...]
+    findings: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+    rows: tuple[PublishedRow, ...]
 
 
 class DSpot(StrEnum):
@@ -29,7 +67,7 @@ class DSpot(StrEnum):
 
 
 class Scales(StrEnum):
-    """By what the iterated local search divides cost and makespan."""
+    """Sources of the scales by which the iterated local search divides cost and makespan."""
 
     PAPER = "paper"
     INSTANCE = "instance"
@@ -223,6 +261,6 @@ def _report(name: PaperName, runs: int, settings: dict[str, Any], workers: Worke
                 for path in write_pictures(paper.pictures, result.rows, plots):
                     wrote(str(path))
         if output.as_json:
-            print_json("published-comparison", result.to_dict())
+            print_object(result.to_dict())
         else:
             (print_result if output.full else print_screen)(paper, result)

@@ -1,4 +1,4 @@
-"""What ``spotbag bench`` prints: the tables of a paper with our figures beside the printed ones."""
+"""Output of ``spotbag bench``: the tables of a paper with our figures beside the printed ones."""
 
 from __future__ import annotations
 
@@ -131,6 +131,6 @@ def _vms(counts: dict[str, int]) -> str:
 
 
 def _printed_vms(rows: Sequence[ComparisonRow], job: str) -> str:
-    """VMs that the paper prints, if it does."""
+    """Return the VMs of a plan as the paper prints them, if it does."""
     found = [row for row in rows if row.job == job and row.quantity.startswith("vms_")]
     return _vms({row.quantity.removeprefix("vms_"): int(row.printed or 0) for row in found})

@@ -18,7 +18,7 @@ _PANEL = "Options for what the cloud does"
 
 
 class InterruptionKind(StrEnum):
-    """What happens to a spot VM that is taken away."""
+    """Fates of a spot VM that is taken away."""
 
     HIBERNATE = "hibernate"
     STOP = "stop"
@@ -36,7 +36,7 @@ def _rate(name: str, about: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class CloudOptions:
-    """What the cloud does; a command has them by a parameter of this type (see `arguments.spread`)."""
+    """Options of the cloud's rules; a command has them by a parameter of this type (see `arguments.spread`)."""
 
     cloud: Annotated[
         str | None,

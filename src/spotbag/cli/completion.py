@@ -1,4 +1,4 @@
-"""What a shell completes: the names that arguments and options may have."""
+"""Completion of words by a shell: the names that arguments and options may have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from operator import attrgetter
 
 
 def names_of(module: str, *lists: str) -> Callable[[str], list[str]]:
-    """Return what completes a word by names; the module of the package that has them is loaded when it is asked.
+    """Return a function that completes a word by names; the module that has them is loaded at its first use.
 
     Parameters
     ----------

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.processes import interruptible
-from .arguments import JsonOption, print_json, warn, wrote
+from .answers import Answer, Mean, Part
+from .arguments import JsonOption, warn, wrote
 from .completion import names_of
 from .exit_codes import INTERRUPTED
 from .progress import counting
 from .run_options import DaskOption, WorkersOption, workers_of
 
 if TYPE_CHECKING:
-    from ..benchmarks.bags.experiments.judgement import Judgement
+    from ..benchmarks.bags.experiments.differences import PolicyDifference
+    from ..benchmarks.bags.experiments.judgement import GroupGaps, JudgedCell, Judgement
+    from ..benchmarks.bags.experiments.results import RunResult
     from ..benchmarks.bags.experiments.run import Progress
     from ..benchmarks.bags.experiments.specification import Specification
     from ..core.tables import Column
@@ -35,6 +38,92 @@ _CellsOption = Annotated[
 _SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="SEED", min=0, help="Of each draw: other cells by the same rule.")
 ]
+
+
+class ExperimentRun(Answer, kind="experiment-run"):
+    """``spotbag experiment run``: how many cells there are, had a row before, and have been run now."""
+
+    folder: str
+    cells: int
+    before: int
+    run: int
+    papers: tuple[str, ...]
+    interrupted: bool
+
+
+class ReadyExperiment(Part):
+    """An experiment that is ready to be run."""
+
+    name: str
+    cells: int
+    time_limit_s: float
+    description: str
+
+
+class ExperimentList(Answer, kind="experiment-list"):
+    """``spotbag experiment list``."""
+
+    experiments: tuple[ReadyExperiment, ...]
+
+
+class ExperimentResults(Answer, kind="experiment-results"):
+    """``spotbag experiment results``."""
+
+    results: tuple[RunResult, ...]
+
+
+class ExperimentJudge(Answer, kind="experiment-judge"):
+    """``spotbag experiment judge``."""
+
+    method: str
+    cells: tuple[JudgedCell, ...]
+    verdicts: dict[str, int]
+    groups: tuple[GroupGaps, ...]
+
+
+class StatusChange(Part):
+    """A change of status, and the number of runs that have it."""
+
+    before: str
+    after: str
+    runs: int
+
+
+class MethodChange(Part):
+    """A method in two experiments; objectives below 0, and bounds above 0, are better."""
+
+    method: str
+    runs: int
+    ended_by_time: int
+    better: int
+    same: int
+    worse: int
+    objective_percent: Mean
+    bound_percent: Mean
+    time_percent: Mean
+    statuses: tuple[StatusChange, ...]
+
+
+class RunChange(Part):
+    """A run whose objective has changed."""
+
+    instance: str
+    method: str
+    seed: int
+    before: float
+    after: float
+    ended_by_time: bool
+
+
+class ExperimentCompare(Answer, kind="experiment-compare"):
+    """``spotbag experiment compare``."""
+
+    settings: tuple[str, ...]
+    only_before: int
+    only_after: int
+    methods: tuple[MethodChange, ...]
+    policies: tuple[PolicyDifference, ...]
+    changes: tuple[RunChange, ...]
 
 
 @app.command("run", epilog="Example:  spotbag experiment run gaps --out gaps --workers 2")
@@ -84,8 +173,8 @@ def run_command(
         papers = [] if progress.interrupted else _papers(asked, out, executor)
         interrupted = progress.interrupted or len(papers) < len(asked.papers)
         if as_json:
-            counts = {"cells": progress.cells, "before": progress.before, "run": progress.done}
-            print_json("experiment-run", {"folder": out, **counts, "papers": papers, "interrupted": interrupted})
+            answer = ExperimentRun.of(progress, folder=out, run=progress.done, papers=papers, interrupted=interrupted)
+            answer.print_json()
         else:
             _print_progress(progress, papers, out, interrupted)
     if interrupted:
@@ -139,7 +228,7 @@ def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
 
 
 def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
-    """Whether a file has the comparison with a paper that is asked for: also as many runs."""
+    """Tell if a file has the comparison with a paper under the same settings, the number of runs included."""
     from ..core.json_documents import format_json, parse_json
     from ..core.text_files import read_text
 
@@ -160,13 +249,14 @@ def list_command(as_json: JsonOption = False) -> None:
     for name in ready_names():
         asked, folder = read_specification(name)
         plans, days = asked.cells(folder)
-        rows.append((name, len(plans) + len(days), asked.time_limit_s, asked.description))
+        rows.append(ReadyExperiment.of(asked, name=name, cells=len(plans) + len(days)))
     if as_json:
-        keys = "name", "cells", "time_limit_s", "description"
-        print_json("experiment-list", {"experiments": [dict(zip(keys, row, strict=True)) for row in rows]})
+        ExperimentList(experiments=tuple(rows)).print_json()
         return
     columns = [Column("name"), Column("cells", True), Column("time limit (s)", True), Column("what it is for")]
-    print_table(Table(columns, [[name, f"{cells:,}", f"{limit:g}", text] for name, cells, limit, text in rows]))
+    print_table(
+        Table(columns, [[row.name, f"{row.cells:,}", f"{row.time_limit_s:g}", row.description] for row in rows])
+    )
 
 
 @app.command("show", epilog="Example:  spotbag experiment show gaps > mine.toml")
@@ -192,15 +282,13 @@ def results_command(
     Gaps are to the best bound of all runs on the instance. Runs that time has ended, even in part, may come to
     something else when they are made again. 'spotbag report' shows more, policies included.
     """
-    from dataclasses import asdict
-
     from ..benchmarks.bags.experiments.results import experiment_results
     from ..core.tables import Column, Table
     from .tables import print_table
 
     found = experiment_results(folder)
     if as_json:
-        print_json("experiment-results", {"results": [asdict(entry) for entry in found]})
+        ExperimentResults(results=tuple(found)).print_json()
         return
     if not found:
         print(f"{folder}: no run has ended yet")
@@ -247,13 +335,11 @@ def judge_command(
     Where plans must survive, those of other methods count if they do as well. Listed are the cells where another plan
     is better, where there is no plan, and where the gap is greater than it is to be: the worst first.
     """
-    from dataclasses import asdict
-
     from ..benchmarks.bags.experiments.judgement import judge_experiment
 
     found = judge_experiment(folder, method)
     if as_json:
-        print_json("experiment-judge", asdict(found))
+        ExperimentJudge.of(found).print_json()
     else:
         _print_judgement(found, every)
 
@@ -321,30 +407,18 @@ def compare_command(
 
     found = compare_experiments(old, new)
     if as_json:
-        print_json("experiment-compare", _differences_object(found))
+        ExperimentCompare.of(
+            found,
+            methods=tuple(MethodChange.of(entry, statuses=_statuses(entry.statuses)) for entry in found.methods),
+            changes=tuple(RunChange.of(change) for change in found.changes),
+        ).print_json()
     else:
         _print_differences(found)
 
 
-def _differences_object(found: Any) -> dict[str, Any]:
-    from ..core.statistics import fields_of
-
-    return {
-        "settings": found.settings,
-        "only_before": found.only_before,
-        "only_after": found.only_after,
-        "methods": [
-            fields_of(entry)
-            | {
-                "statuses": [
-                    {"before": before, "after": after, "runs": runs} for (before, after), runs in entry.statuses
-                ],
-            }
-            for entry in found.methods
-        ],
-        "policies": [fields_of(entry) for entry in found.policies],
-        "changes": [change._asdict() for change in found.changes],
-    }
+def _statuses(changes: Any) -> tuple[StatusChange, ...]:
+    """Return the changes of status, each with its number of runs."""
+    return tuple(StatusChange(before=before, after=after, runs=runs) for (before, after), runs in changes)
 
 
 def _print_differences(found: Any) -> None:
@@ -379,38 +453,52 @@ def _print_differences(found: Any) -> None:
         if any(entry.ended_by_time for entry in found.methods):
             print("Runs that time has ended, before or after, may differ though nothing else has changed.")
     if found.changes:
-        print(f"Runs that changed most, of {len(found.changes):,}:")
-        columns = [Column("instance"), Column("method"), *_numbers("seed", "before", "after", "change (%)")]
-        columns.append(Column("ended by time"))
-        rows = [
-            [
-                entry.instance,
-                entry.method,
-                f"{entry.seed}",
-                f"{entry.before:.6f}",
-                f"{entry.after:.6f}",
-                f"{entry.percent:+.3f}",
-                "yes" if entry.ended_by_time else "no",
-            ]
-            for entry in found.changes[:_MOST_CHANGES]
-        ]
-        print_table(Table(columns, rows))
+        _print_changes(found.changes)
     if found.policies:
-        print("Policies: change of the cost of a day, on the same days; below 0 is better")
-        columns = [Column("replayed"), Column("policy")]
-        columns += _numbers("days", "cost before ($)", "change ($)", "days too late")
-        rows = [
-            [
-                entry.replayed,
-                entry.policy,
-                f"{entry.days:,}",
-                _shown(entry.cost_before_usd, 6, sign=False),
-                _shown(entry.cost_usd, 6),
-                f"{entry.late_before:,} > {entry.late_after:,}",
-            ]
-            for entry in found.policies
+        _print_policies(found.policies)
+
+
+def _print_changes(changes: Any) -> None:
+    from ..core.tables import Column, Table
+    from .tables import print_table
+
+    print(f"Runs that changed most, of {len(changes):,}:")
+    columns = [Column("instance"), Column("method"), *_numbers("seed", "before", "after", "change (%)")]
+    columns.append(Column("ended by time"))
+    rows = [
+        [
+            entry.instance,
+            entry.method,
+            f"{entry.seed}",
+            f"{entry.before:.6f}",
+            f"{entry.after:.6f}",
+            f"{entry.percent:+.3f}",
+            "yes" if entry.ended_by_time else "no",
         ]
-        print_table(Table(columns, rows))
+        for entry in changes[:_MOST_CHANGES]
+    ]
+    print_table(Table(columns, rows))
+
+
+def _print_policies(policies: Any) -> None:
+    from ..core.tables import Column, Table
+    from .tables import print_table
+
+    print("Policies: change of the cost of a day, on the same days; below 0 is better")
+    columns = [Column("replayed"), Column("policy")]
+    columns += _numbers("days", "cost before ($)", "change ($)", "days too late")
+    rows = [
+        [
+            entry.replayed,
+            entry.policy,
+            f"{entry.days:,}",
+            _shown(entry.cost_before_usd, 6, sign=False),
+            _shown(entry.cost_usd, 6),
+            f"{entry.late_before:,} > {entry.late_after:,}",
+        ]
+        for entry in policies
+    ]
+    print_table(Table(columns, rows))
 
 
 def _numbers(*headings: str) -> list[Column]:

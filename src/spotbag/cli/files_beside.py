@@ -1,4 +1,4 @@
-"""Files that a command writes beside its answer."""
+"""Writing of files beside the answer of a command."""
 
 from __future__ import annotations
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..core.tables import Column, Table, numbers
+from .answers import Answer, Part, Written
 from .arguments import (
     InstanceArgument,
     JsonOption,
     check_output,
     load_instance,
-    print_json,
     seconds_option,
+    spread,
     warn,
     wrote,
 )
@@ -25,9 +27,6 @@ from .instance_scenario import EXAMPLE as SCENARIO_EXAMPLE
 from .instance_scenario import scenario_command
 from .instance_types import prices_command, types_command
 from .tables import print_table, seconds
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,8 +43,28 @@ app.command("clouds", epilog="Example:  spotbag instance clouds")(clouds_command
 app.command("scenario", epilog=SCENARIO_EXAMPLE)(scenario_command)
 
 
+class ListedInstance(Part):
+    """An instance of the library."""
+
+    name: str
+    tasks: int
+    entries: int
+    vm_types: int
+    deadline_s: int
+    memory_may_bind: bool
+    source: str
+
+
+class InstanceList(Answer, kind="instance-list"):
+    """``spotbag instance list``."""
+
+    instances: tuple[ListedInstance, ...]
+    streams: tuple[str, ...]
+    platforms: tuple[str, ...]
+
+
 class Document(StrEnum):
-    """Documents that have a schema."""
+    """Documents by the names under which their schemas are printed."""
 
     INSTANCE = "instance"
     SCHEDULE = "schedule"
@@ -67,18 +86,19 @@ def list_command(as_json: JsonOption = False) -> None:
         instance = library_instance(name)
         source = instance.provenance.source if instance.provenance else ""
         rows.append(
-            {
-                "name": name,
-                "tasks": instance.n_tasks,
-                "entries": len(instance.tasks),
-                "vm_types": len(instance.vm_types),
-                "deadline_s": instance.deadline_s,
-                "memory_may_bind": not bool(instance.memory_never_binds.all()),
-                "source": source,
-            }
+            ListedInstance.of(
+                instance,
+                name=name,
+                tasks=instance.n_tasks,
+                entries=len(instance.tasks),
+                vm_types=len(instance.vm_types),
+                memory_may_bind=not bool(instance.memory_never_binds.all()),
+                source=source,
+            )
         )
     if as_json:
-        print_json("instance-list", {"instances": rows, "streams": stream_names(), "platforms": platform_names()})
+        names = {"streams": tuple(stream_names()), "platforms": tuple(platform_names())}
+        InstanceList(instances=tuple(rows), **names).print_json()
         return
     columns = [
         Column("name"),
@@ -88,13 +108,13 @@ def list_command(as_json: JsonOption = False) -> None:
     ]
     cells = [
         [
-            str(row["name"]),
-            f"{row['tasks']:,}",
-            f"{row['entries']:,}",
-            str(row["vm_types"]),
-            seconds(int(str(row["deadline_s"]))),
-            "may bind" if row["memory_may_bind"] else "never binds",
-            str(row["source"]),
+            row.name,
+            f"{row.tasks:,}",
+            f"{row.entries:,}",
+            str(row.vm_types),
+            seconds(row.deadline_s),
+            "may bind" if row.memory_may_bind else "never binds",
+            row.source,
         ]
         for row in rows
     ]
@@ -103,39 +123,39 @@ def list_command(as_json: JsonOption = False) -> None:
     print(f"Hybrid platforms, for 'spotbag platform': {', '.join(platform_names())}")
 
 
-@app.command(
-    "generate", epilog="Example:  spotbag instance generate --tasks 500 --runtime lognormal:300:0.8 --out bag.json"
-)
-def generate_command(
-    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Number of tasks.")] = 100,
+@dataclass(frozen=True, kw_only=True)
+class GeneratorOptions:
+    """Options of a random instance, by the names that `generate_instance` has for them."""
+
+    n_tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Number of tasks.")] = 100
     classes: Annotated[
         int | None,
         typer.Option("--classes", metavar="N", help="Classes of identical tasks; each task on its own if absent."),
-    ] = None,
-    distinct: Annotated[bool, typer.Option("--distinct", help="Make the run times pairwise distinct.")] = False,
-    runtime: Annotated[
+    ] = None
+    distinct: Annotated[bool, typer.Option("--distinct", help="Make the run times pairwise distinct.")] = False
+    runtime_s: Annotated[
         str,
         typer.Option(
             "--runtime",
             metavar="DIST",
             help="Run time (s): constant:V, uniform:LO:HI, normal:MEAN:SD, lognormal:MEDIAN:SIGMA, beta:MIN:MEAN:MAX.",
         ),
-    ] = "beta:102:198:323",
-    memory: Annotated[
-        str, typer.Option("--memory", metavar="DIST", help="Memory in MB, likewise.")
-    ] = "beta:2.85:4.69:12.2",
+    ] = "beta:102:198:323"
+    memory_mb: Annotated[str, typer.Option("--memory", metavar="DIST", help="Memory in MB, likewise.")] = (
+        "beta:2.85:4.69:12.2"
+    )
     catalogue: Annotated[
         str, typer.Option("--catalogue", metavar="NAME", help="VM types: hads, burst-hads, memory or burstable.")
-    ] = "burst-hads",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="VMs of each type and market at most.")] = 5,
+    ] = "burst-hads"
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="VMs of each type and market at most.")] = 5
     max_on_demand: Annotated[
         int, typer.Option("--max-on-demand", metavar="N", min=0, help="On-demand VMs at most.")
-    ] = 20,
+    ] = 20
     tightness: Annotated[
         float,
         typer.Option("--tightness", metavar="F", help="Least time on all cores divided by the deadline, in (0, 1]."),
-    ] = 0.5,
-    deadline: Annotated[int | None, seconds_option("--deadline", "Deadline, instead of the tightness.")] = None,
+    ] = 0.5
+    deadline_s: Annotated[int | None, seconds_option("--deadline", "Deadline, instead of the tightness.")] = None
     d_spot_fraction: Annotated[
         float,
         typer.Option(
@@ -143,32 +163,22 @@ def generate_command(
             metavar="F",
             help="D_spot as a fraction of the deadline; none if negative.",
         ),
-    ] = 0.8,
-    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Same seed, same instance.")] = 0,
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the instance.")] = None,
-    out: OutOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    ] = 0.8
+    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Same seed, same instance.")] = 0
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the instance.")] = None
+
+
+@app.command(
+    "generate", epilog="Example:  spotbag instance generate --tasks 500 --runtime lognormal:300:0.8 --out bag.json"
+)
+@spread
+def generate_command(of: GeneratorOptions, out: OutOption = None, as_json: JsonOption = False) -> None:
     """Generate a random instance."""
     from ..instances.bags.generator import generate_instance
 
     check_output(out)
-    instance = generate_instance(
-        tasks,
-        classes=classes,
-        distinct=distinct,
-        runtime_s=runtime,
-        memory_mb=memory,
-        catalogue=catalogue,
-        limit=limit,
-        max_on_demand=max_on_demand,
-        tightness=tightness,
-        deadline_s=deadline,
-        d_spot_fraction=None if d_spot_fraction < 0 else d_spot_fraction,
-        seed=seed,
-        name=name,
-    )
-    deliver(instance, out, as_json, [])
+    share = None if of.d_spot_fraction < 0 else of.d_spot_fraction
+    deliver(generate_instance(**asdict(of) | {"d_spot_fraction": share}), out, as_json, [])
 
 
 @app.command("export", epilog="Example:  spotbag instance export hads/J60 --job job.json --env env.json")
@@ -203,7 +213,7 @@ def export_command(
     warn(warnings)
     written = [path for path in (job, env, map_file) if path is not None]
     if as_json:
-        print_json("written", {"instance": problem.name, "written": written, "warnings": warnings})
+        Written(instance=problem.name, written=tuple(written), warnings=tuple(warnings)).print_json()
     for path in written:
         wrote(path)
 

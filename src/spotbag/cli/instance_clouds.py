@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ..core.tables import Column, Table
-from .arguments import JsonOption, print_json
+from .answers import Answer
+from .arguments import JsonOption
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -18,12 +18,18 @@ options of 'replay' change single rules. Disks are not counted: VMs that are sto
 unless --stopped-rate or --hibernated-rate gives a price for their memory."""
 
 
+class Clouds(Answer, kind="clouds"):
+    """``spotbag instance clouds``."""
+
+    clouds: tuple[Cloud, ...]
+
+
 def clouds_command(as_json: JsonOption = False) -> None:
     """List the clouds whose rules replays can follow, with their sources."""
     from ..instances.clouds import CLOUDS
 
     if as_json:
-        print_json("clouds", {"clouds": [asdict(cloud) for cloud in CLOUDS.values()]})
+        Clouds(clouds=tuple(CLOUDS.values())).print_json()
         return
     columns = [
         Column("cloud"),

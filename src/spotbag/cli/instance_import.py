@@ -14,7 +14,7 @@ from .instance_output import OutOption, deliver, to_file
 from .task_file_options import CsvOptions, TaskFileOptions
 
 if TYPE_CHECKING:
-    from ..instances.bags.imported import Imported
+    from ..instances.bags.imported import Asked, Imported
     from ..instances.bags.job_logs import JobFilter
 
 
@@ -31,13 +31,34 @@ class _Formats(TyperGroup):
 app = typer.Typer(cls=_Formats, no_args_is_help=True, help="Import a bag of tasks from files of other formats.")
 
 DeadlineOption = Annotated[int, seconds_option("--deadline", "All tasks end by then: 2h, 1h30m or seconds.")]
-NameOption = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Name of the instance; that of the file if absent.")
-]
-ZoneOption = Annotated[
-    str | None,
-    typer.Option("--zone", metavar="ZONE", help="Availability zone of the spot prices; their mean if absent."),
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import:
+    """Options of all formats that name no VM types: zone and name of the instance, and its file."""
+
+    zone: Annotated[
+        str | None,
+        typer.Option("--zone", metavar="ZONE", help="Availability zone of the spot prices; their mean if absent."),
+    ] = None
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the instance; that of the file if absent.")
+    ] = None
+    out: OutOption = None
+    as_json: JsonOption = False
+
+    def asked(self, source: str, deadline: int, vms: TaskFileOptions) -> Asked:
+        """Refuse to write over the file that is read; return what its tasks shall run on, and by when."""
+        check_output(to_file(self.out), source, vms.prices)
+        return vms.asked(deadline, self.zone, self.name)
+
+    def deliver(self, imported: Imported) -> None:
+        """Write the instance that is made of a file, or print it."""
+        warn(imported.warnings)
+        deliver(imported.instance, self.out, self.as_json, imported.warnings)
+
+
+_USUAL = Import()
 
 
 @app.command(
@@ -52,10 +73,7 @@ def csv_command(
     ],
     deadline: DeadlineOption,
     vms: CsvOptions,
-    zone: ZoneOption = None,
-    name: NameOption = None,
-    out: OutOption = None,
-    as_json: JsonOption = False,
+    to: Import = _USUAL,
 ) -> None:
     """Import a CSV file of tasks: a row for each, or for several that are the same.
 
@@ -72,17 +90,11 @@ def csv_command(
     """
     from ..instances.bags.csv_tasks import instance_of_csv
 
-    check_output(to_file(out), tasks, vms.prices)
-    _deliver(instance_of_csv(tasks, vms.asked(deadline, zone, name), vms.form()), out, as_json)
-
-
-def _deliver(imported: Imported, out: str | None, as_json: bool) -> None:
-    warn(imported.warnings)
-    deliver(imported.instance, out, as_json, imported.warnings)
+    to.deliver(instance_of_csv(tasks, to.asked(tasks, deadline, vms), vms.form()))
 
 
 class MultiCore(StrEnum):
-    """What is done with jobs of several cores."""
+    """Treatments of jobs of several cores."""
 
     REFUSE = "refuse"
     SPLIT = "split"
@@ -116,7 +128,7 @@ class JobOptions:
     )
 
     def filter(self, bag: str | None = None) -> JobFilter:
-        """Return what the options say."""
+        """Return the options as a filter of jobs."""
         from ..core.errors import SpotbagError
         from ..core.quantities import number_of
         from ..instances.bags.job_logs import JobFilter
@@ -147,10 +159,7 @@ def swf_command(
     deadline: DeadlineOption,
     jobs: JobOptions,
     vms: TaskFileOptions,
-    zone: ZoneOption = None,
-    name: NameOption = None,
-    out: OutOption = None,
-    as_json: JsonOption = False,
+    to: Import = _USUAL,
 ) -> None:
     """Import jobs of a log in the Standard Workload Format (Parallel Workloads Archive).
 
@@ -159,8 +168,7 @@ def swf_command(
     """
     from ..instances.bags.job_logs import instance_of_log
 
-    check_output(to_file(out), log, vms.prices)
-    _deliver(instance_of_log(log, "swf", vms.asked(deadline, zone, name), jobs.filter()), out, as_json)
+    to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter()))
 
 
 @app.command(
@@ -175,16 +183,12 @@ def gwf_command(
     jobs: JobOptions,
     vms: TaskFileOptions,
     bag: Annotated[str | None, typer.Option("--bag", metavar="ID", help="Jobs of this bag of tasks.")] = None,
-    zone: ZoneOption = None,
-    name: NameOption = None,
-    out: OutOption = None,
-    as_json: JsonOption = False,
+    to: Import = _USUAL,
 ) -> None:
     """Import jobs of a log in the Grid Workloads Format (Grid Workloads Archive), which names bags of tasks."""
     from ..instances.bags.job_logs import instance_of_log
 
-    check_output(to_file(out), log, vms.prices)
-    _deliver(instance_of_log(log, "gwf", vms.asked(deadline, zone, name), jobs.filter(bag)), out, as_json)
+    to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(bag)))
 
 
 @app.command(
@@ -199,10 +203,7 @@ def wfformat_command(
     multi_core: Annotated[
         MultiCore, typer.Option("--multi-core", help="Tasks of several cores: refuse them, or split them.")
     ] = MultiCore.REFUSE,
-    zone: ZoneOption = None,
-    name: NameOption = None,
-    out: OutOption = None,
-    as_json: JsonOption = False,
+    to: Import = _USUAL,
 ) -> None:
     """Import a workflow of WfCommons (WfFormat 1.4 or 1.5) whose tasks do not depend on each other."""
     from ..core.errors import SpotbagError
@@ -210,9 +211,8 @@ def wfformat_command(
 
     if multi_core is MultiCore.SKIP:
         raise SpotbagError("--multi-core skip: a workflow has all its tasks; refuse or split")
-    check_output(to_file(out), workflow, vms.prices)
-    split = multi_core is MultiCore.SPLIT
-    _deliver(instance_of_wfformat(workflow, vms.asked(deadline, zone, name), split_cores=split), out, as_json)
+    asked = to.asked(workflow, deadline, vms)
+    to.deliver(instance_of_wfformat(workflow, asked, split_cores=multi_core is MultiCore.SPLIT))
 
 
 @app.command(

@@ -1,12 +1,13 @@
-"""How an instance is delivered that a command has made."""
+"""Delivery of an instance that a command has made."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .arguments import print_json, wrote
+from .answers import Written
+from .arguments import wrote
 from .tables import seconds
 
 if TYPE_CHECKING:
@@ -30,14 +31,13 @@ def deliver(instance: Instance, out: str | None, as_json: bool, warnings: list[s
         print(instance.to_text(), end="")
         return
     instance.write(path)
-    report: dict[str, Any] = {
-        "instance": instance.name,
-        "written": [path],
-        "tasks": instance.n_tasks,
-        "deadline_s": instance.deadline_s,
-        "d_spot_s": instance.d_spot_s,
-        "warnings": warnings,
-    }
     if as_json:
-        print_json("written", report)
+        Written(
+            instance=instance.name,
+            written=(path,),
+            tasks=instance.n_tasks,
+            deadline_s=instance.deadline_s,
+            d_spot_s=instance.d_spot_s,
+            warnings=tuple(warnings),
+        ).print_json()
     wrote(path, f"{instance.name}, {instance.n_tasks:,} tasks, deadline {seconds(instance.deadline_s)} s")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.tables import Column, Table, numbers
-from .arguments import JsonOption, check_output, duration_option, names_in, print_json, warn, wrote
+from .answers import ABSENT, Answer, Part, Written
+from .arguments import JsonOption, check_output, duration_option, names_in, warn, wrote
 from .instance_output import to_file
 from .tables import print_table
 
@@ -17,7 +18,39 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..instances.bags.vm_catalogue import Catalogue, CataloguedType
-    from ..instances.entries import Market
+    from ..instances.entries import Burstable, Market
+
+
+class TypePrice(Part):
+    """The price of a VM type on a market."""
+
+    price_usd_per_hour: float
+    usd_per_core_hour: float
+    date: str
+    source: str
+    zones: dict[str, float] | None = ABSENT
+
+
+class ListedType(Part):
+    """A VM type of the catalogue, in a region."""
+
+    name: str
+    region: str
+    vcpus: int
+    memory_mb: float
+    architecture: Architecture | None = ABSENT
+    burstable: Burstable | None = ABSENT
+    source: str
+    date: str
+    prices: dict[Market, TypePrice]
+
+
+class Types(Answer, kind="types"):
+    """``spotbag instance types``."""
+
+    catalogue: str
+    provider: str
+    vm_types: tuple[ListedType, ...]
 
 
 class Architecture(StrEnum):
@@ -28,7 +61,7 @@ class Architecture(StrEnum):
 
 
 class SortKey(StrEnum):
-    """What a list of VM types is sorted by."""
+    """Keys by which a list of VM types is sorted."""
 
     NAME = "name"
     PRICE = "price"
@@ -83,7 +116,7 @@ def types_command(
     ]
     rows = sorted((row for row in rows if all(test(row) for test in tests)), key=_key(sort))
     if as_json:
-        print_json("types", _json(catalogue, rows))
+        Types.of(catalogue, catalogue=catalogue.name, vm_types=tuple(map(_listed, rows))).print_json()
         return
     if not rows:
         print("no VM type of the catalogue fits")
@@ -157,14 +190,12 @@ def _cells(row: CataloguedType, catalogue: Catalogue) -> list[str]:
     return cells
 
 
-def _json(catalogue: Catalogue, rows: list[CataloguedType]) -> dict[str, Any]:
-    made = []
-    for row in rows:
-        document = row.model_dump(mode="json", exclude_unset=True)
-        for market, quote in document["prices"].items():
-            quote["usd_per_core_hour"] = row.usd_per_core_hour(market)
-        made.append(document)
-    return {"catalogue": catalogue.name, "provider": catalogue.provider, "vm_types": made}
+def _listed(row: CataloguedType) -> ListedType:
+    """Return a type of the catalogue as it is printed, with the prices of its cores."""
+    document = row.model_dump(mode="json", exclude_unset=True)
+    for market, quote in document["prices"].items():
+        quote["usd_per_core_hour"] = row.usd_per_core_hour(market)
+    return ListedType(**document)
 
 
 def prices_command(
@@ -241,10 +272,8 @@ def prices_command(
     catalogue.write(path)
     n_spot = sum("spot" in row.prices for row in catalogue.vm_types)
     if as_json:
-        print_json(
-            "written",
-            {"written": [path], "vm_types": len(catalogue.vm_types), "spot_prices": n_spot, "warnings": warnings},
-        )
+        n_types = len(catalogue.vm_types)
+        Written(written=(path,), vm_types=n_types, spot_prices=n_spot, warnings=tuple(warnings)).print_json()
     wrote(path, f"{len(catalogue.vm_types):,} VM types, {n_spot:,} of them with a spot price")
 
 

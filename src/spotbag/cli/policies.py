@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..core.tables import Column, Table
-from .arguments import JsonOption, print_json
+from .answers import Answer, Part
+from .arguments import JsonOption
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -20,11 +21,31 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag policies"
 
 
+class DescribedPolicy(Part):
+    """A policy of ``spotbag replay``, ``stream`` or ``platform``, and what its rules change."""
+
+    command: Literal["replay", "stream", "platform"]
+    name: str
+    summary: str
+    rules: dict[str, str]
+    distribution: str
+
+
+class Policies(Answer, kind="policies"):
+    """``spotbag policies``."""
+
+    policies: tuple[DescribedPolicy, ...]
+
+
 def policies_command(as_json: JsonOption = False) -> None:
     """List the policies of 'replay', 'stream' and 'platform', those of installed plug-ins included, and their rules."""
     policies = [*_built_in(), *_installed()]
     if as_json:
-        print_json("policies", {"policies": [policy.as_object() for policy in policies]})
+        described = (
+            DescribedPolicy.of(policy, rules={name: rule.summary for name, rule in policy.rules.items()})
+            for policy in policies
+        )
+        Policies(policies=tuple(described)).print_json()
         return
     columns = [Column("command"), Column("policy"), Column("what it does")]
     print_table(Table(columns, [(policy.command, policy.name, policy.said()) for policy in policies]))
@@ -42,18 +63,8 @@ class _Listed:
     rules: Mapping[str, Rule]
     distribution: str = ""
 
-    def as_object(self) -> dict[str, Any]:
-        """Return it as an object of JSON."""
-        return {
-            "command": self.command,
-            "name": self.name,
-            "summary": self.summary,
-            "rules": {name: rule.summary for name, rule in self.rules.items()},
-            "distribution": self.distribution,
-        }
-
     def said(self) -> str:
-        """Say what it does, and where it comes from."""
+        """Return the summary of the policy, and the distribution that it comes from."""
         return f"{self.summary} ({self.distribution})".lstrip() if self.distribution else self.summary
 
 
@@ -73,7 +84,7 @@ def _built_in() -> Iterator[_Listed]:
 
 
 def _installed() -> list[_Listed]:
-    """Policies that others have added; a warning for each that is left out."""
+    """Return the policies of installed plug-ins; with a warning for each that is left out."""
     from ..core.plugins import Unusable
     from ..replay.bags.policies import KIND as OF_BAGS
     from ..replay.platforms.policies import KIND as OF_PLATFORMS

@@ -59,7 +59,7 @@ def report_command(
 
 @dataclass(frozen=True)
 class _Given:
-    """What a report is to be made on."""
+    """The argument of a report, with the options that an instance is read by."""
 
     what: str
     instance: str | None
@@ -113,16 +113,16 @@ class _Given:
 
 
 def _checked(answer: dict[str, Any], source: str) -> dict[str, Any]:
-    """Refuse what is not what ``spotbag solve --json`` prints of a plan."""
+    """Refuse an object that ``spotbag solve --json`` does not print of a plan."""
     from pydantic import ValidationError
 
     from ..core.errors import SpotbagError, input_error
-    from .outputs import Solve
+    from .answer_schema import adapter_of
 
     if answer.get("plan") is None:
         raise SpotbagError(f"{source}: has no plan to report on")
     try:
-        Solve.model_validate(answer)
+        adapter_of("solve").validate_python(answer)
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise input_error(source, f"is not what 'spotbag solve --json' prints: see {place}") from None

@@ -1,43 +1,29 @@
-"""Options that the commands of replays share, and how they are checked."""
+"""Options of runs, shared by the commands of replays, with their checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .arguments import check_output
+from .arguments import JsonOption, check_output, check_pictures
+from .progress import busy
 
 if TYPE_CHECKING:
     from ..core.workers import Workers
+    from ..traces.trace import Trace
 
 DEFAULT_RUNS = 20
 _MOST_RUNS = 1_000_000
 
-SeedOption: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the first run; the others count on.")
-]
 WorkersOption: TypeAlias = Annotated[int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.")]
 DaskOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--dask", metavar="ADDRESS", help="In place of processes, the Dask cluster of this scheduler: tcp://host:8786."
     ),
-]
-TraceOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
-]
-GanttOption: TypeAlias = Annotated[
-    str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg, .pdf or .html.")
-]
-
-
-StoryOption: TypeAlias = Annotated[
-    bool,
-    typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
 ]
 
 
@@ -71,40 +57,75 @@ def runs_option(what: str) -> Any:
     return typer.Option("--runs", "-n", metavar="N", min=1, max=_MOST_RUNS, help=what)
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """Which runs are replayed, by whom, and what is written of them.
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions:
+    """Options of who replays, and of the files that are written of one run; each command has its own words for some.
 
-    Attributes
-    ----------
-    argument : str, optional
-        File or name of what is replayed.
-    runs : int, optional
-        As the command line says.
-    once : bool
-        Whether there is one run only.
-    seed : int
-        Of the first run.
-    workers : int or distributed.Client
-        Processes, or a Dask cluster.
-    trace, gantt : str, optional
-        Files to write.
-    story : bool
-        Whether what happens in the run is told.
+    A command has them by a parameter of a type that inherits these (see `spread`).
     """
 
-    argument: str | None
-    runs: int | None
-    once: bool
-    seed: int
-    workers: Workers
-    trace: str | None
-    gantt: str | None
-    story: bool
+    runs: int | None = None
+    seed: int = 0
+    workers: WorkersOption = 1
+    dask: DaskOption = None
+    trace: str | None = None
+    gantt: str | None = None
+    as_json: JsonOption = False
+
+    @property
+    def recorded(self) -> bool:
+        """True if a record of a run is wanted."""
+        return self.trace is not None or self.gantt is not None
+
+    def check_files(self, *sources: str | None) -> None:
+        """Refuse, before any work is done, files that cannot be written."""
+        check_pictures(self.gantt)
+        check_output(self.trace, *sources, self.gantt)
+        check_output(self.gantt, *sources)
+
+    def write_trace(self, traces: Sequence[Trace]) -> list[str]:
+        """Write the trace of a run under all policies, if that is wanted; return the file."""
+        if self.trace is None:
+            return []
+        from ..traces.files import write_traces
+
+        write_traces(self.trace, traces)
+        return [self.trace]
+
+    def write_picture(self, traces: Sequence[Trace]) -> list[str]:
+        """Draw a run under all policies, if that is wanted; return the file."""
+        if self.gantt is None:
+            return []
+        from ..charts.replay import write_replay
+
+        with busy(f"drawing {self.gantt}"):
+            write_replay(traces, self.gantt)
+        return [self.gantt]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(RecordOptions):
+    """Options of which runs are replayed, and what is told or written of them."""
+
+    once: bool = False
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the first run; the others count on.")
+    ] = 0
+    story: Annotated[
+        bool,
+        typer.Option("--tell", help="Instead of tables, describe what happens in one run (--once), policy by policy."),
+    ] = False
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", metavar="FILE", help="Write all events of one run (--once), for 'spotbag audit'."),
+    ] = None
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw the first run: .png, .svg, .pdf or .html.")
+    ] = None
 
     @property
     def n_runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs to replay."""
         return 1 if self.once else self.runs or DEFAULT_RUNS
 
     def check_number(self) -> None:
@@ -119,18 +140,13 @@ class RunOptions:
     @property
     def recorded(self) -> bool:
         """True if a record of the first run is wanted."""
-        return self.story or self.trace is not None or self.gantt is not None
+        return self.story or super().recorded
 
-    def check_files(self) -> None:
+    def check_files(self, *sources: str | None) -> None:
         """Refuse, before any work is done, a record of more than one run, and files that cannot be written."""
         from ..core.errors import SpotbagError
 
         for option, wanted in (("--trace", self.trace is not None), ("--tell", self.story)):
             if wanted and self.n_runs != 1:
                 raise SpotbagError(f"{option}: is for a single run; add --once (the run of --seed)")
-        if self.gantt is not None:
-            from ..charts.picture_files import picture_format
-
-            picture_format(self.gantt)
-        check_output(self.trace, self.argument, self.gantt)
-        check_output(self.gantt, self.argument)
+        super().check_files(*sources)

@@ -1,11 +1,12 @@
-"""What the reports of replays share: cells with their interval, headings, and the object of ``--json``."""
+"""Common parts of reports of replays: cells with intervals, headings, and runs as they are printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .answers import Part
 from .arguments import warn
 
 if TYPE_CHECKING:
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     DataclassOutcome = TypeVar("DataclassOutcome", bound=DataclassInstance)
 
 Out = TypeVar("Out")
+
+
+class ReplayedRun(Part):
+    """A run; ``policies`` has what became of it under each policy."""
+
+    seed: int
+    policies: Mapping[str, Mapping[str, Any]]
 
 
 def mean_cell(estimate: Estimate, digits: int, *, signed: bool = False, unit: float = 1) -> str:
@@ -44,28 +52,11 @@ def warn_of_missing(runs: Runs[Any], wanted: int, noun: str = "runs") -> None:
         warn([f"interrupted: {runs.n_runs} of {wanted} {noun} are here"])
 
 
-def runs_object(
-    about: Mapping[str, Any],
-    runs: Runs[Any],
-    seed: int,
-    settings: Mapping[str, Any],
-    summaries: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Return what is known of all runs together as a JSON object: what was replayed, how often, how policies did."""
-    how_often = {"seed": seed, "runs": runs.n_runs, "interrupted": runs.interrupted}
-    return {**about, **how_often, **settings, "policies": list(summaries)}
-
-
 def by_policy(
     runs: Runs[Out], number: int, as_object: Callable[[int, Out], Mapping[str, Any]]
 ) -> dict[str, Mapping[str, Any]]:
     """Return a run as a JSON object by policy; ``as_object`` takes the position of a policy and its outcome."""
     return {name: as_object(index, runs.outcomes[index][number]) for index, name in enumerate(runs.policies)}
-
-
-def means_object(means: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return estimates as JSON objects by name."""
-    return {name: value.to_dict() for name, value in means.items()}
 
 
 def fields_except(outcome: DataclassOutcome, *names: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ USUAL_POLICY = "on-time"
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioOptions:
-    """How a scenario is found; a command has them by a parameter of this type (see `arguments.spread`)."""
+    """Options by which a scenario is found; a command has them by a parameter of this type (see `arguments.spread`)."""
 
     k_h: Annotated[
         float | None,
@@ -130,7 +130,7 @@ class DaysToComeOptions:
 
 
 def notes_of(scenario: Scenario, instance: Instance) -> list[str]:
-    """What users should know of a scenario before they trust it with an instance."""
+    """Return warnings about a scenario on an instance, for users who might trust it."""
     from ..instances.bags.price_days import PriceScenario
 
     return scenario.notes(instance) if isinstance(scenario, PriceScenario) else []

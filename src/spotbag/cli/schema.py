@@ -8,11 +8,26 @@ from typing import Annotated
 import typer
 
 from ..core.tables import Column, Table
-from .arguments import JsonOption, print_json
+from .answers import Answer, Part
+from .arguments import JsonOption
 from .completion import names_of
 from .tables import print_table
 
 EXAMPLE = "Example:  spotbag schema solve"
+
+
+class ListedSchema(Part):
+    """A kind of output; what its records look like is printed by its name."""
+
+    kind: str
+    format: str
+    printed_by: str
+
+
+class Schemas(Answer, kind="schemas"):
+    """``spotbag schema`` without a kind."""
+
+    schemas: tuple[ListedSchema, ...]
 
 
 def schema_command(
@@ -20,7 +35,7 @@ def schema_command(
         str | None,
         typer.Argument(
             metavar="KIND",
-            autocompletion=names_of("cli.outputs", "OUTPUTS"),
+            autocompletion=names_of("cli.answers", "KINDS"),
             help="What to print the JSON Schema of; all are listed if absent.",
             show_default=False,
         ),
@@ -34,19 +49,22 @@ def schema_command(
     """
     from ..core.errors import SpotbagError
     from ..core.wording import near_names
-    from .outputs import OUTPUTS, format_of
+    from .answers import KINDS, answer_of
 
     if kind is not None:
-        if kind not in OUTPUTS:
-            raise SpotbagError(f"{kind}: no command prints this ({near_names(kind, list(OUTPUTS))})")
-        print(json.dumps(OUTPUTS[kind].model_json_schema(), indent=2))
+        if kind not in KINDS:
+            raise SpotbagError(f"{kind}: no command prints this ({near_names(kind, list(KINDS))})")
+        from .answer_schema import schema_of
+
+        print(json.dumps(schema_of(kind), indent=2))
         return
+    answers = {name: answer_of(name) for name in KINDS}
     rows = [
-        (name, format_of(output), (output.__doc__ or "").replace("``", "").removesuffix("."))
-        for name, output in OUTPUTS.items()
+        (name, answer.FORMAT, (answer.__doc__ or "").replace("``", "").removesuffix("."))
+        for name, answer in answers.items()
     ]
     if as_json:
-        listed = [{"kind": name, "format": version, "printed_by": by} for name, version, by in rows]
-        print_json("schemas", {"schemas": listed})
+        listed = (ListedSchema(kind=name, format=version, printed_by=by) for name, version, by in rows)
+        Schemas(schemas=tuple(listed)).print_json()
         return
     print_table(Table([Column("kind"), Column("format"), Column("printed by")], rows))

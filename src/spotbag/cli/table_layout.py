@@ -1,4 +1,4 @@
-"""How a table is laid out on the console: no column below what its words and numbers need."""
+"""Layout of a table on the console: no column is narrower than its words and numbers need."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def least_width(table: Table) -> int:
 
 
 def _measured(table: ConsoleTable) -> Measurement:
-    """Columns that a table needs at least, and at most."""
+    """Return the least and the greatest width of a table, in characters."""
     console = Console(width=10_000)
     return Measurement.get(console, console.options, table)
 
@@ -88,12 +88,12 @@ class _BreakableText(Text):
     """A text that is broken at spaces, and where a word is too long for the line, after its pluses."""
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Say how wide it must and may be."""
+        """Return the least and the greatest width of the text."""
         widest = super().__rich_measure__(console, options).maximum
         return Measurement(max(map(cell_len, _unbroken_parts(self.plain)), default=0), widest)
 
     def wrap(self, console: Console, width: int, **how: Any) -> Lines:
-        """Break it into lines of a width."""
+        """Break the text into lines of a width."""
         broken = re.sub(r"\S+", lambda word: _broken(word[0], width), self.plain)
         return Text(broken, self.style).wrap(console, width, **how)
 

@@ -50,7 +50,7 @@ def terminal_width() -> int | None:
 
 
 def narrow_terminal(columns: int) -> bool:
-    """Whether the output goes to a terminal that has fewer columns than wanted."""
+    """Tell if the output goes to a terminal that has fewer columns than wanted."""
     width = terminal_width()
     return width is not None and width < columns
 

@@ -50,7 +50,7 @@ class TaskFileOptions:
     ] = None
 
     def asked(self, deadline_s: int | None, zone: str | None = None, name: str | None = None) -> Asked:
-        """Return what the options ask for.
+        """Return the deadline, VM types and prices that the options ask for.
 
         Raises
         ------

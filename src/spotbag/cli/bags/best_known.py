@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ...core.processes import interruptible
 from ...core.tables import Column, Table, numbers
-from ..arguments import JsonOption, MethodOptions, Only, check_output, print_json, warn
+from ..answers import Answer, Part
+from ..arguments import JsonOption, MethodOptions, Only, check_output, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import busy
 from ..tables import print_table, seconds
@@ -30,6 +31,45 @@ _COLUMNS = [
     Column("plan by"),
     Column("bound by"),
 ]
+
+
+class BestEntry(Part):
+    """The best plan known for an instance."""
+
+    instance: str
+    value: float
+    bound: float
+    status: Literal["optimal", "feasible"]
+    cost_usd: float
+    makespan_s: int
+    method: str
+    bound_method: str
+    version: str
+    gap: float
+
+
+class BestKnownValues(Answer, kind="best-known"):
+    """``spotbag best-known``."""
+
+    entries: tuple[BestEntry, ...]
+
+
+class BestKnownChange(Part):
+    """The change of an entry."""
+
+    instance: str
+    change: str
+    message: str
+    runtime_s: float
+    before: BestEntry | None
+    after: BestEntry | None
+
+
+class BestKnownUpdate(Answer, kind="best-known-update"):
+    """``spotbag best-known --update``."""
+
+    interrupted: bool
+    updates: tuple[BestKnownChange, ...]
 
 
 def best_known_command(
@@ -67,7 +107,7 @@ def best_known_command(
     entries = best_known(file)
     shown = [entries[name] for name in chosen if name in entries]
     if as_json:
-        print_json("best-known", {"entries": [_as_object(entry) for entry in shown]})
+        BestKnownValues(entries=tuple(map(_entry, shown))).print_json()
         return
     print_table(Table(_COLUMNS, [_cells(entry) for entry in shown]))
     missing = [name for name in chosen if name not in entries]
@@ -122,10 +162,10 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
         if interrupted:
             warn([f"interrupted: {len(updates)} of {len(names)} instances are done, and one of them may be cut short"])
         if as_json:
-            print_json(
-                "best-known-update",
-                {"interrupted": interrupted, "updates": [_update_as_object(entry) for entry in updates]},
+            changes = (
+                BestKnownChange.of(entry, before=_entry(entry.before), after=_entry(entry.after)) for entry in updates
             )
+            BestKnownUpdate(interrupted=interrupted, updates=tuple(changes)).print_json()
     errors = [entry for entry in updates if entry.change == "error"]
     if errors:
         listed = os.linesep.join(f"  {entry.instance}: {entry.message}" for entry in errors)
@@ -135,7 +175,7 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
 
 
 def _said(update: Update) -> str:
-    """One line about an update."""
+    """Return a line about an update."""
     head = (
         f"{update.instance:<26} {update.runtime_s:7.1f} s  {'unchanged' if update.change == 'none' else update.change}"
     )
@@ -174,16 +214,6 @@ def _gap(entry: BestKnown) -> float:
     return gap
 
 
-def _as_object(entry: BestKnown) -> dict[str, Any]:
-    return entry.model_dump(mode="json") | {"gap": _gap(entry)}
-
-
-def _update_as_object(update: Update) -> dict[str, Any]:
-    return {
-        "instance": update.instance,
-        "change": update.change,
-        "message": update.message,
-        "runtime_s": update.runtime_s,
-        "before": None if update.before is None else _as_object(update.before),
-        "after": None if update.after is None else _as_object(update.after),
-    }
+def _entry(entry: BestKnown | None) -> Any:
+    """Return an entry as it is printed, if there is one."""
+    return None if entry is None else BestEntry.of(entry, gap=_gap(entry))

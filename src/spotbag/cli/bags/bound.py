@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ...core.tables import Column, Table
+from ..answers import Answer, Part
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
     MethodOptions,
     Only,
-    print_json,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
@@ -27,6 +26,31 @@ if TYPE_CHECKING:
     from ...instances.instance import Instance
 
 EXAMPLE = "Example:  spotbag bound burst-hads/J60 --markets spot"
+
+
+class Bound(Part):
+    """A lower bound; its value is null where it proves that no plan exists."""
+
+    name: str
+    value: float | None
+    unit: str
+    meaning: str
+    runtime_s: float
+
+
+class Bounds(Answer, kind="bound"):
+    """``spotbag bound``."""
+
+    instance: str
+    status: Literal["bounded", "infeasible"]
+    message: str
+    deadline_s: int
+    d_spot_s: int | None
+    cost_weight: float
+    cost_scale_usd: float
+    makespan_scale_s: float
+    warnings: tuple[str, ...]
+    bounds: tuple[Bound, ...]
 
 
 def bound_command(
@@ -55,7 +79,14 @@ def bound_command(
     infeasible = any(math.isinf(bound.value) for bound in bounds)
     reason = explain(problem) if infeasible else ""
     if as_json:
-        print_json("bound", _as_object(problem, bounds, reason, [warning] if warning else []))
+        Bounds.of(
+            problem,
+            instance=problem.name,
+            status="infeasible" if infeasible else "bounded",
+            message=reason,
+            warnings=(warning,) if warning else (),
+            bounds=tuple(Bound.of(bound) for bound in bounds),
+        ).print_json()
     elif infeasible:
         print(f"{problem.name}: {reason}")
     else:
@@ -88,24 +119,3 @@ def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
 def _cells(bound: LowerBound) -> list[str]:
     value = seconds(int(bound.value)) if bound.unit == "s" else f"{bound.value:.6f}"
     return [bound.name, value, bound.unit, f"{1000 * bound.runtime_s:.1f}", bound.meaning]
-
-
-def _as_object(problem: Instance, bounds: Sequence[LowerBound], reason: str, warnings: list[str]) -> dict[str, object]:
-    """The bounds as a JSON object; with a reason, they prove that no plan exists."""
-    return {
-        "instance": problem.name,
-        "status": "infeasible" if reason else "bounded",
-        "message": reason,
-        "deadline_s": problem.deadline_s,
-        "d_spot_s": problem.d_spot_s,
-        "cost_weight": problem.cost_weight,
-        "cost_scale_usd": problem.cost_scale_usd,
-        "makespan_scale_s": problem.makespan_scale_s,
-        "warnings": warnings,
-        "bounds": [_bound_as_object(bound) for bound in bounds],
-    }
-
-
-def _bound_as_object(bound: LowerBound) -> dict[str, object]:
-    """A bound as a JSON object; its value is null where it proves that no plan exists."""
-    return asdict(bound) | {"value": None if math.isinf(bound.value) else bound.value}

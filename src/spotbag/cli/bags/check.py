@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ...core.tables import Column, Table
+from ...core.wording import counted
+from ..answers import Answer
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
     StateOption,
-    print_json,
     refuse_two_from_standard_input,
     warn,
 )
@@ -23,11 +23,29 @@ from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
+    from ...audits.bags.plan import CheckReport
     from ...audits.findings import Violation
+    from ...instances.instance import Instance
+    from ...schedules.documents import Survival
 
 EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
 
 _SHOWN_OF_RULE = 3
+
+
+class Check(Answer, kind="check"):
+    """``spotbag check``."""
+
+    instance: str
+    status: Literal["feasible", "infeasible"]
+    cost_usd: float
+    makespan_s: int
+    objective: float
+    deadline_s: int
+    d_spot_s: int | None
+    survival: Survival | None
+    violations: tuple[Violation, ...]
+    notes: tuple[str, ...]
 
 
 def check_command(
@@ -45,12 +63,10 @@ def check_command(
     With --state, the times and the cost of the plan count from its moment on.
     Exit code 0: feasible, and shown to survive what was asked for; 1: not so; 2: bad input.
     """
-    from ...audits.bags.plan import CLAIMS, check
-    from ...core.wording import counted
+    from ...audits.bags.plan import check
     from ...heuristics.bags.d_spot import with_d_spot
     from ...schedules.evaluation import require_by_second
     from ...schedules.schedule_files import another_instance, read_schedule_document
-    from ...schedules.survival_text import checked_lines
 
     refuse_two_from_standard_input(instance, plan, state)
     problem = changes.load(instance)
@@ -65,51 +81,45 @@ def check_command(
     problem = with_d_spot(problem, made_for_s=document.d_spot_s)
     asked = None if problem.survive == "none" else problem.survive
     report = check(problem, document, survive=asked)
-    found = report.violations
     shown = asked is None or (report.survival is not None and report.survival.verdict == "survives")
     if as_json:
-        print_json(
-            "check",
-            {
-                "instance": problem.name,
-                "status": "feasible" if report.feasible else "infeasible",
-                "cost_usd": report.cost_usd,
-                "makespan_s": report.makespan_s,
-                "objective": report.objective,
-                "deadline_s": problem.deadline_s,
-                "d_spot_s": problem.d_spot_s,
-                "survival": None if report.survival is None else report.survival.model_dump(mode="json"),
-                "violations": [dataclasses.asdict(violation) for violation in found],
-                "notes": list(report.notes),
-            },
-        )
-    elif any(violation.rule == "task-once" for violation in found) and (
+        status = "feasible" if report.feasible else "infeasible"
+        Check.of(report, problem, instance=problem.name, status=status).print_json()
+    elif any(violation.rule == "task-once" for violation in report.violations) and (
         document.instance != problem.name or not {row.id for row in document.task_rows}.intersection(problem.task_ids)
     ):
         print(
             f"{problem.name}: not feasible: {plan} {another_instance(document.instance, problem, document.task_rows)}"
         )
-        print(f"(--json lists all {counted(len(found), 'violation')})")
+        print(f"(--json lists all {counted(len(report.violations), 'violation')})")
     else:
-        warn(report.notes)
-        broken = counted(len(found), "violation")
-        only_claims = {violation.rule for violation in found} <= CLAIMS
-        verdict = f"feasible, but not what it claims ({broken})" if only_claims else f"not feasible, {broken}"
-        verdict = "feasible" if report.feasible else verdict
-        print(f"{problem.name}: {verdict}")
-        if spent_usd is not None:
-            print(f"  spent      $ {spent_usd:.6f} before")
-        print(f"  cost       $ {report.cost_usd:.6f}")
-        print(f"  makespan   {seconds(report.makespan_s)} s")
-        if problem.goal == "balanced":
-            print(f"  objective  {report.objective:.6f}")
-        for name, text in () if report.survival is None else checked_lines(report.survival, report.certificate):
-            print(f"  {name:<10} {text}")
-        if found:
-            print()
-            _print_violations(found)
+        _print_report(problem, report, spent_usd)
     if not (report.feasible and shown):
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _print_report(problem: Instance, report: CheckReport, spent_usd: float | None) -> None:
+    """Print the verdict on a plan, its figures, and the violations, if there are any."""
+    from ...audits.bags.plan import CLAIMS
+    from ...schedules.survival_text import checked_lines
+
+    found = report.violations
+    warn(report.notes)
+    broken = counted(len(found), "violation")
+    only_claims = {violation.rule for violation in found} <= CLAIMS
+    verdict = f"feasible, but not what it claims ({broken})" if only_claims else f"not feasible, {broken}"
+    print(f"{problem.name}: {'feasible' if report.feasible else verdict}")
+    if spent_usd is not None:
+        print(f"  spent      $ {spent_usd:.6f} before")
+    print(f"  cost       $ {report.cost_usd:.6f}")
+    print(f"  makespan   {seconds(report.makespan_s)} s")
+    if problem.goal == "balanced":
+        print(f"  objective  {report.objective:.6f}")
+    for name, text in () if report.survival is None else checked_lines(report.survival, report.certificate):
+        print(f"  {name:<10} {text}")
+    if found:
+        print()
+        _print_violations(found)
 
 
 def _print_violations(found: Sequence[Violation]) -> None:

@@ -14,13 +14,13 @@ import typer
 
 from ...core.processes import interruptible
 from ...core.tables import Column, Table, numbers
+from ..answers import Answer, Part
 from ..arguments import (
     InstanceOptions,
     JsonOption,
     MethodOptions,
     Only,
     check_output,
-    print_json,
     warn,
     wrote,
 )
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ...benchmarks.bags.experiments.cells import Source
     from ...benchmarks.bags.experiments.specification import Specification
     from ...instances.instance import Instance
+    from ...schedules.documents import SurvivalVerdict
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --method auto,ils,lpt --seeds 3 --out rows.csv"
 
@@ -47,6 +48,39 @@ _WIDTH = 110
 _PERCENT = "(% of the plan)"
 _QUANTITIES = {"cheapest": "cost ($)", "fastest": "makespan (s)", "balanced": "objective"}
 """Columns of what each goal makes least."""
+
+
+class ComparedMethod(Part):
+    """All runs of a method on an instance."""
+
+    instance: str
+    method: str
+    runs: int
+    plans: int
+    statuses: dict[str, int]
+    objective_mean: float | None
+    objective_worst: float | None
+    cost_usd_mean: float | None
+    makespan_s_mean: float | None
+    bound_gap_mean: float | None
+    bound_gap_worst: float | None
+    optimum_gap_mean: float | None
+    optimum_gap_worst: float | None
+    runtime_s_mean: float | None
+    runtime_s_total: float | None
+    reason: str
+    survives: dict[SurvivalVerdict, int]
+    ended_by_time: int
+
+
+class Compare(Answer, kind="compare"):
+    """``spotbag compare``."""
+
+    interrupted: bool
+    references: tuple[Reference, ...]
+    summaries: tuple[ComparedMethod, ...]
+    methods: tuple[MethodTotal, ...]
+    rows: tuple[Row, ...]
 
 
 def compare_command(
@@ -129,7 +163,16 @@ def compare_command(
             _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers if dask is None else dask)
             wrote(out)
         if as_json:
-            _print_objects(rows, references, summaries, totals, interrupted)
+            Compare(
+                interrupted=interrupted,
+                references=tuple(references.values()),
+                summaries=tuple(
+                    ComparedMethod.of(entry, statuses=dict(entry.statuses), survives=dict(entry.survives))
+                    for entry in summaries
+                ),
+                methods=tuple(totals),
+                rows=tuple(rows),
+            ).print_json()
         else:
             print(_heading(len(problems), len(rows), time_limit, seeds))
             _print_tables(problems, references, summaries, totals)
@@ -185,7 +228,7 @@ def _specification(
 
 
 def _in_library(label: str, instance: Instance) -> bool:
-    """Whether an instance is that of the library, as it stands there."""
+    """Tell if the library has an instance of this name that is equal."""
     from ...instances.library import library_instance, library_names
 
     return label in library_names() and library_instance(label) == instance
@@ -239,27 +282,6 @@ def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
 
 
-def _print_objects(
-    rows: Sequence[Row],
-    references: Mapping[str, Reference],
-    summaries: Sequence[Summary],
-    totals: Sequence[MethodTotal],
-    interrupted: bool,
-) -> None:
-    from ...benchmarks.bags.comparison import as_object
-
-    print_json(
-        "compare",
-        {
-            "interrupted": interrupted,
-            "references": [as_object(entry) for entry in references.values()],
-            "summaries": [as_object(entry) for entry in summaries],
-            "methods": [as_object(entry) for entry in totals],
-            "rows": [as_object(row) for row in rows],
-        },
-    )
-
-
 def _heading(n_instances: int, n_runs: int, time_limit: float, seeds: int) -> str:
     from ...core.wording import counted
 
@@ -273,7 +295,7 @@ def _print_tables(
     summaries: Sequence[Summary],
     totals: Sequence[MethodTotal],
 ) -> None:
-    """One block for each instance, notes on what has no plan, and the methods over all instances."""
+    """Print a block for each instance, notes on runs without a plan, and the methods over all instances."""
     notes = _notes(summaries)
     several = max((entry.runs for entry in summaries), default=1) > 1
     narrow = narrow_terminal(_WIDTH)
@@ -336,28 +358,28 @@ def _cells(summary: Summary, goal: str, several: bool, notes: Mapping[str, int])
 
 
 def _value(value: float | None, goal: str) -> str:
-    """Return what a goal makes least, in its unit."""
+    """Return a value of the quantity that a goal makes least, as a cell."""
     if goal == "fastest" and value is not None:
         return seconds(int(value)) if value.is_integer() else _number(value, 1)
     return _number(value, 6)
 
 
 def _survives(summary: Summary) -> str:
-    """Say whether the plans survive what they are asked to survive; how many of them, if not all are alike."""
+    """Return the verdict on the survival of all plans as a cell; counts of verdicts, if not all are alike."""
     if len(summary.survives) == 1:
         return VERDICTS[summary.survives[0][0]]
     return ", ".join(f"{count} {VERDICTS[verdict]}" for verdict, count in summary.survives) or _UNKNOWN
 
 
 def _status(summary: Summary) -> str:
-    """How the runs ended; how many of them, if not all did so."""
+    """Return the status of all runs as a cell; counts of statuses, if not all are alike."""
     if len(summary.statuses) == 1:
         return summary.statuses[0][0]
     return ", ".join(f"{count} {status}" for status, count in summary.statuses)
 
 
 def _reference_lines(reference: Reference, goal: str) -> Iterator[tuple[str, str, str]]:
-    """What the plans of an instance are measured by: name, value, where it comes from."""
+    """Yield the references of an instance, such as its optimum: name, value, source."""
     if reference.optimum is not None:
         yield "optimum", _value(reference.optimum, goal), f"by {reference.best_by}"
     elif reference.bound is not None and math.isinf(reference.bound):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.tables import Column, Table
+from ..answers import Answer, Part
 from ..arguments import (
     InstanceOptions,
     JsonOption,
     StateOption,
-    print_json,
     refuse_two_from_standard_input,
     warn,
     wrote,
@@ -20,9 +20,34 @@ from ..tables import print_table, seconds
 from .planning import schedule_or_none
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...executors.orders import Target
     from ...executors.shell import ExportedVm
 
 EXAMPLE = "Example:  spotbag export plan.json --to shell --out run   then   sh run/c5.large-spot-1/run.sh"
+
+
+class ExportedFolder(Part):
+    """A VM of an exported plan: its folder, its file for SkyPilot if there is one, and what it runs."""
+
+    vm: str
+    type: str
+    market: str
+    folder: str
+    file: str | None
+    cores: int
+    tasks: int
+    end_s: int
+
+
+class Export(Answer, kind="export"):
+    """``spotbag export``."""
+
+    instance: str
+    to: Target
+    folder: str
+    vms: tuple[ExportedFolder, ...]
 
 
 def export_command(
@@ -67,19 +92,16 @@ def export_command(
     if not exported:
         warn(["the plan has no tasks"])
     if as_json:
-        print_json(
-            "export",
-            {
-                "instance": document.instance,
-                "to": to,
-                "folder": out,
-                "vms": [_vm_object(vm) for vm in exported],
-            },
-        )
+        Export(instance=document.instance, to=target, folder=out, vms=tuple(map(_exported, exported))).print_json()
         return
     wrote(out)
+    print_table(_table(exported, "run" if target == "shell" else "launch"))
+
+
+def _table(exported: Sequence[ExportedVm], start: str) -> Table:
+    """Return a row for each VM; ``start`` is the heading of the commands that start them."""
     columns = [
-        *(Column(heading) for heading in ("VM", "type", "market", "run" if to == "shell" else "launch")),
+        *(Column(heading) for heading in ("VM", "type", "market", start)),
         *(Column(heading, True) for heading in ("cores", "tasks", "last end (s)")),
     ]
     rows = [
@@ -94,17 +116,9 @@ def export_command(
         ]
         for vm in exported
     ]
-    print_table(Table(columns, rows))
+    return Table(columns, rows)
 
 
-def _vm_object(vm: ExportedVm) -> dict[str, object]:
-    return {
-        "vm": vm.order.vm,
-        "type": vm.order.type,
-        "market": vm.order.market,
-        "folder": str(vm.folder),
-        "file": None if vm.file is None else str(vm.file),
-        "cores": len(vm.order.cores),
-        "tasks": len(vm.order.tasks),
-        "end_s": vm.order.end_s,
-    }
+def _exported(vm: ExportedVm) -> ExportedFolder:
+    file, order = None if vm.file is None else str(vm.file), vm.order
+    return ExportedFolder.of(order, folder=str(vm.folder), file=file, cores=len(order.cores), tasks=len(order.tasks))

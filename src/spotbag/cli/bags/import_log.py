@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ...core.tables import Column, Table
+from ..answers import Answer, Part
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
     StateOption,
     check_output,
+    check_pictures,
     names_in,
-    print_json,
     refuse_two_from_standard_input,
     wrote,
 )
@@ -24,9 +25,62 @@ from ..tables import print_table, seconds
 from .planning import schedule_by_instance
 
 if TYPE_CHECKING:
-    from ...traces.bags.execution import Execution, TaskDeviation, VmDeviation
+    from ...traces.bags.execution import Execution, TaskDeviation
 
 EXAMPLE = "Example:  spotbag import-log bag.json plan.json run --gantt run.png --out state.json"
+
+
+class ActualTask(Part):
+    """A task as planned and as it was run; of several attempts, the one that counts."""
+
+    task: str
+    status: Literal["done", "failed", "cut off", "running", "waiting"]
+    planned_vm: str
+    planned_core: int
+    planned_start_s: int
+    planned_end_s: int
+    vm: str | None
+    core: int | None
+    start_s: float | None
+    end_s: float | None
+    start_error_s: float | None
+    end_error_s: float | None
+    exit_code: int | None
+    message: str
+    attempts: int
+
+
+class ActualVm(Part):
+    """A VM as planned and as it was used: from the start of its first task to the end of its last one."""
+
+    vm: str
+    tasks: int
+    done: int
+    planned_start_s: int
+    planned_end_s: int
+    start_s: float | None
+    end_s: float | None
+    starts: int
+    lost: bool
+
+
+class ImportLog(Answer, kind="import-log"):
+    """``spotbag import-log``; times are seconds from the start of the plan, which ``began_at`` has on the clock."""
+
+    instance: str
+    tasks: int
+    done: int
+    failures: int
+    unfinished: tuple[str, ...]
+    planned_makespan_s: int
+    makespan_s: float | None
+    median_start_error_s: float | None
+    wrong_vm: tuple[str, ...]
+    inversions: tuple[tuple[str, str], ...]
+    until_s: float
+    began_at: float
+    vms: tuple[ActualVm, ...]
+    rows: tuple[ActualTask, ...]
 
 
 def import_log_command(
@@ -71,11 +125,8 @@ def import_log_command(
 
     refuse_two_from_standard_input(instance, plan, state, *logs)
     check_output(out, instance, plan, *logs, gantt, state)
-    if gantt is not None:
-        from ...charts.picture_files import picture_format
-
-        picture_format(gantt)
-        check_output(gantt, instance, plan, *logs, state)
+    check_pictures(gantt)
+    check_output(gantt, instance, plan, *logs, state)
     document = read_schedule_document(plan)
     schedule = schedule_by_instance(document, instance, plan, changes, state)
     gone = names_in(lost or [])
@@ -93,7 +144,7 @@ def import_log_command(
             write_execution(execution, gantt, schedule.instance.name, schedule.instance.deadline_s)
             wrote(gantt)
     if as_json:
-        print_json("import-log", _object(schedule.instance.name, execution))
+        _answer(schedule.instance.name, execution).print_json()
         return
     _print_summary(schedule.instance.name, execution)
     print_table(_vm_table(execution))
@@ -102,49 +153,34 @@ def import_log_command(
         print_table(_task_table(execution))
 
 
-def _object(name: str, execution: Execution) -> dict[str, Any]:
-    return {
-        "instance": name,
-        "tasks": len(execution.planned),
-        "done": len(execution.planned) - len(execution.unfinished),
-        "failures": len(execution.failures),
-        "unfinished": list(execution.unfinished),
-        "planned_makespan_s": round(execution.planned_makespan_s),
-        "makespan_s": execution.makespan_s,
-        "median_start_error_s": execution.median_start_error_s,
-        "wrong_vm": [run.task for run in execution.wrong_vm],
-        "inversions": [[early.task, late.task] for early, late in execution.inversions],
-        "until_s": execution.until_s,
-        "began_at": execution.began_at,
-        "vms": [_vm_object(found) for found in execution.vm_deviations],
-        "rows": [_task_object(found) for found in execution.deviations],
-    }
+def _answer(name: str, execution: Execution) -> ImportLog:
+    return ImportLog.of(
+        execution,
+        instance=name,
+        tasks=len(execution.planned),
+        done=len(execution.planned) - len(execution.unfinished),
+        failures=len(execution.failures),
+        planned_makespan_s=round(execution.planned_makespan_s),
+        wrong_vm=tuple(run.task for run in execution.wrong_vm),
+        inversions=tuple((early.task, late.task) for early, late in execution.inversions),
+        vms=tuple(ActualVm.of(found) for found in execution.vm_deviations),
+        rows=tuple(map(_actual, execution.deviations)),
+    )
 
 
-def _vm_object(found: VmDeviation) -> dict[str, Any]:
-    names = ("vm", "tasks", "done", "planned_start_s", "planned_end_s", "start_s", "end_s", "starts", "lost")
-    return {name: getattr(found, name) for name in names}
-
-
-def _task_object(found: TaskDeviation) -> dict[str, Any]:
+def _actual(found: TaskDeviation) -> ActualTask:
     planned, run = found.planned, found.run
-    return {
-        "task": planned.task,
-        "status": found.status,
-        "planned_vm": planned.vm,
-        "planned_core": planned.core,
-        "planned_start_s": planned.start_s,
-        "planned_end_s": planned.end_s,
-        "vm": None if run is None else run.vm,
-        "core": None if run is None else run.core,
-        "start_s": None if run is None else run.start_s,
-        "end_s": None if run is None else run.end_s,
-        "start_error_s": found.start_error_s,
-        "end_error_s": found.end_error_s,
-        "exit_code": None if run is None else run.exit_code,
-        "message": "" if run is None else run.message,
-        "attempts": found.attempts,
-    }
+    names = ("vm", "core", "start_s", "end_s", "exit_code")
+    return ActualTask.of(
+        found,
+        task=planned.task,
+        planned_vm=planned.vm,
+        planned_core=planned.core,
+        planned_start_s=planned.start_s,
+        planned_end_s=planned.end_s,
+        message="" if run is None else run.message,
+        **{name: getattr(run, name, None) for name in names},
+    )
 
 
 def _print_summary(name: str, execution: Execution) -> None:

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ...core.tables import Column, Table
-from ..arguments import JsonOption, print_json
+from ..answers import Answer, Part
+from ..arguments import JsonOption
 from ..completion import METHODS as METHOD_NAMES
 from ..tables import print_table
 
 EXAMPLE = "Example:  spotbag methods search"
+
+
+class MethodOption(Part):
+    """An option of a method."""
+
+    name: str
+    values: str
+    default: Any
+
+
+class DescribedMethod(Part):
+    """A method of ``spotbag solve``."""
+
+    summary: str
+    exact: bool
+    takes: str
+    distribution: str
+    options: tuple[MethodOption, ...]
+
+
+class Methods(Answer, kind="methods"):
+    """``spotbag methods``."""
+
+    methods: dict[str, DescribedMethod]
 
 
 def methods_command(
@@ -29,19 +54,16 @@ def methods_command(
     methods = listed_methods() if name is None else [find_method(name)]
     if as_json:
         described = {
-            method.name: {
-                "summary": method.summary,
-                "exact": method.exact,
-                "takes": method.takes,
-                "distribution": method.distribution,
-                "options": [
-                    {"name": name, "values": kind, "default": default}
+            method.name: DescribedMethod.of(
+                method,
+                options=tuple(
+                    MethodOption(name=name, values=kind, default=default)
                     for name, kind, default in describe_options(method)
-                ],
-            }
+                ),
+            )
             for method in methods
         }
-        print_json("methods", {"methods": described})
+        Methods(methods=described).print_json()
         return
     columns = [Column("method"), Column("what it is"), Column("proves optima"), Column("what it takes")]
     rows = [

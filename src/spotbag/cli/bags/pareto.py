@@ -14,6 +14,7 @@ import typer
 from ...core.processes import interruptible
 from ...core.tables import Column, Table, numbers
 from ...core.wording import counted
+from ..answers import ABSENT, Answer, Part
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
@@ -21,7 +22,7 @@ from ..arguments import (
     MethodOptions,
     Only,
     check_output,
-    print_json,
+    check_pictures,
     warn,
     wrote,
 )
@@ -35,14 +36,58 @@ if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Certificate
     from ...instances.entries import SurvivalLevel
     from ...instances.instance import Instance
+    from ...schedules.documents import SurvivalVerdict
     from ...schedules.schedule import Schedule
-    from ...solvers.bags.pareto import FrontPoint, ParetoFront
+    from ...solvers.bags.pareto import FrontPoint as PointOfFront
+    from ...solvers.bags.pareto import ParetoFront
 
 EXAMPLE = "Example:  spotbag pareto burst-hads/J60 --markets spot --plot front.png --out front.csv"
 
 _HEURISTICS = ("greedy", "lpt", "ils", "search")
 _HEURISTICS_SHARE = 0.05
 _PLANNING = MethodOptions(time_limit=60.0)
+
+
+class Heuristic(Part):
+    """The plan of a heuristic beside a front."""
+
+    method: str
+    makespan_s: int
+    cost_usd: float
+    cost_of_front_usd: float | None
+
+
+class FrontPoint(Part):
+    """A plan that no other one beats; ``vms`` says how many of what are rented.
+
+    Whether it survives is there with ``--survive``.
+    """
+
+    makespan_s: int
+    cost_usd: float
+    bound_cost_usd: float
+    proven: bool
+    vms: dict[str, int]
+    survives: SurvivalVerdict = ABSENT
+    worst_cost_usd: float | None = ABSENT
+
+
+class Pareto(Answer, kind="pareto"):
+    """``spotbag pareto``."""
+
+    instance: str
+    status: str
+    method: str
+    complete: bool
+    proven: bool
+    deadline_s: int
+    d_spot_s: int | None
+    points: tuple[FrontPoint, ...]
+    message: str
+    warnings: tuple[str, ...]
+    runtime_s: float
+    interrupted: bool
+    heuristics: tuple[Heuristic, ...]
 
 
 def pareto_command(
@@ -88,8 +133,8 @@ def pareto_command(
         certificates = _certificates(front, changes.survive)
         files.write(front, others, certificates)
         if as_json:
-            beside = [_row_of_plan(front, *entry) for entry in others.items()]
-            print_json("pareto", _as_object(front, certificates) | {"heuristics": beside})
+            beside = tuple(_row_of_plan(front, *entry) for entry in others.items())
+            Pareto(**_as_object(front, certificates), heuristics=beside).print_json()
         else:
             _print_front(front, others, certificates)
     if not front.points:
@@ -106,10 +151,7 @@ class _Files:
 
     def check(self, instance: str) -> None:
         """Refuse, before any work is done, what cannot be written."""
-        if self.plot is not None:
-            from ...charts.picture_files import picture_format
-
-            picture_format(self.plot)
+        check_pictures(self.plot)
         if self.out is not None:
             _check_points_file(self.out)
         check_output(self.out, instance, self.plot)
@@ -194,15 +236,10 @@ def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[
     return plans
 
 
-def _row_of_plan(front: ParetoFront, method: str, plan: Schedule) -> dict[str, Any]:
-    """What a plan comes to, and what the cheapest point of the front that is as fast costs."""
+def _row_of_plan(front: ParetoFront, method: str, plan: Schedule) -> Heuristic:
+    """Return the figures of a heuristic's plan, and the cost of the cheapest point of the front that is as fast."""
     least = min((point.cost_usd for point in front.points if point.makespan_s <= plan.makespan_s), default=None)
-    return {
-        "method": method,
-        "makespan_s": plan.makespan_s,
-        "cost_usd": plan.cost_usd,
-        "cost_of_front_usd": least,
-    }
+    return Heuristic.of(plan, method=method, cost_of_front_usd=least)
 
 
 def _certificates(front: ParetoFront, level: str | None) -> list[Certificate]:
@@ -290,7 +327,7 @@ def _summary(front: ParetoFront) -> str:
     )
 
 
-def _cells(point: FrontPoint, certificate: Certificate | None) -> list[str]:
+def _cells(point: PointOfFront, certificate: Certificate | None) -> list[str]:
     rented = ", ".join(f"{count} {offer}" for offer, count in point.schedule.vm_counts().items())
     proven = "yes" if point.proven else f"no (at least $ {point.bound_cost_usd:.6f})"
     cells = [seconds(point.makespan_s), f"{point.cost_usd:.6f}", rented, proven]
@@ -300,8 +337,8 @@ def _cells(point: FrontPoint, certificate: Certificate | None) -> list[str]:
     return [*cells, VERDICTS[certificate.verdict], "-" if worst_usd is None else f"{worst_usd:.6f}"]
 
 
-def _cells_of_plan(row: dict[str, Any]) -> list[str]:
-    least = row["cost_of_front_usd"]
+def _cells_of_plan(row: Heuristic) -> list[str]:
+    least = row.cost_of_front_usd
     # With --points, the point that is as fast may have been left out.
-    above = "-" if least is None else f"{100 * (row['cost_usd'] / least - 1):.2f}"
-    return [row["method"], seconds(row["makespan_s"]), f"{row['cost_usd']:.6f}", above]
+    above = "-" if least is None else f"{100 * (row.cost_usd / least - 1):.2f}"
+    return [row.method, seconds(row.makespan_s), f"{row.cost_usd:.6f}", above]

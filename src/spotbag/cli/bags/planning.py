@@ -81,7 +81,7 @@ def schedule_or_none(
 
 
 def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool) -> str:
-    """Say what D_spot is and where it comes from: the instance, the rule of the paper, or survival."""
+    """Return D_spot in words, with its source: the instance, the rule of the paper, or survival."""
     chosen = "the deadline" if d_spot_s == given.deadline_s else "chosen so that the plan survives"
     source = (
         "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper and not given.machines else chosen

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...core.processes import interruptible
+from ..answers import Part
 from ..arguments import (
     STANDARD_OUTPUT,
     InstanceArgument,
@@ -18,12 +19,11 @@ from ..arguments import (
     Only,
     PlanGanttOption,
     PlanOutOption,
-    print_json,
     warn,
 )
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..progress import busy
-from .solve import PlanFiles, print_result
+from .solve import PlanFiles, Planned, print_result
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -33,6 +33,17 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag replan bag.json state.json --start plan.json --out next.json"
 
 _ABSENT = MethodOptions(time_limit=0.05)
+
+
+class _SinceThen(Part):
+    """The moment of a state, and what was spent before it."""
+
+    time_s: float
+    spent_usd: float
+
+
+class Replan(Planned, _SinceThen, kind="replan"):
+    """``spotbag replan``: times and costs count from the moment of the state; before it, ``spent_usd`` was spent."""
 
 
 def replan_command(
@@ -92,14 +103,7 @@ def replan_command(
         warn(result.warnings)
         files.write(result)
         if as_json:
-            from ...schedules.schedule_files import schedule_pieces
-
-            plan = result.schedule
-            print_json(
-                "replan",
-                {"time_s": so_far.time_s, "spent_usd": so_far.spent_usd} | result.to_dict(),
-                () if plan is None else schedule_pieces(plan, result.method, result.survival, indent="  "),
-            )
+            Replan(time_s=so_far.time_s, spent_usd=so_far.spent_usd, **result.to_dict()).print_with_plan(result)
         else:
             with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
                 print(

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ...core.processes import interruptible
+from ..answers import Answer, Part
 from ..arguments import (
     InstanceArgument,
     InstanceOptions,
-    JsonOption,
     MethodOptions,
     Only,
-    check_output,
     names_in,
-    print_json,
     print_story,
     refuse_two_from_standard_input,
     warn,
@@ -27,12 +25,12 @@ from ..arguments import (
 from ..cloud_options import CloudOptions
 from ..completion import names_of
 from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
-from ..progress import busy, counting
-from ..run_options import DaskOption, WorkersOption, policies_option, workers_of
+from ..progress import counting
+from ..run_options import RecordOptions, policies_option, workers_of
 from ..run_report import warn_of_missing
 from ..scenario_options import ScenarioOptions, notes_of
 from .planning import plan_by
-from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, days_object, print_summary
+from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, print_summary, replay_answer
 
 if TYPE_CHECKING:
     from ...core.workers import Workers
@@ -51,6 +49,100 @@ EXAMPLE = (
 _DEFAULT_RUNS = 100
 _NONE_GIVEN = ScenarioOptions()
 _DEFAULT_POLICIES = ("static", "hads", "burst-hads", "on-demand", CLAIRVOYANT)
+
+
+class TracedDay(Part):
+    """A day under a policy, as in a trace."""
+
+    run: dict[str, Any]
+    events: tuple[dict[str, Any], ...]
+    end: dict[str, Any]
+
+
+class ReplayDay(Answer, kind="replay-day"):
+    """``spotbag replay --day``; the costs are those of ``clairvoyant`` and ``hindsight``, if they were asked for."""
+
+    days: tuple[TracedDay, ...]
+    bound_usd: float | None
+    hindsight_usd: float | None
+
+
+class NoPlan(Answer, kind="no-plan"):
+    """``spotbag replay`` without a plan to replay."""
+
+    instance: str
+    status: Literal["no-plan"]
+    message: str
+    interrupted: bool
+
+
+@dataclass(frozen=True)
+class _Days:
+    """The days to replay, and how."""
+
+    scenario: Scenario
+    n_days: int
+    seed: int
+    workers: Workers
+    cloud: Cloud
+
+
+@dataclass(frozen=True, kw_only=True)
+class DayOptions(RecordOptions):
+    """Options of which days are replayed, and what is written of one."""
+
+    runs: Annotated[
+        int | None, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay; 100 if absent.")
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the days.")] = 0
+    day: Annotated[
+        int | None,
+        typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and describe what happens."),
+    ] = None
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help="Write all events of one day (--day, else the first).")
+    ] = None
+    gantt: Annotated[
+        str | None, typer.Option("--gantt", metavar="FILE", help="Draw that day: .png, .svg, .pdf or .html.")
+    ] = None
+
+    def check_number(self) -> None:
+        """Refuse a number of days beside a single one."""
+        from ...core.errors import SpotbagError
+
+        if self.day is not None and self.runs is not None:
+            raise SpotbagError(
+                "--day and --runs: use one or the other; a single day is described, several are averaged"
+            )
+
+    def days(self, scenario: Scenario, schedule: Schedule, workers: Workers, clouds: CloudOptions) -> _Days:
+        """Return the days to replay; refuse, before any work is done, a scenario that does not suit the instance."""
+        scenario.day(schedule.instance, self.seed, 0)
+        warn(notes_of(scenario, schedule.instance))
+        if scenario.fixed and (self.runs or 1) > 1:
+            warn([f"every day of {scenario.name} is the same: it is replayed once"])
+        return _Days(
+            scenario=scenario,
+            n_days=1 if scenario.fixed else self.runs or _DEFAULT_RUNS,
+            seed=self.seed,
+            workers=workers,
+            cloud=clouds.find(scenario.cloud, schedule.instance.cloud),
+        )
+
+    def write(self, traces: Sequence[Trace]) -> None:
+        """Write the trace of a day, and a picture for each policy."""
+        for path in self.write_trace(traces):
+            wrote(path)
+        if self.gantt is None:
+            return
+        stem, ending = os.path.splitext(self.gantt)
+        for trace in traces:
+            name = self.gantt if len(traces) == 1 else f"{stem}-{trace.run['policy'].replace(':', '-')}{ending}"
+            for path in replace(self, gantt=name).write_picture([trace]):
+                wrote(path)
+
+
+_USUAL_DAYS = DayOptions()
 
 
 def replay_command(
@@ -80,23 +172,9 @@ def replay_command(
         ),
     ] = None,
     scenarios: ScenarioOptions = _NONE_GIVEN,
-    runs: Annotated[
-        int | None, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay; 100 if absent.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the days.")] = 0,
-    day: Annotated[
-        int | None,
-        typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and describe what happens."),
-    ] = None,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    trace: Annotated[
-        str | None, typer.Option("--trace", metavar="FILE", help="Write all events of one day (--day, else the first).")
-    ] = None,
-    gantt: Annotated[
-        str | None, typer.Option("--gantt", metavar="FILE", help="Draw that day: .png, .svg, .pdf or .html.")
-    ] = None,
-    as_json: JsonOption = False,
+    options: Annotated[
+        DayOptions, Only("runs", "seed", "day", "workers", "dask", "trace", "gantt", "as_json")
+    ] = _USUAL_DAYS,
 ) -> None:
     """Replay a plan on days on which spot VMs are interrupted, under policies that react.
 
@@ -143,26 +221,19 @@ def replay_command(
     names = _full_names(policy or _DEFAULT_POLICIES)
     replayed = [name for name in names if name not in REFERENCES]
     references = [name for name in REFERENCES if name in names]
-    options = _DayOptions(
-        scenario=scenario,
-        scenarios=scenarios,
-        runs=runs,
-        seed=seed,
-        day=day,
-        workers=workers_of(context, workers, dask),
-        clouds=clouds,
-    )
-    files = _Files(trace, gantt)
-    one_day = day is not None or files.wanted
+    workers, day, as_json = workers_of(context, options.workers, options.dask), options.day, options.as_json
+    one_day = day is not None or options.recorded
     if one_day and not replayed:
         raise SpotbagError(f"{references[0]} is no policy and has no day to look at; name a policy as well")
     refuse_two_from_standard_input(instance, plan, planning.initial, scenario)
-    files.check(instance, plan, planning.initial, scenario)
+    options.check_files(instance, plan, planning.initial, scenario)
     _check_planning(plan, planning)
-    options.check()
-    days_from = options.find_scenario()
+    options.check_number()
+    days_from = None if scenario is None else scenarios.find(scenario)
     problem = changes.load(instance)
-    days_from = days_from or options.usual_scenario(problem)
+    if days_from is None:  # whole types as in the papers, or VM by VM on today's clouds
+        cloud = clouds.cloud or problem.cloud or "papers"
+        days_from = scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
     checked, maker, interrupted = _plan(problem, plan, planning)
     if interrupted:
         _print_no_plan(problem, "interrupted while planning: nothing was replayed", as_json, interrupted=True)
@@ -171,21 +242,21 @@ def replay_command(
         _print_no_plan(problem, maker, as_json)
         raise typer.Exit(NO_FEASIBLE_PLAN)
     schedule = checked.schedule
-    wanted = options.days(days_from, schedule)
+    wanted = options.days(days_from, schedule, workers, clouds)
     if policy is None:
         replayed = _without_impossible_baseline(replayed, schedule)
     if one_day:
         traces = _traces(checked, replayed, wanted, day or 0)
-        files.write(traces)
+        options.write(traces)
         if day is not None:
             _print_day(traces, _of_day(checked, replayed, wanted, day, references), as_json)
             return
     with interruptible():  # from here on there is an answer, which a signal asks for
         days = _replay(checked, replayed, wanted, references)
         if as_json:
-            print_json("replay", days_object(schedule, maker, days, days_from.name, seed))
+            replay_answer(schedule, maker, days, days_from.name, options.seed).print_json()
         elif days.n_runs:
-            print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, seed, references)
+            print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, options.seed, references)
 
 
 def _check_planning(plan: str | None, planning: MethodOptions) -> None:
@@ -197,102 +268,6 @@ def _check_planning(plan: str | None, planning: MethodOptions) -> None:
         raise SpotbagError(f"--plan and {given[0]}: give one of them; the plan is read, or made")
 
 
-@dataclass(frozen=True)
-class _DayOptions:
-    """Where the days come from, which are replayed, and how."""
-
-    scenario: str | None
-    scenarios: ScenarioOptions
-    runs: int | None
-    seed: int
-    day: int | None
-    workers: Workers
-    clouds: CloudOptions
-
-    def check(self) -> None:
-        """Refuse a number of days beside a single one."""
-        from ...core.errors import SpotbagError
-
-        if self.day is not None and self.runs is not None:
-            raise SpotbagError(
-                "--day and --runs: use one or the other; a single day is described, several are averaged"
-            )
-
-    def find_scenario(self) -> Scenario | None:
-        """Find the scenario by its name, or read it; None if none is named."""
-        return None if self.scenario is None else self.scenarios.find(self.scenario)
-
-    def usual_scenario(self, problem: Instance) -> Scenario:
-        """Return the scenario where none is named: whole types as in the papers, or VM by VM on today's clouds."""
-        cloud = self.clouds.cloud or problem.cloud or "papers"
-        return self.scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
-
-    def days(self, scenario: Scenario, schedule: Schedule) -> _Days:
-        """Return the days to replay; refuse, before any work is done, a scenario that does not suit the instance."""
-        scenario.day(schedule.instance, self.seed, 0)
-        warn(notes_of(scenario, schedule.instance))
-        if scenario.fixed and (self.runs or 1) > 1:
-            warn([f"every day of {scenario.name} is the same: it is replayed once"])
-        return _Days(
-            scenario=scenario,
-            n_days=1 if scenario.fixed else self.runs or _DEFAULT_RUNS,
-            seed=self.seed,
-            workers=self.workers,
-            cloud=self.clouds.find(scenario.cloud, schedule.instance.cloud),
-        )
-
-
-@dataclass(frozen=True)
-class _Days:
-    """The days to replay, and how."""
-
-    scenario: Scenario
-    n_days: int
-    seed: int
-    workers: Workers
-    cloud: Cloud
-
-
-@dataclass(frozen=True)
-class _Files:
-    """Files to write of one day, those that are wanted."""
-
-    trace: str | None
-    gantt: str | None
-
-    @property
-    def wanted(self) -> bool:
-        """Whether there is one to write."""
-        return self.trace is not None or self.gantt is not None
-
-    def check(self, *sources: str | None) -> None:
-        """Refuse, before any work is done, files that cannot be written."""
-        if self.gantt is not None:
-            from ...charts.picture_files import picture_format
-
-            picture_format(self.gantt)
-        check_output(self.trace, *sources, self.gantt)
-        check_output(self.gantt, *sources)
-
-    def write(self, traces: Sequence[Trace]) -> None:
-        """Write the trace of a day, and a picture for each policy."""
-        if self.trace is not None:
-            from ...traces.files import write_traces
-
-            write_traces(self.trace, traces)
-            wrote(self.trace)
-        if self.gantt is None:
-            return
-        from ...charts.replay import write_replay
-
-        stem, ending = os.path.splitext(self.gantt)
-        for trace in traces:
-            name = self.gantt if len(traces) == 1 else f"{stem}-{trace.run['policy'].replace(':', '-')}{ending}"
-            with busy(f"drawing {name}"):
-                write_replay(trace, name)
-            wrote(name)
-
-
 def _full_names(policies: Sequence[str]) -> list[str]:
     """Names of policies and of references, each once, whatever the order of its rules; refuse unknown ones."""
     from ...replay.bags.policies import KIND
@@ -302,10 +277,7 @@ def _full_names(policies: Sequence[str]) -> list[str]:
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:
     if as_json:
-        print_json(
-            "no-plan",
-            {"instance": problem.name, "status": "no-plan", "message": reason, "interrupted": interrupted},
-        )
+        NoPlan(instance=problem.name, status="no-plan", message=reason, interrupted=interrupted).print_json()
     elif interrupted:
         warn([reason])
     else:
@@ -433,9 +405,8 @@ def _print_day(traces: Sequence[Trace], references: Mapping[str, float | None], 
     from ...traces.stories import describe_trace
 
     if as_json:
-        days = [{"run": trace.run, "events": trace.events, "end": trace.end} for trace in traces]
         costs = {"bound_usd": references.get(CLAIRVOYANT), "hindsight_usd": references.get(HINDSIGHT)}
-        print_json("replay-day", {"days": days, **costs})
+        ReplayDay(days=tuple(TracedDay.of(trace) for trace in traces), **costs).print_json()
         return
     for index, trace in enumerate(traces):
         if index:

@@ -1,19 +1,19 @@
-"""What ``spotbag replay`` prints of many days: policies side by side."""
+"""Output of ``spotbag replay`` on many days: policies side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...core.tables import Column, Table, numbers
-from ..run_report import by_policy, fields_except, mean_cell, means_object, runs_object
+from ..answers import Answer, Mean, Part, beside
+from ..run_report import by_policy, fields_except, mean_cell
 from ..tables import print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
-    from ...instances.clouds import InterruptionKind
+    from ...instances.clouds import Cloud, InterruptionKind
     from ...replay.bags.outcome import DayOutcome
-    from ...replay.bags.runs import Days, PolicySummary
+    from ...replay.bags.runs import Days, PairedDifference, PolicySummary
     from ...schedules.schedule import Schedule
 
 CLAIRVOYANT, HINDSIGHT = REFERENCES = ("clairvoyant", "hindsight")
@@ -48,6 +48,56 @@ _IF_ANY: Mapping[str, tuple[InterruptionKind, ...]] = {
     "preemptions": (),
 }
 """Rows that stand there only if something of the kind has happened, or if the cloud interrupts VMs so."""
+
+
+class ReplayedPlan(Part):
+    """The plan that was replayed."""
+
+    by: str
+    cost_usd: float
+    makespan_s: int
+
+
+class ReplaySummary(Part):
+    """A policy over all days: beside these, a mean for each thing that is counted."""
+
+    policy: str
+    days: int
+    misses: int
+    unfinished: int
+    cost_usd: Mean
+    makespan_s: Mean
+    saving_percent: Mean
+    regret_usd: Mean
+    means: dict[str, Mean] = beside()
+
+
+class ReplayedDay(Part):
+    """A day; ``policies`` has what became of it under each policy."""
+
+    day: int
+    bound_usd: float | None
+    hindsight_usd: float | None
+    policies: Mapping[str, Mapping[str, Any]]
+
+
+class Replay(Answer, kind="replay"):
+    """``spotbag replay``."""
+
+    instance: str
+    plan: ReplayedPlan
+    deadline_s: int
+    d_spot_s: int | None
+    scenario: str
+    cloud: Cloud
+    seed: int
+    runs: int
+    interrupted: bool
+    on_demand_usd: float | None
+    on_demand_last_task_usd: float | None
+    policies: tuple[ReplaySummary, ...]
+    differences: tuple[PairedDifference, ...]
+    days: tuple[ReplayedDay, ...]
 
 
 def print_summary(
@@ -219,44 +269,26 @@ def _share(count: int, days: int) -> str:
     return f"{count} ({100 * count / days:.1f} %)"
 
 
-def days_object(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> dict[str, Any]:
-    """Return all that is known of the days as one JSON object."""
+def replay_answer(schedule: Schedule, maker: str, days: Days, scenario: str, seed: int) -> Replay:
+    """Return the answer on all days: the plan, policies, differences, and each day."""
     from ...replay.bags.runs import compare_days
 
-    about = {
-        "instance": schedule.instance.name,
-        "plan": {"by": maker, "cost_usd": schedule.cost_usd, "makespan_s": schedule.makespan_s},
-        "deadline_s": schedule.instance.deadline_s,
-        "d_spot_s": schedule.instance.d_spot_s,
-        "scenario": scenario,
-        "cloud": asdict(days.cloud),
-    }
-    settings = {"on_demand_usd": days.on_demand_usd, "on_demand_last_task_usd": days.on_demand_last_task_usd}
-    summaries = [_summary_object(summary) for summary in days.summaries()]
-    differences = [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:] if days.n_runs]
-    return runs_object(about, days, seed, settings, summaries) | {
-        "differences": [
-            asdict(entry) | {"cost_usd": entry.cost_usd.to_dict(), "makespan_s": entry.makespan_s.to_dict()}
-            for entry in differences
-        ],
-        "days": [_day_object(days, number) for number in range(days.n_runs)],
-    }
+    def day(number: int) -> ReplayedDay:
+        costs = {"bound_usd": days.bounds_usd[number], "hindsight_usd": days.hindsight_usd[number]}
+        return ReplayedDay(day=number, **costs, policies=by_policy(days, number, _outcome_object))
 
-
-def _day_object(days: Days, number: int) -> dict[str, Any]:
-    policies = by_policy(days, number, _outcome_object)
-    return {
-        "day": number,
-        "bound_usd": days.bounds_usd[number],
-        "hindsight_usd": days.hindsight_usd[number],
-        "policies": policies,
-    }
-
-
-def _summary_object(summary: PolicySummary) -> dict[str, Any]:
-    from ...core.statistics import fields_of
-
-    return fields_of(summary, "means") | means_object(summary.means)
+    return Replay.of(
+        days,
+        schedule.instance,
+        instance=schedule.instance.name,
+        plan=ReplayedPlan.of(schedule, by=maker),
+        scenario=scenario,
+        seed=seed,
+        runs=days.n_runs,
+        policies=tuple(ReplaySummary.of(summary) for summary in days.summaries()),
+        differences=tuple(compare_days(each, days.outcomes[0]) for each in days.outcomes[1:] if days.n_runs),
+        days=tuple(map(day, range(days.n_runs))),
+    )
 
 
 def _outcome_object(_: int, outcome: DayOutcome) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ import typer
 
 from ...core.tables import Column, Table, numbers
 from ...core.wording import printable_line
+from ..answers import Answer, Part, print_object
 from ..arguments import (
     TASK_FILES,
     InstanceOptions,
@@ -16,8 +17,8 @@ from ..arguments import (
     PlanGanttOption,
     StateOption,
     check_output,
+    check_pictures,
     is_path,
-    print_json,
     print_plan,
     refuse_two_from_standard_input,
     warn,
@@ -35,6 +36,29 @@ if TYPE_CHECKING:
     from ...schedules.schedule import Schedule
 
 EXAMPLE = "Example:  spotbag show hads/J100   or   spotbag show plan.json --gantt plan.svg"
+
+
+class Range(Part):
+    """The least, the mean and the most of a quantity."""
+
+    min: float
+    mean: float
+    max: float
+
+
+class Show(Answer, kind="show"):
+    """``spotbag show`` of an instance; of a plan, it prints the plan: ``spotbag.schedule/1``."""
+
+    instance: str
+    tasks: int
+    entries: int
+    deadline_s: int
+    d_spot_s: int | None
+    memory_mb: Range
+    runtime_s: dict[str, Range | dict[str, float]]
+    cost_scale_usd: float
+    makespan_scale_s: float
+    memory_never_binds: dict[str, bool]
 
 
 def show_command(
@@ -65,11 +89,8 @@ def show_command(
     from ...instances.instance import Instance
 
     refuse_two_from_standard_input(what, instance, state)
-    if gantt is not None:
-        from ...charts.picture_files import picture_format
-
-        picture_format(gantt)
-        check_output(gantt, what, instance, state)
+    check_pictures(gantt)
+    check_output(gantt, what, instance, state)
     found = _load(what, changes)
     if isinstance(found, Instance):
         if gantt is not None:
@@ -91,13 +112,16 @@ def show_command(
     if not report.feasible:
         warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' lists all"])
     if gantt is not None:
-        from ...charts.bags.plan import write_gantt
-
-        maker = found.method if report.feasible else "NOT FEASIBLE"
-        with busy(f"drawing {gantt}"):
-            write_gantt(schedule, gantt, maker, found.survival)
-        wrote(gantt)
+        _draw(schedule, found, gantt, found.method if report.feasible else "NOT FEASIBLE")
     _show_schedule(schedule, found, as_json)
+
+
+def _draw(schedule: Schedule, document: ScheduleDocument, path: str, maker: str | None) -> None:
+    from ...charts.bags.plan import write_gantt
+
+    with busy(f"drawing {path}"):
+        write_gantt(schedule, path, maker, document.survival)
+    wrote(path)
 
 
 def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
@@ -132,7 +156,7 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
         runtimes[vm_type.name] = np.repeat(column, counts)[np.repeat(np.isfinite(column), counts)]
     d_spot = _d_spot_s(instance)
     if as_json:
-        print_json("show", _instance_object(instance, d_spot, memory, runtimes))
+        _answer(instance, d_spot, memory, runtimes).print_json()
         return
     _print_instance(instance, d_spot, memory)
     print_table(_offer_table(instance, runtimes))
@@ -150,22 +174,18 @@ def _d_spot_s(instance: Instance) -> int | None:
         return None
 
 
-def _instance_object(instance: Instance, d_spot: int | None, memory: Any, runtimes: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "instance": instance.name,
-        "tasks": instance.n_tasks,
-        "entries": len(instance.tasks),
-        "deadline_s": instance.deadline_s,
-        "d_spot_s": d_spot,
-        "memory_mb": _summary(memory),
-        "runtime_s": {name: _summary(values) for name, values in runtimes.items()},
-        "cost_scale_usd": instance.cost_scale_usd,
-        "makespan_scale_s": instance.makespan_scale_s,
-        "memory_never_binds": {
-            vm_type.name: bool(free)
-            for vm_type, free in zip(instance.vm_types, instance.memory_never_binds, strict=True)
-        },
-    }
+def _answer(instance: Instance, d_spot: int | None, memory: Any, runtimes: dict[str, Any]) -> Show:
+    never_binds = zip(instance.vm_types, instance.memory_never_binds, strict=True)
+    return Show.of(
+        instance,
+        instance=instance.name,
+        tasks=instance.n_tasks,
+        entries=len(instance.tasks),
+        d_spot_s=d_spot,
+        memory_mb=_summary(memory),
+        runtime_s={name: _summary(values) for name, values in runtimes.items()},
+        memory_never_binds={vm_type.name: bool(free) for vm_type, free in never_binds},
+    )
 
 
 def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None:
@@ -265,7 +285,7 @@ def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool
 
 def _show_document(document: ScheduleDocument, as_json: bool) -> None:
     if as_json:
-        print_json("schedule", document.model_dump(mode="json", exclude_none=True))
+        print_object(document.model_dump(mode="json", exclude_none=True))
         return
     print(f"plan for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
     claims = {"cost_usd": document.cost_usd, "makespan_s": document.makespan_s, "objective": document.objective}

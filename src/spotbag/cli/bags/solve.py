@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from ...core.processes import interruptible
+from ..answers import ABSENT, Answer, Mean, Part
 from ..arguments import (
     STANDARD_OUTPUT,
     InstanceArgument,
@@ -19,7 +20,7 @@ from ..arguments import (
     PlanGanttOption,
     PlanOutOption,
     check_output,
-    print_json,
+    check_pictures,
     print_plan,
     refuse_two_from_standard_input,
     share_option,
@@ -35,10 +36,13 @@ from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:
     from ...core.tables import Table
+    from ...instances.entries import Goal
     from ...instances.instance import Instance
+    from ...schedules.documents import ScheduleDocument, Survival
+    from ...schedules.method import StepEnd
     from ...schedules.schedule import Schedule
     from ...solvers.bags.plan_choice import PlanChoice
-    from ...solvers.bags.result import Result
+    from ...solvers.bags.result import Result, Status
 
 EXAMPLE = (
     "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png   "
@@ -52,6 +56,116 @@ _NearLeast: TypeAlias = Annotated[
 _QUIET = DaysToComeOptions()
 _NAMED = ScenarioOptions()
 _OF_SURVIVORS = " of plans that survive"
+
+
+class Stage(Part):
+    """A quantity that a goal makes least."""
+
+    quantity: Literal["cost_usd", "makespan_s"]
+    value: float
+    bound: float | None
+    proven: bool
+
+
+class PlannedVm(Part):
+    """A VM of a plan; what the plan itself has of it is in ``plan``."""
+
+    id: str
+    type: str
+    market: str
+    tasks: int
+    end_s: int
+    cost_usd: float
+
+
+class PlanningStep(Part):
+    """A step of planning plans by ``d_spot_s`` and ``deadline_s``; ``objective`` and ``bound`` are those after it."""
+
+    name: str
+    began_s: float
+    took_s: float
+    objective: float | None
+    bound: float | None
+    better_plan: bool
+    better_bound: bool
+    ended: StepEnd
+    d_spot_s: int | None
+    deadline_s: int | None
+
+
+class Planned(Answer):
+    """A bag that was planned; without a plan, its numbers are null and ``message`` says why."""
+
+    instance: str
+    status: Status
+    method: str
+    goal: Goal
+    budget_usd: float | None
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    bound_without: float | None
+    gap_without: float | None
+    stages: tuple[Stage, ...]
+    cost_usd: float | None
+    makespan_s: int | None
+    deadline_s: int
+    d_spot_s: int | None
+    survival: Survival | None
+    vms: tuple[PlannedVm, ...]
+    message: str
+    warnings: tuple[str, ...]
+    runtime_s: float
+    seed: int
+    stats: dict[str, float]
+    interrupted: bool
+    steps: tuple[PlanningStep, ...]
+    plan: ScheduleDocument = ABSENT
+
+    def print_with_plan(self, result: Result) -> None:
+        """Print the answer as JSON, with the plan of the result, if there is one."""
+        from ...schedules.schedule_files import schedule_pieces
+
+        plan = result.schedule
+        self.print_json(() if plan is None else schedule_pieces(plan, result.method, result.survival, indent="  "))
+
+
+class PlanOnDays(Part):
+    """A plan on the days of the report, those of the choice being others."""
+
+    plan: str
+    method: str
+    chosen: bool
+    survives: bool | None
+    quiet_cost_usd: float
+    makespan_s: int
+    d_spot_s: int | None
+    days: int
+    late_days: int
+    cost_usd: Mean
+    loss_usd: Mean
+    p95_usd: float | None
+    worst_usd: float | None
+    more_than_chosen_usd: Mean
+    days_of_choice: int
+
+
+class DaysToCome(Part):
+    """For which days a plan was chosen, and how it and others fare on other such days."""
+
+    policy: str
+    scenario: str
+    seed: int
+    late_usd: float
+    candidates: int
+    days_of_choice: int
+    plans: tuple[PlanOnDays, ...]
+
+
+class Solve(Planned, kind="solve"):
+    """``spotbag solve``; with ``days_to_come`` if there was a scenario."""
+
+    days_to_come: DaysToCome = ABSENT
 
 
 def solve_command(
@@ -98,14 +212,8 @@ def solve_command(
         warn(result.warnings)
         files.write(result, choice)
         if as_json:
-            from ...schedules.schedule_files import schedule_pieces
-
-            schedule = result.schedule
-            print_json(
-                "solve",
-                result.to_dict() | ({} if choice is None else {"days_to_come": choice.to_dict()}),
-                () if schedule is None else schedule_pieces(schedule, result.method, result.survival, indent="  "),
-            )
+            days: Any = ABSENT if choice is None else choice.to_dict()
+            Solve(**result.to_dict(), days_to_come=days).print_with_plan(result)
         else:
             with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
                 print_result(result, problem)
@@ -162,11 +270,7 @@ class PlanFiles:
             raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
         if self.out not in (None, STANDARD_OUTPUT) and not f"{self.out}".lower().endswith((".json", ".csv")):
             raise SpotbagError(f"{self.out}: a plan's name must end in .json or .csv, or be - for standard output")
-        for picture in (self.gantt, self.plot):
-            if picture is not None:
-                from ...charts.picture_files import picture_format
-
-                picture_format(picture)
+        check_pictures(self.gantt, self.plot)
         if self.out != STANDARD_OUTPUT:
             check_output(self.out, *sources, self.gantt, self.plot)
         check_output(self.gantt, *sources, self.plot)
@@ -221,7 +325,7 @@ def _d_spot(result: Result, given: Instance) -> str:
 
 
 def _proved(result: Result, quantity: str) -> str:
-    """Say what is proved of the cost or the makespan; nothing where they are weighed against each other."""
+    """Return the proof of the cost or of the makespan in words; nothing where both are weighed against each other."""
     from ...core.gaps import relative_gap
 
     for place, stage in enumerate(result.stages):
@@ -253,7 +357,7 @@ def _bound(result: Result) -> str:
 
 
 def print_result(result: Result, given: Instance) -> None:
-    """Print what a result says, and what its plan rents; ``given`` is the instance as it was asked for."""
+    """Print the figures of a result, and the VMs of its plan; ``given`` is the instance as it was asked for."""
     from ...core.wording import counted
     from ...schedules.plan_text import goal_text
     from ...schedules.survival_text import survival_lines
@@ -316,7 +420,7 @@ def _steps_table(result: Result) -> Table:
 
 
 def print_rented(schedule: Schedule) -> None:
-    """Print what is rented: one row for each VM type and market; from a state, also how many VMs are new."""
+    """Print the VMs of a plan: a row for each type and market; from a state, also how many of them are new."""
     from ...schedules.plan_text import rented_table
 
     print_table(rented_table(schedule))

@@ -13,7 +13,8 @@ from ...core.limits import stopped
 from ...core.processes import interruptible
 from ...core.tables import Column, Table
 from ...core.wording import near_names
-from ..arguments import JsonOption, print_json
+from ..answers import Answer, Part
+from ..arguments import JsonOption
 from ..completion import names_of
 from ..progress import counting
 from ..tables import print_table
@@ -22,6 +23,21 @@ EXAMPLE = "Example, in the image of a container:  RUN spotbag warm-up solve repl
 
 PREPARED = ("solve", "replan", "replay")
 """Commands that compile."""
+
+
+class WarmUpStep(Part):
+    """A part of ``spotbag warm-up``, and how long it took."""
+
+    step: str
+    took_s: float
+
+
+class WarmUp(Answer, kind="warm-up"):
+    """``spotbag warm-up``; ``kept`` says whether other processes find what is compiled."""
+
+    steps: tuple[WarmUpStep, ...]
+    took_s: float
+    kept: bool
 
 
 def warm_up_command(
@@ -55,8 +71,8 @@ def warm_up_command(
                 took_s[name] = time.perf_counter() - begin
                 count(name)
     if as_json:
-        steps_done = [{"step": name, "took_s": seconds} for name, seconds in took_s.items()]
-        print_json("warm-up", {"steps": steps_done, "took_s": sum(took_s.values()), "kept": keeps_loops()})
+        done = tuple(WarmUpStep(step=name, took_s=seconds) for name, seconds in took_s.items())
+        WarmUp(steps=done, took_s=sum(took_s.values()), kept=keeps_loops()).print_json()
         return
     columns = [Column("step"), Column("took (s)", True)]
     print_table(Table(columns, [(name, f"{seconds:.2f}") for name, seconds in took_s.items()]))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...core.processes import interruptible
+from ..answers import Written
 from ..arguments import (
-    JsonOption,
+    Only,
     check_output,
     load_platform,
     names_in,
-    print_json,
     print_stories,
     some,
     stories_of,
@@ -24,24 +24,19 @@ from ..arguments import (
 )
 from ..completion import names_of
 from ..exit_codes import BAD_INPUT
-from ..progress import busy, counting
+from ..progress import counting
 from ..run_options import (
     DEFAULT_RUNS,
-    DaskOption,
-    GanttOption,
     RunOptions,
-    SeedOption,
-    StoryOption,
-    TraceOption,
-    WorkersOption,
     policies_option,
     runs_option,
     workers_of,
 )
 from ..run_report import warn_of_missing
-from .platform_report import library_platforms, print_platforms, print_runs, runs_object
+from .platform_report import PlatformList, library_platforms, platform_answer, print_platforms, print_runs
 
 if TYPE_CHECKING:
+    from ...core.workers import Workers
     from ...instances.platforms.job_draws import JobSet
     from ...instances.platforms.platform import Platform
     from ...replay.platforms.run_bounds import RunBounds
@@ -52,6 +47,56 @@ EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p t
 
 _DEFAULT_NUMBER = 100
 _DEFAULT_POLICIES = ("money-saving", "time-saving", "round-robin")
+_ORDER = (
+    *("policy", "draw", "number", "runs", "once", "seed", "workers", "dask", "bound"),
+    *("story", "trace", "gantt", "write", "listed", "as_json"),
+)
+"""Options as the help lists them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlatformOptions(RunOptions):
+    """Options of the command."""
+
+    policy: Annotated[
+        list[str] | None,
+        policies_option(
+            "See above.",
+            "money-saving, time-saving and round-robin",
+            names_of("replay.platforms.policies", "KIND.names"),
+        ),
+    ] = None
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            "--draw",
+            metavar="KIND",
+            help="Draw jobs, for each run anew, in place of those of the file: small, big or mixed.",
+        ),
+    ] = None
+    number: Annotated[
+        int | None,
+        typer.Option("--number", metavar="N", min=1, help=f"Jobs to draw; {_DEFAULT_NUMBER} if absent."),
+    ] = None
+    runs: Annotated[
+        int | None,
+        runs_option(
+            f"Draws to replay: of the jobs, and of where round-robin sends them; {DEFAULT_RUNS} by default, "
+            "1 if nothing is random."
+        ),
+    ] = None
+    once: Annotated[
+        bool, typer.Option("--once", help="One run, that of the seed: what ran where, and what was missed.")
+    ] = False
+    bound: Annotated[
+        bool,
+        typer.Option("--bound", help="Also show what no policy can beat; takes a few seconds per run and policy."),
+    ] = False
+    write: Annotated[
+        str | None,
+        typer.Option("--write", metavar="FILE", help="Write the platform, with jobs drawn for it, as JSON, and stop."),
+    ] = None
+    listed: Annotated[bool, typer.Option("--list", help="List the platforms of the library, and stop.")] = False
 
 
 def platform_command(
@@ -65,52 +110,7 @@ def platform_command(
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[
-        list[str] | None,
-        policies_option(
-            "See above.",
-            "money-saving, time-saving and round-robin",
-            names_of("replay.platforms.policies", "KIND.names"),
-        ),
-    ] = None,
-    draw: Annotated[
-        str | None,
-        typer.Option(
-            "--draw",
-            metavar="KIND",
-            help="Draw jobs, for each run anew, in place of those of the file: small, big or mixed.",
-        ),
-    ] = None,
-    number: Annotated[
-        int | None,
-        typer.Option("--number", metavar="N", min=1, help=f"Jobs to draw; {_DEFAULT_NUMBER} if absent."),
-    ] = None,
-    runs: Annotated[
-        int | None,
-        runs_option(
-            f"Draws to replay: of the jobs, and of where round-robin sends them; {DEFAULT_RUNS} by default, "
-            "1 if nothing is random."
-        ),
-    ] = None,
-    once: Annotated[
-        bool, typer.Option("--once", help="One run, that of the seed: what ran where, and what was missed.")
-    ] = False,
-    seed: SeedOption = 0,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    bound: Annotated[
-        bool,
-        typer.Option("--bound", help="Also show what no policy can beat; takes a few seconds per run and policy."),
-    ] = False,
-    story: StoryOption = False,
-    trace: TraceOption = None,
-    gantt: GanttOption = None,
-    write: Annotated[
-        str | None,
-        typer.Option("--write", metavar="FILE", help="Write the platform, with jobs drawn for it, as JSON, and stop."),
-    ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the platforms of the library, and stop.")] = False,
-    as_json: JsonOption = False,
+    options: Annotated[PlatformOptions, Only(*_ORDER)] = PlatformOptions(),
 ) -> None:
     """Replay malleable jobs on clusters and clouds: they arrive over time, each with a deadline and a budget.
 
@@ -134,38 +134,35 @@ def platform_command(
 
     Exit code 0: done; 2: bad input; 130: interrupted, after showing the runs so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
-    if listed:
-        _list(as_json)
+    if options.listed:
+        _list(options.as_json)
         return
-    options = RunOptions(platform, runs, once, seed, workers_of(context, workers, dask), trace, gantt, story)
-    argument, job_set = _check_options(options, draw, number)
-    if write is not None:
-        _check_writing(options, write, policy is not None or bound or story)
-        _write_platform(load_platform(argument), job_set, seed, write, as_json)
+    workers, seed = workers_of(context, options.workers, options.dask), options.seed
+    argument, job_set = _check_options(platform, options)
+    if options.write is not None:
+        _check_writing(options, options.write, argument)
+        _write_platform(load_platform(argument), job_set, seed, options.write, options.as_json)
         return
-    names = _full_names(policy or _DEFAULT_POLICIES)
-    if runs is None and job_set is None and all(map(_draws_nothing, names)):
+    names = _full_names(options.policy or _DEFAULT_POLICIES)
+    if options.runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
-    options.check_files()
+    options.check_files(argument)
     loaded = _load(argument, job_set)
     traces = _traces(loaded, names, job_set, seed) if options.recorded else []
-    files, picture_refused = _write(traces, trace, gantt)
+    files, picture_refused = _write(traces, options)
     with interruptible():  # from here on there is an answer, which a signal asks for
-        done = _replay(loaded, names, job_set, options)
-        bounds = _bounds(loaded, done, job_set, options) if bound and not done.interrupted else None
-        if bound and bounds is None:
+        done = _replay(loaded, names, job_set, options, workers)
+        bounds = _bounds(loaded, done, job_set, seed, workers) if options.bound and not done.interrupted else None
+        if options.bound and bounds is None:
             done = replace(done, interrupted=True)
-        stories = stories_of(traces) if story else None
-        if as_json:
-            report = runs_object(loaded, job_set, done, seed, bounds, stories) | {"written": files}
-            print_json(
-                "platform-runs", report if picture_refused is None else report | {"picture_refused": picture_refused}
-            )
-        else:
-            if stories is None and done.n_runs:
-                print_runs(loaded, job_set, done, seed, bounds)
-            elif stories is not None:
-                print_stories(stories)
+        stories = stories_of(traces) if options.story else None
+        if options.as_json:
+            answer = platform_answer(loaded, job_set, done, seed, bounds, stories, files, picture_refused)
+            answer.print_json()
+        elif stories is not None:
+            print_stories(stories)
+        elif done.n_runs:
+            print_runs(loaded, job_set, done, seed, bounds)
     for path in files:
         wrote(path)
     if picture_refused is not None:
@@ -176,19 +173,19 @@ def platform_command(
 def _list(as_json: bool) -> None:
     platforms = library_platforms()
     if as_json:
-        print_json("platform-list", {"platforms": platforms})
+        PlatformList(platforms=tuple(platforms)).print_json()
     else:
         print_platforms(platforms)
 
 
-def _check_options(options: RunOptions, draw: str | None, number: int | None) -> tuple[str, JobSet | None]:
-    """Refuse what does not go together; return the platform and the jobs to draw."""
+def _check_options(platform: str | None, options: PlatformOptions) -> tuple[str, JobSet | None]:
+    """Refuse options that contradict each other; return the platform and the jobs to draw."""
     from ...core.errors import SpotbagError, show_value
     from ...core.wording import near_names
     from ...instances.library import platform_names
     from ...instances.platforms.job_draws import JOB_SETS, JobSet
 
-    platform = options.argument
+    draw, number = options.draw, options.number
     if platform is None:
         names = some(platform_names())
         raise SpotbagError(f"PLATFORM is missing: give a file, - or a platform of the library: {names}")
@@ -202,13 +199,14 @@ def _check_options(options: RunOptions, draw: str | None, number: int | None) ->
     return platform, JobSet(draw, _DEFAULT_NUMBER if number is None else number)
 
 
-def _check_writing(options: RunOptions, path: str, replays: bool) -> None:
-    """Refuse what is for a replay where the platform is only written."""
+def _check_writing(options: PlatformOptions, path: str, argument: str) -> None:
+    """Refuse options of a replay where the platform is only written."""
     from ...core.errors import SpotbagError
 
-    if replays or options.once or any(given is not None for given in (options.runs, options.trace, options.gantt)):
+    given = (options.policy, options.runs, options.trace, options.gantt)
+    if options.bound or options.story or options.once or any(value is not None for value in given):
         raise SpotbagError("--write writes the platform and stops: leave out what is for a replay")
-    check_output(path, options.argument)
+    check_output(path, argument)
 
 
 def _full_names(policies: Sequence[str]) -> list[str]:
@@ -219,7 +217,7 @@ def _full_names(policies: Sequence[str]) -> list[str]:
 
 
 def _draws_nothing(policy: str) -> bool:
-    """Whether a policy does the same with any seed."""
+    """Tell if a policy makes the same decisions with any seed."""
     from ...replay.platforms.policies import KIND, PreferringPolicy
 
     return isinstance(KIND.single(policy, 0)(0), PreferringPolicy)
@@ -245,7 +243,7 @@ def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path:
     written = platform if job_set is None else platform_with_jobs(platform, job_set, seed)
     write_platform(written, path)
     if as_json:
-        print_json("written", {"platform": platform.name, "jobs": len(written.jobs), "written": [path]})
+        Written(platform=platform.name, jobs=len(written.jobs), written=(path,)).print_json()
     resources = counted(len(platform.resources), "resource")
     wrote(path, f"{platform.name}, {resources}, {counted(len(written.jobs), 'job')}")
 
@@ -257,7 +255,9 @@ def _traces(platform: Platform, policies: Sequence[str], job_set: JobSet | None,
     return [replay_platform_once(platform, name, job_set=job_set, seed=seed)[1] for name in policies]
 
 
-def _replay(platform: Platform, policies: Sequence[str], job_set: JobSet | None, options: RunOptions) -> PlatformRuns:
+def _replay(
+    platform: Platform, policies: Sequence[str], job_set: JobSet | None, options: RunOptions, workers: Workers
+) -> PlatformRuns:
     """Replay the jobs under all policies."""
     from ...replay.platforms.runs import replay_platform
 
@@ -268,7 +268,7 @@ def _replay(platform: Platform, policies: Sequence[str], job_set: JobSet | None,
             options.n_runs,
             job_set=job_set,
             seed=options.seed,
-            workers=options.workers,
+            workers=workers,
             on_run=lambda more: count("", more),
         )
     warn_of_missing(done, options.n_runs)
@@ -276,7 +276,7 @@ def _replay(platform: Platform, policies: Sequence[str], job_set: JobSet | None,
 
 
 def _bounds(
-    platform: Platform, runs: PlatformRuns, job_set: JobSet | None, options: RunOptions
+    platform: Platform, runs: PlatformRuns, job_set: JobSet | None, seed: int, workers: Workers
 ) -> tuple[tuple[RunBounds, ...], ...] | None:
     """Bound all runs; None if that is interrupted, as means would be of fewer runs than those beside them."""
     from ...replay.platforms.run_bounds import bounds_of_runs
@@ -286,8 +286,8 @@ def _bounds(
             platform,
             runs,
             job_set=job_set,
-            seed=options.seed,
-            workers=options.workers,
+            seed=seed,
+            workers=workers,
             on_run=lambda more: count("", more),
         )
     if len(bounds[0]) < runs.n_runs:
@@ -296,26 +296,15 @@ def _bounds(
     return bounds
 
 
-def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> tuple[list[str], str | None]:
+def _write(traces: Sequence[Trace], options: RunOptions) -> tuple[list[str], str | None]:
     """Write the trace of a run under all policies, and a picture of it.
 
     Returns the files that were written, and why there is no picture: that takes nothing from the rest.
     """
     from ...core.errors import SpotbagError
 
-    files: list[str] = []
-    if path is not None:
-        from ...traces.files import write_traces
-
-        write_traces(path, traces)
-        files.append(path)
-    if gantt is not None:
-        from ...charts.replay import write_replay
-
-        try:
-            with busy(f"drawing {gantt}"):
-                write_replay(traces, gantt)
-        except SpotbagError as error:
-            return files, f"{gantt}: not drawn: {error}"
-        files.append(gantt)
-    return files, None
+    files = options.write_trace(traces)
+    try:
+        return files + options.write_picture(traces), None
+    except SpotbagError as error:
+        return files, f"{options.gantt}: not drawn: {error}"

@@ -1,14 +1,14 @@
-"""What ``spotbag platform`` prints: policies below each other, resources, and the platforms of the library."""
+"""Output of ``spotbag platform``: policies below each other, resources, and the platforms of the library."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...core.tables import Column, Table, numbers
-from .. import run_report
-from ..run_report import by_policy, mean_cell, means_object, print_heading
+from ..answers import ABSENT, Answer, Mean, Part, beside
+from ..run_report import ReplayedRun, by_policy, mean_cell, print_heading
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
@@ -22,6 +22,50 @@ if TYPE_CHECKING:
 
 _HOUR_S = 3600
 _MOST_MISSED = 20
+
+
+class PlatformMeans(Part):
+    """A policy over all runs: beside these, a mean for each metric."""
+
+    policy: str
+    runs: int
+    means: dict[str, Mean] = beside()
+    at_least: dict[str, Mean] = ABSENT
+
+
+class PlatformAnswer(Answer, kind="platform-runs"):
+    """``spotbag platform``."""
+
+    platform: str
+    agents: int
+    resources: int
+    jobs: int
+    job_set: JobSet | None
+    seed: int
+    runs: int
+    interrupted: bool
+    policies: tuple[PlatformMeans, ...]
+    outcomes: tuple[ReplayedRun, ...]
+    written: tuple[str, ...]
+    picture_refused: str = ABSENT
+
+
+class ListedPlatform(Part):
+    """A platform of the library."""
+
+    name: str
+    agents: int
+    dedicated: int
+    allocated: int
+    cloud: int
+    jobs: int
+    source: str
+
+
+class PlatformList(Answer, kind="platform-list"):
+    """``spotbag platform --list``."""
+
+    platforms: tuple[ListedPlatform, ...]
 
 
 def print_runs(
@@ -112,7 +156,7 @@ def _print_counts(summaries: Sequence[Summary], single: bool) -> None:
 
 
 def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformRuns, seed: int) -> None:
-    """Print what each resource did in a single run."""
+    """Print the jobs, work and cost of each resource in a single run."""
     from ...replay.platforms.runs import platform_with_jobs
 
     with_jobs = platform_with_jobs(platform, job_set, seed)
@@ -183,39 +227,29 @@ def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
 
 
 def _resources(with_jobs: Platform, outcome: PlatformOutcome) -> list[dict[str, Any]]:
-    """Return what each resource did in a run, from the platform with its jobs."""
+    """Return the jobs, work and cost of each resource in a run, from the platform with its jobs."""
     from ...replay.platforms.resource_use import resource_use
 
     return [asdict(use) | {"use": use.use} for use in resource_use(with_jobs, outcome)]
 
 
-def runs_object(
+def platform_answer(
     platform: Platform,
     job_set: JobSet | None,
     runs: PlatformRuns,
     seed: int,
     bounds: Sequence[Sequence[RunBounds]] | None,
     stories: Sequence[Sequence[str]] | None,
-) -> dict[str, Any]:
-    """Return all that is known of the runs as one JSON object; of a single run, also each job and machine.
+    written: Sequence[str],
+    picture_refused: str | None,
+) -> PlatformAnswer:
+    """Return the answer on the runs; of a single run, also each job and machine.
 
     The story of a single run under each policy, if there is one, is given line by line.
     """
     from ...replay.platforms.runs import platform_with_jobs
 
-    about = {
-        "platform": platform.name,
-        "agents": len(platform.agents),
-        "resources": len(platform.resources),
-        "jobs": len(platform.jobs) if job_set is None else job_set.number,
-        "job_set": None if job_set is None else asdict(job_set),
-    }
-    summaries = [
-        _summary_object(summary, None if bounds is None else bounds[index])
-        for index, summary in enumerate(runs.summaries())
-    ]
-
-    def run_object(number: int) -> dict[str, Any]:
+    def replayed(number: int) -> ReplayedRun:
         with_jobs = platform_with_jobs(platform, job_set, seed + number)
 
         def as_object(index: int, outcome: PlatformOutcome) -> dict[str, Any]:
@@ -223,18 +257,26 @@ def runs_object(
             report |= {} if bounds is None else {"at_least": asdict(bounds[index][number])}
             return report | ({} if stories is None else {"story": list(stories[index])})
 
-        return {"seed": seed + number, "policies": by_policy(runs, number, as_object)}
+        return ReplayedRun(seed=seed + number, policies=by_policy(runs, number, as_object))
 
-    outcomes = [run_object(number) for number in range(runs.n_runs)]
-    return run_report.runs_object(about, runs, seed, {}, summaries) | {"outcomes": outcomes}
-
-
-def _summary_object(summary: Summary, bounds: Sequence[RunBounds] | None) -> dict[str, Any]:
-    report: dict[str, Any] = {"policy": summary.policy, "runs": summary.runs}
-    report |= means_object(summary.means)
-    if bounds is not None:
-        report["at_least"] = means_object(_bound_estimates(bounds))
-    return report
+    policies = (
+        PlatformMeans.of(summary, at_least=ABSENT if bounds is None else _bound_estimates(bounds[index]))
+        for index, summary in enumerate(runs.summaries())
+    )
+    return PlatformAnswer.of(
+        runs,
+        platform=platform.name,
+        agents=len(platform.agents),
+        resources=len(platform.resources),
+        jobs=len(platform.jobs) if job_set is None else job_set.number,
+        job_set=job_set,
+        seed=seed,
+        runs=runs.n_runs,
+        policies=tuple(policies),
+        outcomes=tuple(map(replayed, range(runs.n_runs))),
+        written=written,
+        picture_refused=ABSENT if picture_refused is None else picture_refused,
+    )
 
 
 def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
@@ -247,8 +289,8 @@ def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
     return report
 
 
-def library_platforms() -> list[dict[str, Any]]:
-    """Say what there is to each platform of the library."""
+def library_platforms() -> list[ListedPlatform]:
+    """Return the platforms of the library, with their sizes and sources."""
     from ...instances.library import platform_names
     from ...instances.platforms.platform_files import library_platform
 
@@ -256,24 +298,24 @@ def library_platforms() -> list[dict[str, Any]]:
     for name in platform_names():
         platform = library_platform(name)
         rows.append(
-            {
-                "name": name,
-                "agents": len(platform.agents),
+            ListedPlatform(
+                name=name,
+                agents=len(platform.agents),
                 **{
                     kind: sum(resource.kind == kind for resource in platform.resources)
                     for kind in ("dedicated", "allocated", "cloud")
                 },
-                "jobs": len(platform.jobs),
-                "source": platform.provenance.source if platform.provenance else "",
-            }
+                jobs=len(platform.jobs),
+                source=platform.provenance.source if platform.provenance else "",
+            )
         )
     return rows
 
 
-def print_platforms(platforms: Sequence[Mapping[str, Any]]) -> None:
+def print_platforms(platforms: Sequence[ListedPlatform]) -> None:
     """Print a row for each platform of the library."""
     counts = ("agents", "dedicated", "allocated", "cloud", "jobs")
     headings = {"cloud": "clouds"}
     columns = [Column("name"), *(Column(headings.get(key, key), True) for key in counts), Column("source")]
-    rows = [[row["name"], *(f"{row[key]:,}" for key in counts), row["source"]] for row in platforms]
+    rows = [[row.name, *(f"{getattr(row, key):,}" for key in counts), row.source] for row in platforms]
     print_table(Table(columns, rows))

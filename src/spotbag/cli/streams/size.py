@@ -10,16 +10,75 @@ import typer
 from ...core.processes import interruptible
 from ...core.tables import Column, Table, numbers
 from ...core.wording import counted
-from ..arguments import JsonOption, StreamArgument, load_stream, print_json, seconds_option, warn
+from ..answers import Answer, Part
+from ..arguments import JsonOption, StreamArgument, load_stream, seconds_option, warn
 from ..exit_codes import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...instances.streams.entries import Job
+    from ...instances.streams.stream import Stream
     from ...models.streams.sizing import SizingProblem
     from ...solvers.streams.sizing import Sizing, SizingMethod, VmUse
 
 EXAMPLE = "Example:  spotbag size thai/table2 --job j4 --deadline 900"
+
+
+class SizedUse(Part):
+    """VMs of a type that have the same number of tasks."""
+
+    vm_type: str
+    vms: int
+    tasks_each: int
+    runs_s: float
+    started_blocks: int
+    full_blocks: int
+    last_block_use: float
+    idle_blocks: int
+
+
+class CheaperEnd(Part):
+    """An earlier end that costs less."""
+
+    available_s: int
+    cost_usd: float
+
+
+class SizedJob(Part):
+    """The VMs that a job needs."""
+
+    id: str
+    application: str
+    n_tasks: int
+    available_s: int
+    status: str
+    reasons: tuple[str, ...]
+    missing_s: float | None
+    fastest: str | None
+    counts: dict[str, int]
+    tasks_per_vm: dict[str, int]
+    runtime_s: dict[str, float | None]
+    paid_blocks_per_vm: int
+    cost_usd: float | None
+    started_cost_usd: float | None
+    cheaper_end: CheaperEnd | None
+    uses: tuple[SizedUse, ...]
+    solving_s: float
+
+
+class Size(Answer, kind="size"):
+    """``spotbag size``."""
+
+    stream: str
+    method: str
+    block_s: int
+    creation_overhead_s: int
+    jobs: tuple[SizedJob, ...]
+    vms: int
+    cost_usd: float
+    started_cost_usd: float
+    infeasible: tuple[str, ...]
+    interrupted: bool
 
 
 def size_command(
@@ -67,39 +126,40 @@ def size_command(
         if interrupted:
             warn([f"interrupted: {len(rows)} of {len(chosen)} jobs are here"])
         if as_json:
-            print_json(
-                "size",
-                {
-                    "stream": loaded.name,
-                    "method": method,
-                    "block_s": loaded.block_s,
-                    "creation_overhead_s": loaded.creation_overhead_s,
-                    "jobs": [_as_object(one, problem, sizing) for one, problem, sizing in rows],
-                    "vms": sum(sizing.n_vms for sizing in sizings),
-                    "cost_usd": sum(sizing.cost_usd for sizing in sizings),
-                    "started_cost_usd": sum(sizing.started_cost_usd for sizing in sizings),
-                    "infeasible": [one.id for one, _, sizing in rows if sizing.status == "infeasible"],
-                    "interrupted": interrupted,
-                },
-            )
+            Size.of(
+                loaded,
+                stream=loaded.name,
+                method=method,
+                jobs=tuple(_sized(*row) for row in rows),
+                vms=sum(sizing.n_vms for sizing in sizings),
+                cost_usd=sum(sizing.cost_usd for sizing in sizings),
+                started_cost_usd=sum(sizing.started_cost_usd for sizing in sizings),
+                infeasible=tuple(one.id for one, _, sizing in rows if sizing.status == "infeasible"),
+                interrupted=interrupted,
+            ).print_json()
         else:
-            launch = f"{seconds(loaded.creation_overhead_s)} s to launch a VM"
-            print(f"{loaded.name}: blocks of {seconds(loaded.block_s)} s, {launch}")
-            print("each job on its own, all its VMs paid until its deadline (Thai et al., eq. 5)")
-            for one, problem, sizing in rows:
-                _print_job(one, problem, sizing)
-            if len(rows) > 1:
-                _print_totals(rows)
-            print("tasks fit: what one VM finishes by the deadline; end: when its tasks are done")
-            print("use of each: full blocks, part of the last one begun, blocks that stay idle")
-            if len(rows) > 1:
-                print("started only: the cost without the blocks that stay idle")
+            _print_jobs(loaded, rows)
     if any(sizing.status == "infeasible" for sizing in sizings):
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
 
+def _print_jobs(stream: Stream, rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
+    """Print the VMs that each job needs, and of several jobs the sums."""
+    launch = f"{seconds(stream.creation_overhead_s)} s to launch a VM"
+    print(f"{stream.name}: blocks of {seconds(stream.block_s)} s, {launch}")
+    print("each job on its own, all its VMs paid until its deadline (Thai et al., eq. 5)")
+    for job, problem, sizing in rows:
+        _print_job(job, problem, sizing)
+    if len(rows) > 1:
+        _print_totals(rows)
+    print("tasks fit: what one VM finishes by the deadline; end: when its tasks are done")
+    print("use of each: full blocks, part of the last one begun, blocks that stay idle")
+    if len(rows) > 1:
+        print("started only: the cost without the blocks that stay idle")
+
+
 def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
-    """Print what a job needs: a headline, a table, and what is to be said about types and earlier ends."""
+    """Print the VMs that a job needs: a headline, a table, and remarks on types and earlier ends."""
     from ...core.quantities import plain
     from ...solvers.streams.sizing import earlier_and_cheaper
 
@@ -176,41 +236,22 @@ def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:
     )
 
 
-def _as_object(job: Job, problem: SizingProblem, sizing: Sizing) -> dict[str, object]:
-    """A job as a JSON object."""
+def _sized(job: Job, problem: SizingProblem, sizing: Sizing) -> SizedJob:
+    """Return the VMs that a job needs as they are printed."""
     from ...solvers.streams.sizing import earlier_and_cheaper
 
     cheaper = earlier_and_cheaper(problem, sizing)
-    return {
-        "id": job.id,
-        "application": job.application,
-        "n_tasks": problem.n_tasks,
-        "available_s": problem.available_s,
-        "status": sizing.status,
-        "reasons": list(sizing.reasons),
-        "missing_s": sizing.missing_s,
-        "fastest": sizing.fastest,
-        "counts": sizing.counts,
-        "tasks_per_vm": sizing.tasks_per_vm,
-        "runtime_s": {
+    costs = {} if sizing.status != "infeasible" else {"cost_usd": None, "started_cost_usd": None}
+    return SizedJob.of(
+        sizing,
+        problem,
+        job,
+        runtime_s={
             choice.name: None if choice.runtime_s is None else float(choice.runtime_s) for choice in problem.types
         },
-        "paid_blocks_per_vm": sizing.paid_blocks,
-        "cost_usd": None if sizing.status == "infeasible" else sizing.cost_usd,
-        "started_cost_usd": None if sizing.status == "infeasible" else sizing.started_cost_usd,
-        "cheaper_end": None if cheaper is None else {"available_s": cheaper[0], "cost_usd": cheaper[1].cost_usd},
-        "uses": [
-            {
-                "vm_type": use.vm_type,
-                "vms": use.vms,
-                "tasks_each": use.tasks_each,
-                "runs_s": use.runs_s,
-                "started_blocks": use.started_blocks,
-                "full_blocks": use.full_blocks,
-                "last_block_use": use.last_block_use,
-                "idle_blocks": use.idle_blocks,
-            }
-            for use in sizing.uses
-        ],
-        "solving_s": sizing.runtime_s,
-    }
+        paid_blocks_per_vm=sizing.paid_blocks,
+        cheaper_end=None if cheaper is None else CheaperEnd.of(cheaper[1], available_s=cheaper[0]),
+        uses=tuple(SizedUse.of(use) for use in sizing.uses),
+        solving_s=sizing.runtime_s,
+        **costs,
+    )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...core.processes import interruptible
+from ..answers import Written
 from ..arguments import (
-    JsonOption,
+    Only,
     check_output,
     load_stream,
     names_in,
     parse_options,
-    print_json,
     print_stories,
     some,
     stories_of,
@@ -23,33 +24,84 @@ from ..arguments import (
 )
 from ..completion import names_of
 from ..files_beside import beside_the_answer
-from ..progress import busy, counting
+from ..progress import counting
 from ..run_options import (
     DEFAULT_RUNS,
-    DaskOption,
-    GanttOption,
     RunOptions,
-    SeedOption,
-    StoryOption,
-    TraceOption,
-    WorkersOption,
     policies_option,
     runs_option,
     workers_of,
 )
 from ..run_report import warn_of_missing
-from .stream_report import library_streams, print_runs, print_streams, runs_object
+from .stream_report import StreamList, library_streams, print_runs, print_streams, stream_answer
 
 if TYPE_CHECKING:
+    from ...core.workers import Workers
     from ...instances.streams.stream import Stream
     from ...replay.streams.policies.a2ha import A2haSettings
     from ...replay.streams.policies.unknown import Sampling
     from ...replay.streams.runs import StreamRuns
-    from ...traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
 
 _DEFAULT_POLICIES = ("known", "unknown")
+_ORDER = (
+    *("policy", "runs", "once", "seed", "workers", "dask", "sampling_fraction", "samples", "option", "run_times"),
+    *("story", "trace", "gantt", "write", "listed", "as_json"),
+)
+"""Options as the help lists them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions(RunOptions):
+    """Options of the command."""
+
+    policy: Annotated[
+        list[str] | None,
+        policies_option(
+            "See above.",
+            "known and unknown",
+            names_of("replay.streams.policies", "KIND.names"),
+        ),
+    ] = None
+    runs: Annotated[int | None, runs_option(f"Draws of the run times to replay; {DEFAULT_RUNS} if absent.")] = None
+    once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; shows how each job went.")] = False
+    sampling_fraction: Annotated[
+        float | None,
+        typer.Option(
+            "--sampling-fraction",
+            metavar="F",
+            help="Length of a sampling phase as a fraction of the time to the deadline; 0.1 if absent.",
+        ),
+    ] = None
+    samples: Annotated[
+        int | None,
+        typer.Option("--samples", metavar="N", help="Tasks that each VM of a sampling phase gets; 10 if absent."),
+    ] = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="NAME=VALUE",
+            help="Setting of a2ha, e.g. creation_ratio=0.75.",
+        ),
+    ] = None
+    run_times: Annotated[
+        str | None,
+        typer.Option(
+            "--run-times",
+            metavar="FILE",
+            help="Instead of STREAM: a list of run times in seconds, one a line, on VMs paid by the hour.",
+        ),
+    ] = None
+    write: Annotated[
+        str | None,
+        typer.Option(
+            "--write", metavar="FILE", help="Write the stream as JSON, as a starting point for your own, and stop."
+        ),
+    ] = None
+    listed: Annotated[bool, typer.Option("--list", help="List the streams of the library, and stop.")] = False
 
 
 def stream_command(
@@ -63,59 +115,7 @@ def stream_command(
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[
-        list[str] | None,
-        policies_option(
-            "See above.",
-            "known and unknown",
-            names_of("replay.streams.policies", "KIND.names"),
-        ),
-    ] = None,
-    runs: Annotated[int | None, runs_option(f"Draws of the run times to replay; {DEFAULT_RUNS} if absent.")] = None,
-    once: Annotated[bool, typer.Option("--once", help="One run, that of the seed; shows how each job went.")] = False,
-    seed: SeedOption = 0,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    sampling_fraction: Annotated[
-        float | None,
-        typer.Option(
-            "--sampling-fraction",
-            metavar="F",
-            help="Length of a sampling phase as a fraction of the time to the deadline; 0.1 if absent.",
-        ),
-    ] = None,
-    samples: Annotated[
-        int | None,
-        typer.Option("--samples", metavar="N", help="Tasks that each VM of a sampling phase gets; 10 if absent."),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-o",
-            metavar="NAME=VALUE",
-            help="Setting of a2ha, e.g. creation_ratio=0.75.",
-        ),
-    ] = None,
-    run_times: Annotated[
-        str | None,
-        typer.Option(
-            "--run-times",
-            metavar="FILE",
-            help="Instead of STREAM: a list of run times in seconds, one a line, on VMs paid by the hour.",
-        ),
-    ] = None,
-    story: StoryOption = False,
-    trace: TraceOption = None,
-    gantt: GanttOption = None,
-    write: Annotated[
-        str | None,
-        typer.Option(
-            "--write", metavar="FILE", help="Write the stream as JSON, as a starting point for your own, and stop."
-        ),
-    ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the streams of the library, and stop.")] = False,
-    as_json: JsonOption = False,
+    options: Annotated[StreamOptions, Only(*_ORDER)] = StreamOptions(),
 ) -> None:
     """Replay a stream of jobs: they arrive over time, each with a deadline, and a policy rents VMs by the block.
 
@@ -134,34 +134,32 @@ def stream_command(
 
     Exit code 0: done; 2: bad input; 130: interrupted, after showing the runs so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
-    if listed:
-        _list(as_json)
+    if options.listed:
+        _list(options.as_json)
         return
-    options = RunOptions(stream or run_times, runs, once, seed, workers_of(context, workers, dask), trace, gantt, story)
-    _check_options(stream, run_times, options)
-    if write is not None:
-        _check_writing(options, write)
-        _write_stream(_load(stream, run_times), write, as_json)
+    workers, argument = workers_of(context, options.workers, options.dask), stream or options.run_times
+    _check_options(stream, options)
+    if options.write is not None:
+        _check_writing(options, options.write, argument)
+        _write_stream(_load(stream, options.run_times), options.write, options.as_json)
         return
-    options.check_files()
-    names = names_in(policy or _DEFAULT_POLICIES)
-    _check_settings(names, sampling_fraction, samples, option)
-    loaded = _load(stream, run_times)
-    sampling = _sampling(sampling_fraction, samples)
-    a2ha = _a2ha_settings(option or [])
+    options.check_files(argument)
+    names = names_in(options.policy or _DEFAULT_POLICIES)
+    _check_settings(names, options)
+    loaded = _load(stream, options.run_times)
+    sampling = _sampling(options.sampling_fraction, options.samples)
+    a2ha = _a2ha_settings(options.option or [])
     with interruptible():  # from here on there is an answer, which a signal asks for
-        done, stories = _replay(loaded, names, options, sampling, a2ha)
-        if as_json:
-            print_json("stream-runs", runs_object(loaded, done, seed, sampling, a2ha, stories))
+        done, stories = _replay(loaded, names, options, workers, sampling, a2ha)
+        if options.as_json:
+            stream_answer(loaded, done, options.seed, sampling, a2ha, stories).print_json()
         elif stories is not None:
             print_stories(stories)
         elif done.n_runs:
-            print_runs(loaded, done, seed)
+            print_runs(loaded, done, options.seed)
 
 
-def _check_settings(
-    policies: Sequence[str], fraction: float | None, samples: int | None, options: Sequence[str] | None
-) -> None:
+def _check_settings(policies: Sequence[str], options: StreamOptions) -> None:
     """Refuse settings of policies that are not replayed."""
     from ...core.errors import SpotbagError
     from ...replay.streams.policies import SAMPLING_POLICIES
@@ -169,9 +167,9 @@ def _check_settings(
 
     sampling = list(SAMPLING_POLICIES)
     for option, given, able in (
-        ("--sampling-fraction", fraction, sampling),
-        ("--samples", samples, sampling),
-        ("--option", options, [A2ha.name]),
+        ("--sampling-fraction", options.sampling_fraction, sampling),
+        ("--samples", options.samples, sampling),
+        ("--option", options.option, [A2ha.name]),
     ):
         if given is not None and not set(able) & set(policies):
             rule = f"is for {', '.join(able)}, and has no effect on {', '.join(policies)}"
@@ -179,7 +177,12 @@ def _check_settings(
 
 
 def _replay(
-    stream: Stream, policies: Sequence[str], options: RunOptions, sampling: Sampling, a2ha: A2haSettings
+    stream: Stream,
+    policies: Sequence[str],
+    options: StreamOptions,
+    workers: Workers,
+    sampling: Sampling,
+    a2ha: A2haSettings,
 ) -> tuple[StreamRuns, list[list[str]] | None]:
     """Replay a stream under all policies, and write and tell what is wanted of the first run."""
     from ...replay.streams.policies import stream_kind
@@ -193,7 +196,7 @@ def _replay(
             names,
             options.n_runs,
             seed=options.seed,
-            workers=options.workers,
+            workers=workers,
             sampling=sampling,
             a2ha=a2ha,
             on_run=lambda more: count("", more),
@@ -204,14 +207,16 @@ def _replay(
         with beside_the_answer():
             traces = [replay_stream_once(stream, name, options.seed, sampling, a2ha)[1] for name in names]
             stories = stories_of(traces) if options.story else None
-            _write(traces, options.trace, options.gantt)
+            for write in (options.write_trace, options.write_picture):
+                for path in write(traces):
+                    wrote(path)
     return done, stories
 
 
 def _list(as_json: bool) -> None:
     streams = library_streams()
     if as_json:
-        print_json("stream-list", {"streams": streams})
+        StreamList(streams=tuple(streams)).print_json()
     else:
         print_streams(streams)
 
@@ -229,29 +234,29 @@ def _write_stream(stream: Stream, path: str, as_json: bool) -> None:
 
     write_stream(stream, path)
     if as_json:
-        print_json("written", {"stream": stream.name, "written": [path]})
+        Written(stream=stream.name, written=(path,)).print_json()
     wrote(path, f"{stream.name}, {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}")
 
 
-def _check_options(stream: str | None, run_times: str | None, options: RunOptions) -> None:
-    """Refuse what does not go together."""
+def _check_options(stream: str | None, options: StreamOptions) -> None:
+    """Refuse options that contradict each other."""
     from ...core.errors import SpotbagError
     from ...instances.library import stream_names
 
-    if stream is not None and run_times is not None:
+    if stream is not None and options.run_times is not None:
         raise SpotbagError("STREAM and --run-times: give one of them")
-    if stream is None and run_times is None:
+    if stream is None and options.run_times is None:
         raise SpotbagError(f"STREAM is missing: give a file, - or a stream of the library: {some(stream_names())}")
     options.check_number()
 
 
-def _check_writing(options: RunOptions, path: str) -> None:
-    """Refuse what is for a replay where the stream is only written."""
+def _check_writing(options: StreamOptions, path: str, argument: str | None) -> None:
+    """Refuse options of a replay where the stream is only written."""
     from ...core.errors import SpotbagError
 
     if options.recorded:
         raise SpotbagError("--write writes the stream and stops: leave out --trace and --gantt, as well as --tell")
-    check_output(path, options.argument)
+    check_output(path, argument)
 
 
 def _warn_of_hopeless_jobs(stream: Stream) -> None:
@@ -283,18 +288,3 @@ def _a2ha_settings(options: list[str]) -> A2haSettings:
     from ...replay.streams.policies import a2ha_settings
 
     return a2ha_settings(parse_options(options))
-
-
-def _write(traces: Sequence[Trace], path: str | None, gantt: str | None) -> None:
-    """Write the trace of a run under all policies, and a picture of it."""
-    if path is not None:
-        from ...traces.files import write_traces
-
-        write_traces(path, traces)
-        wrote(path)
-    if gantt is not None:
-        from ...charts.replay import write_replay
-
-        with busy(f"drawing {gantt}"):
-            write_replay(traces, gantt)
-        wrote(gantt)

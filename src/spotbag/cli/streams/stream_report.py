@@ -1,15 +1,14 @@
-"""What ``spotbag stream`` prints: policies below each other, and the streams of the library."""
+"""Output of ``spotbag stream``: policies below each other, and the streams of the library."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...core.tables import Column, Table, numbers
-from .. import run_report
-from ..run_report import by_policy, fields_except, mean_cell, means_object, print_heading
+from ..answers import Answer, Mean, Part, beside
+from ..run_report import ReplayedRun, by_policy, fields_except, mean_cell, print_heading
 from ..tables import print_table, seconds
 
 _MOST_JOBS = 20
@@ -21,6 +20,54 @@ if TYPE_CHECKING:
     from ...replay.streams.policies.unknown import Sampling
     from ...replay.streams.runs import StreamRuns, StreamSummary
     from ...replay.streams.state import JobProgress
+
+
+class StreamMeans(Part):
+    """A policy over all runs: beside these, a mean for each thing that is counted."""
+
+    policy: str
+    runs: int
+    means: dict[str, Mean] = beside()
+    makespan_s: Mean
+    violation_cost_usd: float | None
+    blocks: dict[str, Mean]
+    policy_counts: dict[str, Mean]
+
+
+class StreamAnswer(Answer, kind="stream-runs"):
+    """``spotbag stream``."""
+
+    stream: str
+    jobs: int
+    tasks: int
+    block_s: int
+    creation_overhead_s: int
+    seed: int
+    runs: int
+    interrupted: bool
+    sampling: Sampling
+    a2ha: A2haSettings
+    policies: tuple[StreamMeans, ...]
+    outcomes: tuple[ReplayedRun, ...]
+
+
+class ListedStream(Part):
+    """A stream of the library."""
+
+    name: str
+    jobs: int
+    tasks: int
+    applications: int
+    vm_types: tuple[str, ...]
+    block_s: int
+    last_deadline_s: int
+    source: str
+
+
+class StreamList(Answer, kind="stream-list"):
+    """``spotbag stream --list``."""
+
+    streams: tuple[ListedStream, ...]
 
 
 def print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
@@ -83,7 +130,7 @@ def _print_blocks(stream: Stream, summaries: Sequence[StreamSummary], single: bo
 
 
 def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
-    """Print what policies count of their own, such as hosts and interrupted tasks of ``a2ha``."""
+    """Print the counts that policies keep of their own, such as hosts and interrupted tasks of ``a2ha``."""
     names = list(dict.fromkeys(name for summary in summaries for name in summary.policy_counts))
     if not names:
         return
@@ -139,45 +186,36 @@ def _job_row(policy: str, job: JobProgress) -> list[str]:
     return [policy, job.id, f"{job.n_tasks:,}", *late, end, seconds(job.deadline_s)]
 
 
-def runs_object(
+def stream_answer(
     stream: Stream,
     runs: StreamRuns,
     seed: int,
     sampling: Sampling,
     a2ha: A2haSettings,
     stories: Sequence[Sequence[str]] | None,
-) -> dict[str, Any]:
-    """Return the runs as one JSON object, with the events of a single run if they are told."""
+) -> StreamAnswer:
+    """Return the answer on the runs, with the events of a single run if they are told."""
 
     def as_object(index: int, outcome: StreamOutcome) -> Mapping[str, Any]:
         story = {} if stories is None else {"story": list(stories[index])}
         return {**_outcome_object(outcome), **story}
 
-    about = {
-        "stream": stream.name,
-        "jobs": len(stream.jobs),
-        "tasks": stream.n_tasks,
-        "block_s": stream.block_s,
-        "creation_overhead_s": stream.creation_overhead_s,
-    }
-    settings = {"sampling": asdict(sampling), "a2ha": asdict(a2ha)}
-    summaries = [_summary_object(summary) for summary in runs.summaries()]
-    outcomes = [
-        {"seed": seed + number, "policies": by_policy(runs, number, as_object)} for number in range(runs.n_runs)
-    ]
-    return run_report.runs_object(about, runs, seed, settings, summaries) | {"outcomes": outcomes}
-
-
-def _summary_object(summary: StreamSummary) -> dict[str, Any]:
-    return {
-        "policy": summary.policy,
-        "runs": summary.runs,
-        **means_object(summary.means),
-        "makespan_s": summary.makespan_s.to_dict(),
-        "violation_cost_usd": summary.violation_cost_usd,
-        "blocks": means_object(summary.blocks),
-        "policy_counts": means_object(summary.policy_counts),
-    }
+    outcomes = (
+        ReplayedRun(seed=seed + number, policies=by_policy(runs, number, as_object)) for number in range(runs.n_runs)
+    )
+    return StreamAnswer.of(
+        stream,
+        runs,
+        stream=stream.name,
+        jobs=len(stream.jobs),
+        tasks=stream.n_tasks,
+        seed=seed,
+        runs=runs.n_runs,
+        sampling=sampling,
+        a2ha=a2ha,
+        policies=tuple(StreamMeans.of(summary) for summary in runs.summaries()),
+        outcomes=tuple(outcomes),
+    )
 
 
 def _outcome_object(outcome: StreamOutcome) -> Mapping[str, Any]:
@@ -185,8 +223,8 @@ def _outcome_object(outcome: StreamOutcome) -> Mapping[str, Any]:
     return retained | {"violation_cost_usd": outcome.violation_cost_usd}
 
 
-def library_streams() -> list[dict[str, Any]]:
-    """Say what there is to each stream of the library."""
+def library_streams() -> list[ListedStream]:
+    """Return the streams of the library, with their sizes and sources."""
     from ...instances.library import stream_names
     from ...instances.streams.stream_files import library_stream
 
@@ -194,21 +232,21 @@ def library_streams() -> list[dict[str, Any]]:
     for name in stream_names():
         stream = library_stream(name)
         rows.append(
-            {
-                "name": name,
-                "jobs": len(stream.jobs),
-                "tasks": stream.n_tasks,
-                "applications": len(stream.applications),
-                "vm_types": list(stream.type_names),
-                "block_s": stream.block_s,
-                "last_deadline_s": max(job.deadline_s for job in stream.jobs),
-                "source": stream.provenance.source if stream.provenance else "",
-            }
+            ListedStream.of(
+                stream,
+                name=name,
+                jobs=len(stream.jobs),
+                tasks=stream.n_tasks,
+                applications=len(stream.applications),
+                vm_types=stream.type_names,
+                last_deadline_s=max(job.deadline_s for job in stream.jobs),
+                source=stream.provenance.source if stream.provenance else "",
+            )
         )
     return rows
 
 
-def print_streams(streams: Sequence[Mapping[str, Any]]) -> None:
+def print_streams(streams: Sequence[ListedStream]) -> None:
     """Print a row for each stream of the library."""
     columns = [
         Column("name"),
@@ -219,14 +257,14 @@ def print_streams(streams: Sequence[Mapping[str, Any]]) -> None:
     ]
     rows = [
         [
-            row["name"],
-            f"{row['jobs']:,}",
-            f"{row['tasks']:,}",
-            f"{row['applications']:,}",
-            ", ".join(row["vm_types"]),
-            seconds(row["block_s"]),
-            seconds(row["last_deadline_s"]),
-            row["source"],
+            row.name,
+            f"{row.jobs:,}",
+            f"{row.tasks:,}",
+            f"{row.applications:,}",
+            ", ".join(row.vm_types),
+            seconds(row.block_s),
+            seconds(row.last_deadline_s),
+            row.source,
         ]
         for row in streams
     ]
