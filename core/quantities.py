@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pydantic import Field, TypeAdapter, ValidationError
 
 from .records import INTEGRAL, rule_of
+from .tolerances import EXCESS
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -55,9 +56,16 @@ def is_name(text: str) -> bool:
     return True
 
 
-_UNITS_S = {"d": 86_400, "h": SECONDS_PER_HOUR, "m": 60, "s": 1}
-_SPELLINGS = ("d(?:ays?)?", "h(?:rs?|ours?)?", "m(?:ins?|inutes?)?", "s(?:ecs?|econds?)?")
-_DURATION = re.compile("".join(rf"(?:({_DECIMAL}) ?{unit}\s*)?" for unit in _SPELLINGS))
+_SPELLINGS = {
+    1: ("s", "sec", "secs", "second", "seconds"),
+    60: ("m", "min", "mins", "minute", "minutes"),
+    SECONDS_PER_HOUR: ("h", "hr", "hrs", "hour", "hours"),
+    24 * SECONDS_PER_HOUR: ("d", "day", "days"),
+}
+_UNITS_S = sorted(_SPELLINGS, reverse=True)
+TIME_UNITS_S: dict[str, float] = {"ms": 0.001} | {name: unit for unit, names in _SPELLINGS.items() for name in names}
+"""Seconds of each unit, by all of its spellings."""
+_DURATION = re.compile("".join(rf"(?:({_DECIMAL}) ?(?:{'|'.join(_SPELLINGS[unit])})\s*)?" for unit in _UNITS_S))
 _CLOCK = re.compile(r"([0-9]+):([0-5][0-9]):([0-5][0-9])")
 
 
@@ -76,9 +84,9 @@ def duration_s(text: str) -> float:
     if plain is not None:
         seconds = plain
     elif clock is not None:
-        seconds = sum(int(part) * unit for part, unit in zip(clock.groups(), (SECONDS_PER_HOUR, 60, 1), strict=True))
+        seconds = sum(int(part) * unit for part, unit in zip(clock.groups(), _UNITS_S[1:], strict=True))
     elif parts is not None:
-        seconds = sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS_S.values(), strict=True) if part)
+        seconds = sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS_S, strict=True) if part)
     else:
         raise ValueError("must be a duration: days, hours, minutes and seconds such as 2h, 1h30m or 45s, or seconds")
     if not 0 <= seconds <= MAX_SECONDS:
@@ -181,5 +189,5 @@ def number_in(text: str, kind: TypeAdapter[Number]) -> Number:
 
 
 def whole(values: FloatArray) -> IntArray:
-    """Round up to whole numbers; an excess below 1e-12 of the value is arithmetic noise and is dropped."""
-    return np.ceil(values * (1 - 1e-12)).astype(np.int64)
+    """Round up to whole numbers; an excess below `EXCESS` of the value is arithmetic noise and is dropped."""
+    return np.ceil(values * (1 - EXCESS)).astype(np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
 from ..core.records import Numbered, concerns, duplicates, valid_parts
+from ..core.tolerances import EXCESS
 from .entries import (
     MAX_DURATIONS,
     MAX_TASKS,
@@ -229,7 +230,7 @@ def tasks_are_right(
         return False
     fits = memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in vm_types])
     shortest_s = np.where(known & fits, given_runtime_s, np.inf).min(axis=1)
-    return bool((np.ceil(shortest_s * (1 - 1e-12)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
+    return bool((np.ceil(shortest_s * (1 - EXCESS)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
 
 
 def _size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:
@@ -305,7 +306,7 @@ def _placement_issues(
                 rule = "is that of no VM type that it has a run time for"
                 yield Issue(where, rule, "architecture", task.architecture, task.id)
                 continue
-        need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - 1e-12))
+        need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - EXCESS))
         if need_kb > smallest_kb:
             if need_kb > largest_kb:
                 yield Issue(where, f"fits no VM type (largest {largest:g})", "memory_mb", task.memory_mb, task.id)
@@ -316,8 +317,8 @@ def _placement_issues(
                 yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
                 continue
         shortest = min(times.values())
-        if longest_s is not None and math.ceil(shortest * (1 - 1e-12)) > longest_s > 0:
-            needed_s = math.ceil(shortest * (1 - 1e-12))
+        needed_s = math.ceil(shortest * (1 - EXCESS))
+        if longest_s is not None and needed_s > longest_s > 0:
             late = needed_s - longest_s
             rule = f"is {late} s longer than the deadline allows on every VM type it fits ({longest_s} s from ready)"
             yield TooLong(where, rule, "shortest run time", round(shortest, 3), task.id, needed_s, late)

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray, read_only
+from ..core.tolerances import NOISE
 from .durations import BASELINE, FULL_SPEED, NEVER
 from .entries import RentalOffer
 from .instance import Instance, RescueTime
@@ -85,7 +86,7 @@ class RescuableInstance(Instance):
         duration_s = np.minimum(super().duration_s[:, offer.index, mode], MAX_SECONDS)
         period_s = np.where(count > 0, self.checkpoint_interval_s + self.dump_s, 0.0) / speed
         for done in (np.zeros_like(count), np.maximum(count - 1, 0)):
-            lost_after_s = np.ceil((done + 1) * period_s - 1e-9).astype(np.int64)
+            lost_after_s = np.ceil((done + 1) * period_s - NOISE).astype(np.int64)
             before = begin_s - self._left_s(offer.type_index, done) - lost_after_s + duration_s
             latest = np.where((count > 0) & (least_s < NEVER), np.minimum(latest, before), latest)
         return latest
@@ -193,7 +194,7 @@ def left_on_demand_s(least_s: IntArray, done: FloatArray, interval_s: FloatArray
         Checkpoints written, the work between two of them, and the run time where they were written.
     """
     saved = np.where(done > 0, done * np.where(done > 0, interval_s, 0.0), 0.0) / runtime_s
-    left = np.ceil(np.where(least_s < NEVER, least_s, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
+    left = np.ceil(np.where(least_s < NEVER, least_s, 0) * (1.0 - saved) - NOISE).astype(np.int64)
     return np.where(least_s < NEVER, left, NEVER)
 
 

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import ClassVar, Literal, TypeAlias
 
 from ..core.gaps import closes_gap
+from ..core.tolerances import EXCESS, SOLVED
 from ..instances.instance import Instance
 from .schedule import Schedule
 
@@ -165,7 +166,7 @@ class Incumbent:
     def raise_bound(self, bound: float) -> None:
         """Keep a proven bound if it is the best; one of whole seconds as such."""
         if self._second and math.isfinite(bound):
-            bound = max(bound, math.ceil(bound / self._second - 1e-6) * self._second * (1 - 1e-12))
+            bound = max(bound, math.ceil(bound / self._second - SOLVED) * self._second * (1 - EXCESS))
         with self._known.lock:
             better = bound > self._known.bound
             if better:

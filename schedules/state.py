@@ -17,6 +17,7 @@ from ..core.errors import InputError, Issue, public
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
 from ..core.records import FROZEN, FrozenDict, WholeDocument, duplicates, first_issues, made_all
+from ..core.tolerances import STATED
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER, duration_table
 from ..instances.entries import MAX_TASKS, Burstable, Machine, RunningTask, Task
 from ..instances.instance import Instance, RunningTasks
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 
 STATE_FORMAT: Literal["spotbag.state/1"] = "spotbag.state/1"
-_NOISE_S = 1e-6
 
 
 class State(WholeDocument):
@@ -362,7 +362,7 @@ class _Remaining:
         if instance.machines:
             rule = "is to be applied to the bag as it was at the beginning, not to what a state has left of it"
             raise wrong_state(rule)
-        self.left_s = math.floor(instance.deadline_s - state.time_s + _NOISE_S)
+        self.left_s = math.floor(instance.deadline_s - state.time_s + STATED)
         self.now_s = instance.deadline_s - self.left_s  # from when times count
         self.tasks = self._tasks()
         if not len(self.tasks):
@@ -411,7 +411,7 @@ class _Remaining:
             """Have a task take so many times as long, on all types."""
             whole = runtime_s[position]
             able = whole < NEVER
-            left = np.clip(np.ceil(np.where(able, whole, 0) * times - _NOISE_S), 1, MAX_SECONDS)
+            left = np.clip(np.ceil(np.where(able, whole, 0) * times - STATED), 1, MAX_SECONDS)
             left = np.where(able, left, NEVER)
             runtime_s[position] = left
             given_runtime_s[position] = np.where(able, left, np.inf)
@@ -487,7 +487,7 @@ class _Remaining:
                     continue
                 position = int(np.searchsorted(self.tasks, self.given.task_index[entry.task]))
                 mode = BASELINE if offer.burstable and entry.mode == "baseline" else FULL_SPEED
-                taken_s = math.ceil(entry.end_s - entry.start_s - _NOISE_S)
+                taken_s = math.ceil(entry.end_s - entry.start_s - STATED)
                 if duration_s[position, offer.index, mode] < taken_s:
                     found[position] = ((offer.index, mode), taken_s)
         return found
@@ -540,8 +540,8 @@ class _Remaining:
             self._refuse(offer, machine, entries, wrong)
         expected_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
         # One that should have ended may end at any moment: the next whole second is as good as any.
-        overdue = expected_s <= self.state.time_s + _NOISE_S
-        left_s = np.maximum(np.ceil(expected_s - now - _NOISE_S), overdue).astype(np.int64)
+        overdue = expected_s <= self.state.time_s + STATED
+        left_s = np.maximum(np.ceil(expected_s - now - STATED), overdue).astype(np.int64)
         start_s = np.minimum(left_s - seconds, 0)
         records = made_all(
             RunningTask,
@@ -561,8 +561,8 @@ class _Remaining:
                     "id": name,
                     "type": kind,
                     "market": market,
-                    "ready_s": 0 if runs else max(math.ceil(ready_s - now - _NOISE_S), 0),
-                    "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + _NOISE_S), 0),
+                    "ready_s": 0 if runs else max(math.ceil(ready_s - now - STATED), 0),
+                    "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + STATED), 0),
                     "open": status in ("launching", "running"),
                     "running": tuple(records[first:after]),
                     "credits": self._credits_now(offer[len(fields)], status, balance, runs),

@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ..core.quantities import SECONDS_PER_HOUR
+from ..core.tolerances import STATED
 from ..instances.entries import Market, RentalOffer
 from ..instances.instance import Instance
 from .trace import Trace
 
 Ending: TypeAlias = Literal["finished", "migrated", "suspended", "unfinished"]
 Span: TypeAlias = tuple[int, int]
-
-_NOISE = 1e-6
-"""What a share of an interval may differ by rounding."""
 
 
 @dataclass(slots=True)
@@ -203,7 +201,7 @@ class History:
         work = (run.saved_after - run.saved) * float(self.instance.runtime_s[group, offer.type_index])
         burstable = offer.vm_type.burstable
         speed = burstable.baseline_fraction if burstable is not None and run.baseline else 1.0
-        checkpoints = math.ceil(work / interval - _NOISE)  # the last one may come before the interval is over
+        checkpoints = math.ceil(work / interval - STATED)  # the last one may come before the interval is over
         return (work + checkpoints * dump) / speed
 
 

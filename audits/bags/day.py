@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ..facts import exact, round_up
 from ..vm_books import LAST_RANK, RANKS
 
@@ -159,7 +160,7 @@ class Day:
     def _change_price(self, now_s: int, moment: Mapping[str, Any]) -> None:
         offer = moment["type"], moment["market"]
         if offer in self._prices:
-            self._prices[offer].append((now_s, exact(moment["usd_per_hour"]) / 3600))
+            self._prices[offer].append((now_s, exact(moment["usd_per_hour"]) / SECONDS_PER_HOUR))
         fields = {key: moment[key] for key in ("type", "market", "usd_per_hour")}
         self.announced.append(Expected(now_s, "price", fields))
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.limits import sign_of_life
-from ...core.quantities import BoolArray, FloatArray
+from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray
 from ...instances.entries import Burstable, Market, RunningTask, SurvivalLevel, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import (
@@ -31,8 +31,9 @@ from ...schedules.documents import (
     Survival,
 )
 from ...schedules.schedule import Schedule
+from ..facts import exact, rounded_up
 from ..findings import SURVIVAL_RULES, Violation
-from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, interval_s, round_up
+from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s
 
 if TYPE_CHECKING:
     from ...schedules.state import State
@@ -434,8 +435,7 @@ class _Checker:
             message = f"the plan gives task {placed.id!r} checkpoints, where none are taken"
             yield Violation("claim", placed.id, stated, "s", message)
             return
-        dump = rules.dump_base_s + rules.dump_s_per_mb * task.memory_mb
-        interval = dump / rules.overhead_fraction if dump >= 1e-6 else 1.0
+        interval = float(exact_interval_and_dump_s(rules, task.memory_mb)[0])
         if not _agree(stated, interval):
             message = (
                 f"the plan gives task {placed.id!r} a checkpoint interval of {stated:.9g} s, it is {interval:.9g} s"
@@ -457,13 +457,12 @@ class _Checker:
         total = Fraction(seconds)
         rules = self.instance.checkpoint
         if market == "spot" and rules is not None:
-            dump = exact(rules.dump_base_s) + exact(rules.dump_s_per_mb) * exact(task.memory_mb)
-            # One checkpoint after every dump / ovh seconds of work (every second if it takes no time), none at the end.
-            interval = dump / exact(rules.overhead_fraction) if dump >= exact(1e-6) else Fraction(1)
-            total += (round_up(seconds / interval) - 1) * dump
+            interval, dump = exact_interval_and_dump_s(rules, task.memory_mb)
+            # One checkpoint after every interval of work, none at the end.
+            total += (rounded_up(seconds / interval) - 1) * dump
         if mode == "baseline" and vm_type.burstable is not None:
             total /= exact(vm_type.burstable.baseline_fraction)
-        return round_up(total)
+        return rounded_up(total)
 
     def _memory(self, vm: RentedVm, vm_type: VmType, placed_here: list[PlacedTask]) -> Iterator[Violation]:
         """Memory in use after every start and end; the worst moment is reported."""
@@ -509,7 +508,7 @@ class _Checker:
         for change_s, full, starts, baseline in changes:
             moment = max(change_s, now)  # of a machine, the credits at second 0 are known
             spent = (at_full + at_baseline * credits.baseline_fraction) / 60
-            balance += (credits.credits_per_hour / 3600 - spent) * (moment - now)
+            balance += (credits.credits_per_hour / SECONDS_PER_HOUR - spent) * (moment - now)
             if balance < 0:
                 if started:
                     first_at = first_at if lacking else moment
@@ -605,7 +604,7 @@ def _bill_usd(billed: Sequence[tuple[float, int]]) -> float:
         numerator * (whole // denominator) * seconds
         for (numerator, denominator), (_, seconds) in zip(prices, billed, strict=True)
     )
-    return total / (3600 * whole)
+    return total / (SECONDS_PER_HOUR * whole)
 
 
 def _agree(claimed: float, found: float, tolerance: float = _CLAIM_TOLERANCE) -> bool:

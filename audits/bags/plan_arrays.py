@@ -15,13 +15,13 @@ from operator import is_
 import numpy as np
 
 from ...core.limits import sign_of_life
-from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...core.record_lists import picked
 from ...instances.entries import Checkpoints, Market, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
+from ..facts import LEAST_DUMP_S, WITHOUT_EXCESS, exact, interval_and_dump_s, rounded_up
 
-_NOISE = Fraction(1, 10**12)
 _FLOAT_ERROR = 1e-14
 """More than ten roundings, of floats and of what they are worked out from, change a number by, relative to it."""
 _LONGEST_S = 10**9
@@ -54,7 +54,7 @@ class Bag:
         self.memory_mb = np.array([*[row.memory_mb for row in rows], 1.0])
         need_kb, clear = _rounded_up(self.memory_mb * 1024)
         for index in np.flatnonzero(~clear).tolist():
-            need_kb[index] = round_up(exact(float(self.memory_mb[index])) * 1024)
+            need_kb[index] = rounded_up(exact(float(self.memory_mb[index])) * 1024)
         self.need_kb = need_kb.astype(np.int64)
         self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
         architectures = [row.architecture or "" for row in rows]
@@ -175,7 +175,7 @@ class Bag:
             sign_of_life()
             seconds = self.run_times_s(vm_type, sizes_kb[vm_type.name])
             for market, offer in vm_type.offers.items():
-                usd = offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds
+                usd = offer.price_usd_per_hour / SECONDS_PER_HOUR / vm_type.vcpus * seconds
                 cheapest[market] = np.minimum(cheapest[market], usd)
         on_demand = cheapest["on-demand"]
         usd = np.where(np.isfinite(on_demand), on_demand, cheapest["spot"])
@@ -296,8 +296,13 @@ def dump_s(rules: Checkpoints, memory_mb: FloatArray) -> FloatArray:
 
 def interval_s(rules: Checkpoints, dump_s: FloatArray) -> FloatArray:
     """Work between two checkpoints that take so long to write; a second if that is no time."""
-    interval: FloatArray = np.where(dump_s < 1e-6, 1.0, dump_s / rules.overhead_fraction)
+    interval: FloatArray = np.where(dump_s < float(LEAST_DUMP_S), 1.0, dump_s / rules.overhead_fraction)
     return interval
+
+
+def exact_interval_and_dump_s(rules: Checkpoints, memory_mb: float) -> tuple[Fraction, Fraction]:
+    """Return the work between two checkpoints of a task of some memory and the time to write one, as fractions."""
+    return interval_and_dump_s(rules.dump_base_s, rules.dump_s_per_mb, rules.overhead_fraction, memory_mb)
 
 
 def size_kb(vm_type: VmType) -> int:
@@ -311,23 +316,13 @@ def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
         return None
     if task.runtime_s is None:
         assert task.base_runtime_s is not None
-        return round_up(exact(task.base_runtime_s) / exact(vm_type.speed))
+        return rounded_up(exact(task.base_runtime_s) / exact(vm_type.speed))
     given = task.runtime_s.get(vm_type.name)
-    return None if given is None else round_up(exact(given))
-
-
-def exact(value: float) -> Fraction:
-    """Decimal number that the file says, not the binary one nearest to it."""
-    return Fraction(repr(value))
-
-
-def round_up(value: Fraction) -> int:
-    """Round up, but an excess below 1e-12 of the value counts as noise."""
-    return math.ceil(value * (1 - _NOISE))
+    return None if given is None else rounded_up(exact(given))
 
 
 def _rounded_up(values: FloatArray) -> tuple[FloatArray, BoolArray]:
     """The same for floats, and which are clear: so far from the next whole number that no float error reaches it."""
-    less = values * (1 - 1e-12)
+    less = values * float(WITHOUT_EXCESS)
     clear = (np.abs(less - np.rint(less)) > _FLOAT_ERROR * less) & (less < 1e12)
     return np.ceil(less), clear

@@ -42,12 +42,12 @@ from itertools import combinations
 import numpy as np
 
 from ...core.limits import sign_of_life
-from ...core.quantities import IntArray
+from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
 from ...schedules.documents import ScheduleColumns, Survival
-from .survival_losses import NEVER_S, Fleet, Losses, Lost
-from .survival_rescues import Place, earliest_ends, filled
+from .survival_losses import NEVER_S, AvailableVms, Losses, Lost
+from .survival_rescues import TakeoverVm, earliest_ends, filled
 from .survival_twins import Twins
 
 _MOST_TO_FIND = 2_000_000
@@ -208,7 +208,7 @@ class _Blocks:
         """Bill of the plan's VMs if the type goes down whose loss saves least: no less for any set of types."""
         return max(self.losses.paid_usd((name,), at_s) for name in self.types)
 
-    def _highest_usd(self, lost: Lost, places: list[Place], at_s: int) -> Fraction:
+    def _highest_usd(self, lost: Lost, places: list[TakeoverVm], at_s: int) -> Fraction:
         """Highest bill, over all sets of the types, if of a rescue only what they lose is done."""
         losses = self.losses
         if len(self.types) > _MOST_TYPES:
@@ -221,7 +221,7 @@ class _Blocks:
                 bills.append(losses.paid_usd(down, at_s) + _rescue_usd(losses, places, at_s, done))
         return max(bills)
 
-    def _rescues(self, lost: Lost, fleet: Fleet) -> list[list[Place]]:
+    def _rescues(self, lost: Lost, fleet: AvailableVms) -> list[list[TakeoverVm]]:
         """Find rescues that end by the deadline."""
         types, by_s = self.losses.types, self.losses.instance.deadline_s
         if _task_without_place(lost, fleet, len(types), by_s) >= 0:
@@ -244,17 +244,17 @@ class _Blocks:
         own = tuple(place.own for place in best if place.own is not None)
         new = Counter(place.type for place in best if place.own is None)
         counts = tuple(new[kind] for kind in range(len(types)))
-        evened = earliest_ends(lost, types, Fleet(fleet.at_s, fleet.ready_s, own, counts, sum(counts)), by_s)
+        evened = earliest_ends(lost, types, AvailableVms(fleet.at_s, fleet.ready_s, own, counts, sum(counts)), by_s)
         return [best] if evened is None else [best, evened]
 
 
-def _rescue_usd(losses: Losses, places: Iterable[Place], at_s: int, done: Sequence[bool] | None = None) -> Fraction:
+def _rescue_usd(losses: Losses, vms: Iterable[TakeoverVm], at_s: int, done: Sequence[bool] | None = None) -> Fraction:
     """Bill of a rescue: new VMs from the end of their boot, VMs of the plan from their end in the plan.
 
     ``done`` says which of the tasks that are lost are done; all if absent.
     """
     ready_s, seconds = at_s + losses.instance.boot_overhead_s, [0] * len(losses.types)
-    for place in places:
+    for place in vms:
         from_s = ready_s if place.own is None else losses.planned_until_s(place.own.number)
         ends_s = (end_s for number, _, _, end_s in place.tasks if done is None or done[number])
         seconds[place.type] += max(max(ends_s, default=0) - from_s, 0)
@@ -303,7 +303,7 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
     return None
 
 
-def _beyond_memory(losses: Losses, lost: Lost, fleet: Fleet, least_s: IntArray, by_s: int) -> str | None:
+def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: IntArray, by_s: int) -> str | None:
     """Why what is lost needs more memory, for so long, than may be had; None if it does not."""
     types, rest = losses.types, fleet.most_new
     room = sum(types[own.type].size_kb * max(by_s - min(own.core_from_s), 0) for own in fleet.own)
@@ -313,11 +313,11 @@ def _beyond_memory(losses: Losses, lost: Lost, fleet: Fleet, least_s: IntArray, 
     needed = sum(need_kb * seconds for need_kb, seconds in zip(lost.need_kb, least_s.tolist(), strict=True))
     if needed <= room:
         return None
-    needed_gb_h, room_gb_h = needed / 1024**2 / 3600, room / 1024**2 / 3600
+    needed_gb_h, room_gb_h = needed / 1024**2 / SECONDS_PER_HOUR, room / 1024**2 / SECONDS_PER_HOUR
     return f"what is lost needs at least {needed_gb_h:,.1f} GB of memory for an hour, and {room_gb_h:,.1f} can be had"
 
 
-def _from_s(fleet: Fleet, n_types: int) -> dict[int, int]:
+def _from_s(fleet: AvailableVms, n_types: int) -> dict[int, int]:
     """From when on a core of each type may be had, of the types of which one may be."""
     found = {kind: fleet.ready_s for kind in range(n_types) if fleet.most_new > 0 and fleet.new[kind] > 0}
     for own in fleet.own:
@@ -325,7 +325,7 @@ def _from_s(fleet: Fleet, n_types: int) -> dict[int, int]:
     return found
 
 
-def _task_without_place(lost: Lost, fleet: Fleet, n_types: int, by_s: int) -> int:
+def _task_without_place(lost: Lost, fleet: AvailableVms, n_types: int, by_s: int) -> int:
     """Number of a lost task that ends late wherever it is alone; -1 without any."""
     room_s = [by_s - from_s for from_s in _from_s(fleet, n_types).values()]
     if not room_s:

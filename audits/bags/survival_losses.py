@@ -14,10 +14,11 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.limits import sign_of_life
-from ...core.quantities import IntArray
+from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
-from .plan_arrays import Bag, exact, round_up, size_kb
+from ..facts import exact, rounded_up
+from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
 
 NEVER_S = 2**40
 """What is left of a task on a type that cannot run it."""
@@ -59,7 +60,7 @@ class OwnVm:
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class AvailableVms:
     """What may be had at a moment.
 
     Attributes
@@ -152,7 +153,7 @@ class Losses:
                         vm_type.vcpus,
                         size_kb(vm_type),
                         offer.limit,
-                        exact(offer.price_usd_per_hour) / 3600,
+                        exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR,
                         bool(int(largest.sum()) > size_kb(vm_type)),
                     )
                 )
@@ -162,7 +163,7 @@ class Losses:
         lost = {vm.type for number, vm in enumerate(plan.vms) if vm.market == "spot" and self.vm_end_s[number] > 0}
         self.spot_types = tuple(vm_type.name for vm_type in instance.vm_types if vm_type.name in lost)
         self.usd_per_s = {
-            (vm_type.name, str(market)): exact(offer.price_usd_per_hour) / 3600
+            (vm_type.name, str(market)): exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR
             for vm_type in instance.vm_types
             for market, offer in vm_type.offers.items()
         }
@@ -209,7 +210,7 @@ class Losses:
         key = int(self.entry[row]), name, int(plan.task_mode[row])
         if key not in self._marks:
             interval, dump = self._interval_and_dump_s(row)
-            count = round_up(self._run_s(row) / interval) - 1
+            count = rounded_up(self._run_s(row) / interval) - 1
             period = (interval + dump) / self._speed(row)
             parts, of = period.numerator, period.denominator
             ends = [-((of - number * parts * _NOISE_S) // (of * _NOISE_S)) for number in range(1, count + 1)]
@@ -246,9 +247,7 @@ class Losses:
         rules = self.instance.checkpoint
         assert rules is not None
         memory_mb = float(self.bag.memory_mb[self.entry[row]])
-        dump = exact(rules.dump_base_s) + exact(rules.dump_s_per_mb) * exact(memory_mb)
-        interval = dump / exact(rules.overhead_fraction) if dump >= exact(1e-6) else Fraction(1)
-        return interval, dump
+        return exact_interval_and_dump_s(rules, memory_mb)
 
     def _run_s(self, row: int) -> int:
         """Run time of a task where it is, at full speed and without checkpoints."""
@@ -276,7 +275,7 @@ class Losses:
 
     # ------------------------------------------------------------------------------------------------ where it is done
 
-    def fleet(self, at_s: int) -> Fleet:
+    def fleet(self, at_s: int) -> AvailableVms:
         """Return what may be had when spot VMs go down at a moment."""
         ready_s = at_s + self.overhead_s
         alive = [number for number in self.on_demand if self.vm_end_s[number] > at_s]
@@ -290,7 +289,7 @@ class Losses:
             for number in alive
             if (name := self.market_type[number][0]) in self.type_number and number not in self.closed
         )
-        return Fleet(at_s, ready_s, own, new, most_new)
+        return AvailableVms(at_s, ready_s, own, new, most_new)
 
     def _core_ends_s(self) -> dict[int, list[int]]:
         """From when on the cores of each of the plan's VMs that may take over are free."""

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .survival_losses import NEVER_S, Fleet, Lost, OwnVm, RescueType
+from .survival_losses import NEVER_S, AvailableVms, Lost, OwnVm, RescueType
 
 _TASKS_LOOKED_AT = 16
 _VMS_LOOKED_AT = 8
@@ -19,7 +19,7 @@ _ENOUGH_KB = 2**62
 
 
 @dataclass(slots=True)
-class Place:
+class TakeoverVm:
     """A VM that takes over: its cores, and what has been put on them, in the order of the starts.
 
     Attributes
@@ -37,7 +37,7 @@ class Place:
     running : list of (int, int)
         A heap: ends and memory of those that run then.
     tasks : list of (int, int, int, int)
-        Place of a task among those lost, core, start and end.
+        Index of a task among those lost, core, start and end.
     """
 
     type: int
@@ -83,19 +83,19 @@ class Place:
         self.tasks.append((number, core, start_s, end_s))
 
 
-def _place(types: Sequence[RescueType], kind: int, own: OwnVm | None, ready_s: int) -> Place:
+def _place(types: Sequence[RescueType], kind: int, own: OwnVm | None, ready_s: int) -> TakeoverVm:
     """Make a VM without tasks."""
     found = types[kind]
     free = sorted((from_s, core) for core, from_s in enumerate(own.core_from_s if own else [ready_s] * found.vcpus))
-    return Place(kind, own, free, found.size_kb, found.memory_may_bind)
+    return TakeoverVm(kind, own, free, found.size_kb, found.memory_may_bind)
 
 
-def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: int) -> list[Place] | None:
+def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, by_s: int) -> list[TakeoverVm] | None:
     """Put each task where it ends first, those first of which most is left; None if one ends late."""
-    heaps: list[list[tuple[int, int, Place]]] = [[] for _ in types]
-    opened: list[Place] = []
+    heaps: list[list[tuple[int, int, TakeoverVm]]] = [[] for _ in types]
+    opened: list[TakeoverVm] = []
 
-    def add(place: Place) -> None:
+    def add(place: TakeoverVm) -> None:
         heapq.heappush(heaps[place.type], (place.free[0][0], len(opened), place))
         opened.append(place)
 
@@ -139,7 +139,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: i
     return [place for place in opened if place.tasks]
 
 
-def _roomiest(heap: list[tuple[int, int, Place]], need_kb: int) -> tuple[int, int]:
+def _roomiest(heap: list[tuple[int, int, TakeoverVm]], need_kb: int) -> tuple[int, int]:
     """Position in a heap of the VM that can start a task first, among those whose cores are free first."""
     best, best_s = 0, heap[0][2].start_s(need_kb)
     if best_s > heap[0][0]:
@@ -154,15 +154,15 @@ def _roomiest(heap: list[tuple[int, int, Place]], need_kb: int) -> tuple[int, in
 
 
 def filled(
-    lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: int, order: Sequence[int], own_first: bool
-) -> list[Place] | None:
+    lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, by_s: int, order: Sequence[int], own_first: bool
+) -> list[TakeoverVm] | None:
     """Fill one VM after the other up to the deadline, with the tasks of which most is left; None if one has no place.
 
     Parameters
     ----------
     lost : Lost
         The tasks.
-    types, fleet : sequence of RescueType and Fleet
+    types, fleet : sequence of RescueType and AvailableVms
         What may be had.
     by_s : int
         When all must end.
@@ -182,7 +182,9 @@ def filled(
     return None if waiting.n else opened
 
 
-def _places(types: Sequence[RescueType], fleet: Fleet, order: Sequence[int], own_first: bool) -> Iterator[Place]:
+def _places(
+    types: Sequence[RescueType], fleet: AvailableVms, order: Sequence[int], own_first: bool
+) -> Iterator[TakeoverVm]:
     """VMs one after the other; a type is left when one of its VMs was offered and nothing put there."""
     if own_first:
         yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
@@ -229,7 +231,7 @@ class _Waiting:
             at = beyond
         return at
 
-    def fill(self, place: Place, by_s: int) -> bool:
+    def fill(self, place: TakeoverVm, by_s: int) -> bool:
         """Put on a VM what ends in time; whether that is anything."""
         tasks, negative_s, _ = self._list(place.type)
         needs_kb, before = self.lost.need_kb, self.n

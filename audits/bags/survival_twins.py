@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.quantities import IntArray
-from .survival_losses import Fleet, Losses
+from .survival_losses import AvailableVms, Losses
 
 
 class Twins:
@@ -118,7 +118,7 @@ class Twins:
             total += max(*bills, spot * max(end_s - paid_s, 0))
         return total
 
-    def usd_at(self, types: Collection[str], fleet: Fleet) -> Fraction | None:
+    def usd_at(self, types: Collection[str], fleet: AvailableVms) -> Fraction | None:
         """Bill of twins if all spot VMs of some types go down at once; None if they end late, or beyond the limits."""
         losses, at_s, plan = self.losses, fleet.at_s, self.losses.plan
         if any(name not in losses.type_number for name in types):

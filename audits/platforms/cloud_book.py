@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from ...core.quantities import SECONDS_PER_HOUR
 from .facts import MINUTE_S, NOISE, CloudFacts, StreamFacts
 
-HOUR_S = 3600
 MOST_MACHINES = 10_000
 
 
@@ -77,7 +77,7 @@ class CloudBook:
         hours = 0
         for machine in machines:
             more = _started_hours(machine.paid_until_s, until_s)
-            machine.paid_until_s += more * HOUR_S
+            machine.paid_until_s += more * SECONDS_PER_HOUR
             hours += more
         return hours * self.facts.cost_per_hour
 
@@ -126,4 +126,4 @@ class CloudBook:
 
 
 def _started_hours(since_s: int, until_s: int) -> int:
-    return max(-(-(until_s - since_s) // HOUR_S), 0)
+    return max(-(-(until_s - since_s) // SECONDS_PER_HOUR), 0)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.tolerances import SAME
 from ...core.workers import each
 from ...heuristics.bags.rescue import Certificate, certify, rescue_at, spot_types
 from ...instances.bags.generator import generate_instance
@@ -38,7 +39,6 @@ _MOVES = {"promises": 200_000, "d-spot": 1_000_000}
 _LEAST_TASKS = 10
 _WORKERS = 2
 _SECONDS = 100
-_CENT = 1e-9
 
 
 def bag(seed: int) -> Instance:
@@ -134,7 +134,7 @@ def _is_dearer(plan: Schedule, certificate: Certificate, types: tuple[str, ...],
     ends = np.where(lost, np.clip(at_s, boot_s, np.maximum(plan.vm_end_s, boot_s)), plan.vm_end_s)
     cost = float((instance.offer_price_usd_per_s[plan.vm_offer] * (ends - boot_s)).sum()) + rescue.cost_usd
     assert certificate.worst_cost_usd is not None
-    return cost > certificate.worst_cost_usd * (1 + _CENT)
+    return cost > certificate.worst_cost_usd * (1 + SAME)
 
 
 def print_promises(bags: int) -> None:
@@ -152,7 +152,7 @@ def print_promises(bags: int) -> None:
 def _days(results: Sequence[Kept]) -> Iterator[Sequence[str]]:
     for policy in _POLICIES:
         days = [day for kept in results for day in kept.days.get(policy, ())]
-        over = [bill for missed, bill in days if not missed and bill > 1 + _CENT]
+        over = [bill for missed, bill in days if not missed and bill > 1 + SAME]
         yield (
             policy,
             f"{len(days):,}",

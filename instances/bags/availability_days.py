@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.quantities import BoolArray, IntArray, is_name, whole
+from ...core.tolerances import NOISE
 from .day_draws import (
     horizon_s,
     refuse_endless_day,
@@ -36,7 +37,6 @@ _SAY_IT = "say what a 1 in its data means: one_means (--one-means) is 'available
 _MOST_FAULTS = 100
 _GAP_LIMITS_S = 0.001, 1e9
 _MOST_VMS = 1_000_000
-_NOISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +159,7 @@ class AvailabilityScenario:
             return vms
         counted: FloatArray = column * np.float64(self.vms_per_one)
         exact: FloatArray = counted if self.one_means == "available" else limit - counted
-        return np.clip(np.floor(exact + _NOISE), 0, limit).astype(np.int64)
+        return np.clip(np.floor(exact + NOISE), 0, limit).astype(np.int64)
 
     def _changes(self, vms: IntArray, full: int, start: float, instance: Instance) -> tuple[IntArray, IntArray]:
         """When the number of VMs changes, in whole seconds, and to what; before, it is full."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import Field
 
 from ...core.errors import InputError, Issue
+from ...core.gaps import OPTIMALITY_TOLERANCE
 from ...core.json_documents import check_format, format_json, parse_json
 from ...core.quantities import MAX_SECONDS, Name
 from ...core.records import INTEGRAL, Record, Text
@@ -18,8 +19,6 @@ from ...core.text_files import read_text, source_name
 from ..library import library_data
 
 BEST_KNOWN_FORMAT: Literal["spotbag.best-known/1"] = "spotbag.best-known/1"
-BEST_KNOWN_TOLERANCE = 1e-9
-"""Relative difference of value and bound that is rounding; an optimum is proved below it."""
 
 _FILE = "best_known.json"
 _Amount: TypeAlias = Annotated[float, Field(ge=0)]
@@ -113,12 +112,12 @@ class BestKnownDocument(Record):
 
 def bound_contradicts(value: float, bound: float) -> bool:
     """Whether a bound is above the value of a plan by more than rounding."""
-    return bound > value + BEST_KNOWN_TOLERANCE * abs(value)
+    return bound > value + OPTIMALITY_TOLERANCE * abs(value)
 
 
 def bound_closes_gap(value: float, bound: float) -> bool:
     """Whether a bound proves a value optimal."""
-    return value - bound <= BEST_KNOWN_TOLERANCE * abs(value)
+    return value - bound <= OPTIMALITY_TOLERANCE * abs(value)
 
 
 def best_known(path: str | os.PathLike[str] | None = None) -> dict[str, BestKnown]:

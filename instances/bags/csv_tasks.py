@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.quantities import MAX_SECONDS, NUMBER, duration_s, number_of
+from ...core.quantities import MAX_SECONDS, NUMBER, TIME_UNITS_S, duration_s, number_of
 from ...core.records import field_issues
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable, columns_text
@@ -46,28 +46,6 @@ MEMORY_UNITS_MB: dict[str, float] = {
     "tib": 1024**2,
 }
 """MB of each unit. As everywhere here, 1 GB = 1024 MB."""
-TIME_UNITS_S: dict[str, float] = {
-    "ms": 0.001,
-    "s": 1,
-    "sec": 1,
-    "secs": 1,
-    "second": 1,
-    "seconds": 1,
-    "m": 60,
-    "min": 60,
-    "mins": 60,
-    "minute": 60,
-    "minutes": 60,
-    "h": 3600,
-    "hr": 3600,
-    "hrs": 3600,
-    "hour": 3600,
-    "hours": 3600,
-    "d": 86400,
-    "day": 86400,
-    "days": 86400,
-}
-"""Seconds of each unit."""
 _ARCHITECTURES: dict[str, Architecture] = {
     "x86_64": "x86_64",
     "x86-64": "x86_64",
@@ -579,8 +557,8 @@ def seconds_of(cell: str, factor: float | None = None) -> float | None:
         return None if factor is None else number * factor
     clock = _CLOCK.fullmatch(cell)
     if clock is not None:
-        hours, minutes, seconds = clock[1] or 0, clock[2], clock[3]
-        return float(hours) * 3600 + float(minutes) * 60 + float(seconds)
+        hours, minutes, seconds = map(float, clock.groups("0"))
+        return hours * TIME_UNITS_S["h"] + minutes * TIME_UNITS_S["min"] + seconds
     amount = _quantity(cell, TIME_UNITS_S, None)
     if amount is not None or not cell or cell != cell.strip():  # or a number with odd blanks would be one of seconds
         return amount

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from ...core.bill import Bill
 from ...core.errors import Issue
-from ...core.quantities import MAX_SECONDS, Name, Seconds
+from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, Name, Seconds
 from ...core.records import INTEGRAL, Record
 
 SLOT_S = 60
 """Clusters give their processors away by the minute (Caron & de Assuncao 2016, section VI)."""
-VM_HOUR_S = 3600
+VM_HOUR_S = SECONDS_PER_HOUR
 """Cloud machines are paid by the started hour."""
 MAX_PLATFORM_JOBS = 1_000_000
 MAX_PROCESSORS = 10**6

@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from ....core.statistics import Estimate, estimate
+from ....core.tolerances import SAME
 from .rows import read_about, read_rows
 
-_SAME = 1e-9
 _PERCENT = 100.0
 _Plan: TypeAlias = tuple[str, str, int]
 _Days: TypeAlias = tuple[str, str, int, str, str, str, int, int]
@@ -224,7 +224,7 @@ def _by_time(one: _Row, two: _Row) -> bool:
 
 
 def _moved(one: float, two: float) -> bool:
-    return abs(two - one) > _SAME * abs(one)
+    return abs(two - one) > SAME * abs(one)
 
 
 def _ratios(pairs: Iterable[tuple[_Row, _Row]], of: Callable[[_Row], float | None]) -> dict[str, list[float]]:

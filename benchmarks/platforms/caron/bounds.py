@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.workers import each
 from ....instances.platforms.job_draws import JobSetKind
 from ....instances.platforms.platform import Platform
@@ -12,7 +13,7 @@ from ....replay.platforms.outcome import PlatformOutcome
 from ....solvers.platforms.bound import frontier, platform_bound
 from ...paper import OnRuns
 from .assumptions import ROUND_ROBIN, replayed
-from .settings import MONEY, POLICIES, SECONDS_PER_HOUR, SETS, TIME, CaronOptions, Setting, Values
+from .settings import MONEY, POLICIES, SETS, TIME, CaronOptions, Setting, Values
 
 BOUNDED = (MONEY, TIME, ROUND_ROBIN)
 """Policies that are compared with bounds."""

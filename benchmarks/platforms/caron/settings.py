@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.platforms.entries import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, Resource
 from ....instances.platforms.job_draws import JobSetKind, draw_malleable_jobs, largest_cluster
 from ....instances.platforms.platform import Platform
@@ -32,7 +33,6 @@ GRID_BUDGETS = ((0.5, 2.0), BUDGETS, (4.0, 16.0))
 FAN_OUTS: Mapping[int, tuple[int, ...]] = {64: (2, 4, 8, 16, 64), 256: (2, 4, 8, 16, 64, 256)}
 """Most children of an agent, by the number of resources."""
 
-SECONDS_PER_HOUR = 3600
 _MINUTES_PER_HOUR = 60
 
 

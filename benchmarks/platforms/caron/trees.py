@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.workers import each
 from ....instances.platforms.agent_trees import depth_of, many_resources, regrouped
 from ....instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
@@ -18,7 +19,7 @@ from ....replay.platforms.outcome import PlatformOutcome
 from ....replay.platforms.policies import BestOfAll, TreePolicy
 from ...paper import OnRuns
 from .assumptions import replayed
-from .settings import MONEY, SECONDS_PER_HOUR, CaronOptions
+from .settings import MONEY, CaronOptions
 
 _PROCESSORS = 4
 _JOBS = 100

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import Estimate, estimate, mean_of, sd_of
 from ...paper_result import NOTHING, ComparisonRow, estimate_of, exactly
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .runs import (
     METRICS,
-    SECONDS_PER_HOUR,
     SECONDS_PER_MINUTE,
     A2haCell,
     A2haRun,

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import Statistic, sd_of
 from ....core.workers import each
 from ....instances.streams.draws import SampledJobs, draws
@@ -35,7 +36,6 @@ from .settings import (
 )
 from .watched import AtTheStart, WatchedA2ha
 
-SECONDS_PER_HOUR = 3600
 SECONDS_PER_MINUTE = 60
 
 _SEEDS_A_BATCH = 10

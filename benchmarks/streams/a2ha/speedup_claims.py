@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import Estimate, mean_of, quotient
 from ....core.wording import counted
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
@@ -21,7 +22,7 @@ from .comparisons import (
     speedup_elasticity,
 )
 from .printed import USABLE_S, A2haFigures
-from .runs import METRICS, SECONDS_PER_HOUR, WORDS, A2haCell, A2haRuns
+from .runs import METRICS, WORDS, A2haCell, A2haRuns
 from .settings import STYLES, Ratios, Style
 
 ABOUT_POINTS = 5.0

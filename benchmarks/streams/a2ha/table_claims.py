@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import Estimate, Statistic, estimate, mean_of
 from ...claims import Claim, Verdict, all_hold, is_above, is_below, is_within, judged, show, verdict_in_words
 from ...paper_result import NOTHING
@@ -11,7 +12,6 @@ from .comparisons import BY_ARITHMETIC, Found, judged_with, span, value
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase
 from .runs import (
     METRICS,
-    SECONDS_PER_HOUR,
     SECONDS_PER_MINUTE,
     WORDS,
     A2haCell,
