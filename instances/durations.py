@@ -1,4 +1,4 @@
-"""How long a task occupies a core of an offer: one notion for all methods."""
+"""Time for which a task occupies a core of an offer: one definition for all methods."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
 
 
 def _values_of(names: Sequence[str]) -> Callable[[Mapping[str, float]], tuple[float, ...]]:
-    """Return what looks up the values of some keys."""
+    """Return a function that looks up the values of some keys."""
     if len(names) > 1:
         return operator.itemgetter(*names)
     return lambda values: tuple(values[name] for name in names)

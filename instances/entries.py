@@ -1,4 +1,4 @@
-"""What an instance is made of: tasks, VM types and their offers, limits, checkpoints, objective."""
+"""Entries of an instance document: tasks, VM types and their offers, limits, checkpoints, objective."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 
 
 class Offer(Record):
-    """What one market asks for a VM type.
+    """Price and limit of a VM type in one market.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class Limits(Record):
 
 
 class Objective(Record):
-    """What is asked of a plan beside the deadline.
+    """Goal of a plan beside the deadline.
 
     Attributes
     ----------
@@ -363,7 +363,7 @@ class RentalOffer:
 
     @property
     def burstable(self) -> bool:
-        """Whether the VM type is burstable."""
+        """True if the VM type is burstable."""
         return self.vm_type.burstable is not None
 
     def __str__(self) -> str:

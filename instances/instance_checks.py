@@ -1,4 +1,4 @@
-"""What must hold between the parts of an instance, beyond each part on its own."""
+"""Rules between the parts of an instance, each of which is valid on its own."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def cross_issues(
     changed: Collection[str],
     tasks_are_right: Callable[[], bool],
 ) -> Iterator[Issue]:
-    """Everything that is wrong between the parts of an instance that are valid on their own, by those changed.
+    """Faults between the valid parts of an instance, as far as they depend on the parts that are changed.
 
     ``tasks`` are entries, or rows of them (`core.record_lists.Records.rows`). If ``tasks_are_right`` returns true,
     nothing is wrong with them.
@@ -96,7 +96,7 @@ def cross_issues(
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
-    """The same for a document with faulty parts: whatever can be said about those that are valid."""
+    """Faults between those parts of a faulty document that are valid on their own."""
     vm_types, all_types_valid = valid_parts(VmType, document.get("vm_types"))
     tasks, _ = valid_parts(Task, document.get("tasks"))
     deadline, d_spot, boot = (_whole_number(document.get(key)) for key in ("deadline_s", "d_spot_s", "boot_overhead_s"))
@@ -154,7 +154,7 @@ def _machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], tas
 
 
 def _is_task(name: str, counts: Mapping[str, int]) -> bool:
-    """Whether an id is one of those that entries stand for, which may be millions; by the counts of the entries."""
+    """True if an id names a task: an entry, or a copy of one by its number, without making all copies."""
     group, _, number = name.rpartition("#")
     count = counts.get(group, 1)
     # "#01" and "#１" are other ids than "#1".
@@ -204,7 +204,7 @@ def tasks_are_right(
     vm_types: Sequence[VmType],
     longest_s: int,
 ) -> bool:
-    """Whether `_task_issues` would find nothing, as far as arrays show it: if not, it may still find nothing.
+    """True if arrays show that `_task_issues` would find nothing; False if a closer look is needed.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def tasks_are_right(
 
 
 def _size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:
-    """Refuse what would make tables of durations, one for each entry on each offer, that fill the memory."""
+    """Fault of an instance whose tables of durations, one for each entry on each offer, would fill the memory."""
     n_offers = sum(len(vm_type.offers) for vm_type in vm_types)
     if n_entries * n_offers > MAX_DURATIONS:
         rule = (

@@ -123,7 +123,7 @@ class RescuableInstance(Instance):
         return RescueTime(again_s, whole_s, members, from_s, most_s, (self.rescue_share * most_s).astype(np.int64))
 
     def _lost_at_once(self) -> list[BoolArray]:
-        """Offers that go down at one moment, of each set of them."""
+        """Sets of offers that are interrupted at one moment, as masks of shape (n_offers,)."""
         spot = self.offer_is_spot
         if self.lost_at_once == "market":
             return [spot]
@@ -144,14 +144,14 @@ class RescuableInstance(Instance):
         return least_on_demand_s(self)
 
     def _left_s(self, type_index: int, done: FloatArray) -> IntArray:
-        """What is left on demand of a task of each group with so many checkpoints done, shape (n_groups,)."""
+        """On-demand seconds left of a task of each group after ``done`` checkpoints, shape (n_groups,)."""
         return left_on_demand_s(
             self._least_on_demand_s, done, self.checkpoint_interval_s, self.runtime_s[:, type_index]
         )
 
     @cached_property
     def duration_s(self) -> IntArray:
-        """How long a task occupies a core, shape (n_groups, n_offers, 2), as of any instance.
+        """Seconds for which a task occupies a core, shape (n_groups, n_offers, 2), where a rescue would be possible.
 
         `NEVER` where it could not be done again; tasks that run already are where they are.
         """
@@ -184,7 +184,7 @@ def least_on_demand_s(instance: Instance) -> IntArray:
 
 
 def left_on_demand_s(least_s: IntArray, done: FloatArray, interval_s: FloatArray, runtime_s: IntArray) -> IntArray:
-    """What is left on demand of tasks with so many checkpoints done.
+    """On-demand seconds left of tasks with some checkpoints written.
 
     Parameters
     ----------

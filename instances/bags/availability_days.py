@@ -89,7 +89,7 @@ class AvailabilityScenario:
 
     @property
     def counts(self) -> bool:
-        """Whether it says more than that all VMs of a type are there, or none."""
+        """True if the trace gives numbers of VMs, not only that all VMs of a type are available or none."""
         return self.vms_per_one != "all" or max(int(column.max()) for column in self._columns) > 1
 
     @property
@@ -97,7 +97,7 @@ class AvailabilityScenario:
         return list(self.data.values()) if isinstance(self.data, Mapping) else [self.data]
 
     def available(self, type_name: str | None = None) -> BoolArray:
-        """Return whether any VMs were available, in a trace that does not count, shape (n_entries,).
+        """Entries at which VMs were available, in a trace without numbers of VMs, shape (n_entries,).
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ def _is_scale(value: Any) -> bool:
 
 
 def _gap_of(document: Mapping[str, Any]) -> tuple[float, list[Issue]]:
-    """Time that an entry covers, and what is wrong with it."""
+    """Sampling interval of the trace in seconds, and the faults of that field."""
     metadata = document.get("metadata")
     inside = metadata.get("gap_seconds") if isinstance(metadata, dict) else None
     places: dict[str, Any] = {"gap_seconds": document.get("gap_seconds"), "metadata.gap_seconds": inside}
@@ -276,7 +276,7 @@ def _gap_of(document: Mapping[str, Any]) -> tuple[float, list[Issue]]:
 
 
 def _column_issues(place: str, column: Any) -> list[Issue]:
-    """Say what is wrong with the entries of a type."""
+    """Faults of the entries of a VM type."""
     if not isinstance(column, list):
         expected = "an array of whole numbers" + (", or an object of VM type to such arrays" if place == "data" else "")
         return [Issue("", f"must be {expected}", place, column)]

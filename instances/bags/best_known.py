@@ -79,7 +79,7 @@ class BestKnownDocument(Record):
     entries: Annotated[tuple[BestKnown, ...], Field(strict=False)]
 
     def issues_between_fields(self) -> list[Issue]:
-        """What is wrong inside the entries, and entries given twice."""
+        """Faults inside the entries, and entries that name an instance twice."""
         issues = []
         first: dict[str, int] = {}
         for index, entry in enumerate(self.entries):
@@ -96,7 +96,7 @@ class BestKnownDocument(Record):
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make it of a parsed JSON document; ``source`` names that in messages.
+        """Make the values from a parsed JSON document; ``source`` names the document in messages.
 
         Raises
         ------
@@ -111,12 +111,12 @@ class BestKnownDocument(Record):
 
 
 def bound_contradicts(value: float, bound: float) -> bool:
-    """Whether a bound is above the value of a plan by more than rounding."""
+    """True if a bound is above the value of a plan by more than rounding."""
     return bound > value + OPTIMALITY_TOLERANCE * abs(value)
 
 
 def bound_closes_gap(value: float, bound: float) -> bool:
-    """Whether a bound proves a value optimal."""
+    """True if a bound proves a value optimal."""
     return value - bound <= OPTIMALITY_TOLERANCE * abs(value)
 
 

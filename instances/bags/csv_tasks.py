@@ -68,7 +68,7 @@ _MOST_ISSUES = 25_000
 
 @dataclass(frozen=True, slots=True)
 class CsvFormat:
-    """How a CSV file is to be read, where its header does not say.
+    """Roles and units of the columns of a CSV file, where the header does not give them.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class CsvFormat:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """What a column holds: its heading, role, what its numbers are multiplied by, and whose run times they are."""
+    """A column of the file: its heading, its role, the factor of its numbers, and the VM type of its run times."""
 
     index: int
     heading: str
@@ -417,7 +417,7 @@ class _Reader:
         return []
 
     def notes(self, source: str) -> list[str]:
-        """Say how numbers were read, where that might be taken amiss."""
+        """Notes for the user on decimal commas, if any were read as such."""
         found = self._with_comma
         if found is None:
             return []

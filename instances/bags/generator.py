@@ -279,7 +279,7 @@ def _tasks(
 
 
 def _deadline_s(table: IntArray, counts: IntArray, cores: int, tightness: float) -> int:
-    """Deadline that the least time for the work on all cores fills by the tightness."""
+    """Deadline at which the work on all cores takes the share ``tightness`` of the time."""
     busy = _least_work_s(table, counts) / cores
     least = max(busy, float(table.min(axis=1).max())) / tightness  # in floats of Python, which overflow silently
     if least > MAX_SECONDS:

@@ -26,7 +26,7 @@ MB_PER_GB = 1024
 
 
 class _HadsRecord(LimitedRecord):
-    """Their files may hold keys that we do not know."""
+    """A part of a HADS file, which may hold keys that are not known here."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 

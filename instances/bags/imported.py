@@ -34,7 +34,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a file of tasks does not say of an instance.
+    """Facts of an instance that a file of tasks does not hold: deadline, VM types, name, default memory.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ def _placed(issues: Sequence[Issue], place: Callable[[int], tuple[str, str]]) ->
 
 
 def grouped(issues: Iterable[Issue]) -> list[Issue]:
-    """Make one issue of many that say the same of a column, with the first places and their number."""
+    """Merge issues with the same rule and column into one, with the first lines and the number of all."""
     groups: dict[tuple[str, str], list[Issue]] = {}
     for issue in issues:
         groups.setdefault((issue.field, _NUMBERS.sub("0", issue.rule)), []).append(issue)

@@ -354,7 +354,7 @@ class _Log:
         return made
 
     def warnings(self) -> list[str]:
-        """Say what was left out, and what was made of the rest."""
+        """Warnings about jobs that were left out, and about assumptions on the rest."""
         said = [f"{self.source}: {count:,} jobs {what} left out" for what, count in sorted(self._other.items())]
         if self._several and self.wanted.multi_core == "skip":
             said.append(f"{self.source}: {self._several:,} jobs of several cores left out")

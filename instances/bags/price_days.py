@@ -52,7 +52,7 @@ class PriceScenario:
 
     @property
     def fixed(self) -> bool:
-        """Days that start at a given time are the same."""
+        """True if all days are equal: the history is replayed from a given time."""
         return self.start_s is not None
 
     @property

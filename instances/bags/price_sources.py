@@ -83,7 +83,7 @@ class _InstanceTypes(TheirRecord):
 
 @dataclass(slots=True)
 class NewRows:
-    """What a source says, to be put into a catalogue.
+    """Facts and quotes of VM types from a source, ready for a catalogue.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class NewRows:
 
 
 def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
-    """Read what ``aws ec2 describe-instance-types`` says: vCPUs, memory, architecture, whether a type is burstable.
+    """Read VM types from ``aws ec2 describe-instance-types``: vCPUs, memory, architecture, burstable or not.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def credits_of(name: str) -> Burstable | None:
 def spot_prices_of_aws(
     path: str | os.PathLike[str], window_s: float | None = None, product: str = LINUX, region: str | None = None
 ) -> NewRows:
-    """Read what ``aws ec2 describe-spot-price-history`` says.
+    """Read spot prices from ``aws ec2 describe-spot-price-history``.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class ShockScenario(Record):
 
     @property
     def struck_per_hour(self) -> float:
-        """How often a type is struck by shocks."""
+        """Rate at which a VM type is struck by shocks, per hour."""
         return self.shocks_per_hour * self.shock_share
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
@@ -109,7 +109,7 @@ class ShockScenario(Record):
 
 
 class _Draw:
-    """What is drawn of a day."""
+    """Draw of one day: its random moments, from one seed."""
 
     def __init__(self, scenario: ShockScenario, seed: int, day: int, start_s: int, end_s: int) -> None:
         self.scenario = scenario
@@ -211,7 +211,7 @@ class _Draw:
 
 
 def _union(intervals: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Times that some interval covers; those that touch are one."""
+    """Union of time intervals, in ascending order; intervals that touch are merged."""
     begin = end = -1.0
     for first, last in sorted(intervals):
         if first > end:

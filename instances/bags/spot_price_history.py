@@ -38,7 +38,7 @@ _MARK = "SPOTPRICEHISTORY"
 
 
 class SpotPrice(NamedTuple):
-    """What spot VMs of a type cost in a zone from a time on.
+    """Spot price of a VM type in a zone from a time on.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from .entries import SLOT_S, AllocatedCluster, DedicatedCluster
 
 
 class Capacity:
-    """How many processor-minutes a cluster has had by the start of a minute, and when it has had so many.
+    """Processor-minutes that a cluster has had by each minute, and the minute of each processor-minute.
 
     The processor-minutes of a cluster are numbered in the order of time: a job that takes numbers ``a`` to ``b - 1``
     starts in the minute of ``a`` and ends with that of ``b - 1``. So queues add up sizes, whatever the availability.
