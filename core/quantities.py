@@ -1,4 +1,4 @@
-"""Quantities that all documents share: arrays, names, seconds, memory, prices."""
+"""Types and conversions of quantities in all documents: arrays, names, seconds, memory, prices."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Credits: TypeAlias = Annotated[float, Field(ge=0, le=10**9)]
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be an id or a name."""
+    """True if a text is a valid id or name."""
     try:
         _NAMES.validate_python(text)
     except ValidationError:

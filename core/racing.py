@@ -94,7 +94,7 @@ def _still_running(values: dict[int, FloatArray], level: float) -> list[int]:
 
 
 def _greater(differences: FloatArray, apart: float, level: float) -> bool:
-    """Whether paired differences show a mean above 0, with one more that speaks against it."""
+    """True if a t test shows the mean of paired differences to be above 0, with one contrary difference added."""
     from scipy.special import stdtr
 
     all_of_them = np.append(differences, -apart)

@@ -133,7 +133,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def is_readable_file(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path leads to something that can be read like a file (also a pipe); never raises."""
+    """True if a path leads to a file or a pipe that can be read; never raises."""
     try:
         return Path(path).exists() and not Path(path).is_dir()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Differences that are noise of floating-point arithmetic, each with its reason; those of bounds are in `gaps`.
+"""Tolerances for noise of floating-point arithmetic, each with its reason; those of bounds are in `gaps`.
 
 The checker of plans and the auditor have tolerances of their own: they share nothing with what they judge.
 """

@@ -23,7 +23,7 @@ Done = TypeVar("Done")
 
 
 def check_workers(workers: Workers) -> None:
-    """Refuse what is neither a number of processes nor a Dask client that can be waited for.
+    """Refuse workers that are neither a number of processes nor a Dask client.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def check_workers(workers: Workers) -> None:
 
 
 def in_this_process(workers: Workers) -> bool:
-    """Whether work is done in this process, not in others."""
+    """True if work is done in this process."""
     return isinstance(workers, int) and workers == 1
 
 
