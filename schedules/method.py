@@ -1,4 +1,4 @@
-"""What a method is, what it receives for a run, and what it reports and returns."""
+"""Interface of methods: the request of a run, its incumbent, and the result."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Incumbent:
         self.steps: list[StepTaken] = []
 
     def part(self, on_better: Callable[[], None]) -> Incumbent:
-        """Return the same plan and bound for a part of the run; whatever that adds is told to a function."""
+        """Return a view of the incumbent for a part of the run, with a function to call for each improvement by it."""
         part = copy(self)
         part._on_better = on_better
         part.better_plan = part.better_bound = False

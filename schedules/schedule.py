@@ -160,7 +160,7 @@ class Schedule:
 
     @property
     def within_budget(self) -> bool:
-        """Whether it costs no more than the instance allows."""
+        """True if the cost is within the budget of the instance."""
         budget = self.instance.objective.budget_usd
         return budget is None or self.cost_usd <= at_most(budget)
 

@@ -139,7 +139,7 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
 
 
 def another_instance(made_for: str, instance: Instance, rows: Sequence[Any]) -> str:
-    """Say that a plan with rows of such tasks is one for another instance, which may have the same name."""
+    """Message about a plan whose tasks are those of another instance, maybe of the same name."""
     theirs = {row.id for row in rows}
     another = f"another {made_for!r}" if made_for == instance.name else f"{made_for!r}, another instance"
     unknown, missing = len(theirs.difference(instance.task_ids)), len(set(instance.task_ids) - theirs)

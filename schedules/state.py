@@ -1,4 +1,4 @@
-"""What has happened of a plan so far, and the problem that is left: for those who carry plans out."""
+"""State of a plan that is carried out, and the instance that remains, for executors and replanning."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATE_FORMAT: Literal["spotbag.state/1"] = "spotbag.state/1"
 
 
 class State(WholeDocument):
-    """How far a bag is: what is done, what runs where, which VMs are rented, what was spent.
+    """Progress of a bag: finished and running tasks, rented VMs, money spent.
 
     All times are seconds since the bag was begun. A state never changes: `advance` returns the next one. Tasks that are
     neither done nor running wait.
@@ -149,7 +149,7 @@ class State(WholeDocument):
         return made
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between fields that are valid on their own."""
+        """Faults between fields that are valid on their own."""
         return first_issues(self._issues())
 
     def _issues(self) -> Iterable[Issue]:
@@ -273,7 +273,7 @@ class State(WholeDocument):
 
     @public
     def remaining(self, instance: Instance) -> Instance:
-        """Return what is left to be planned: the tasks that are not done, and the VMs that exist.
+        """Return the instance that remains: the tasks that are not done, and the VMs that exist.
 
         Its times count from the moment of the state. Tasks that run are tasks of it, which every plan has where they
         run. What has been spent is spent; a budget is what is left of it.
@@ -303,7 +303,7 @@ def _refuse_from_state(plan: Schedule) -> None:
 
 
 def _price_of(since_s: float, until_s: float) -> Any:
-    """What a VM costs from one moment to another."""
+    """Return a function for the cost of a VM from one moment to another."""
 
     def usd(vm: VmState) -> float:
         if vm.price_usd_per_hour is None or vm.status in ("hibernated", "launching"):
@@ -376,7 +376,7 @@ class _Remaining:
         self.saved = self._saved()
 
     def _tasks(self) -> IntArray:
-        """Tasks that are not done, as indices into those of the given instance."""
+        """Indices of the open tasks in the given instance."""
         index, state = self.given.task_index, self.state
         left = np.ones(self.given.n_tasks, dtype=bool)
         try:
@@ -388,7 +388,7 @@ class _Remaining:
         return np.flatnonzero(left)
 
     def _saved(self) -> dict[int, float]:
-        """Fraction that is saved of tasks, by their position among those that are left."""
+        """Saved fractions of tasks, by position among the open tasks."""
         index = self.given.task_index
         at = {int(task): position for position, task in enumerate(self.tasks)} if self.state.saved else {}
         wanted = ((at.get(index[name]), fraction) for name, fraction in self.state.saved.items() if fraction > 0)
@@ -470,7 +470,7 @@ class _Remaining:
         return remaining
 
     def _overruns(self, duration_s: IntArray) -> dict[int, tuple[tuple[int, int], int]]:
-        """Tasks that are expected to run for longer than they take, by their position.
+        """Overdue tasks, by position, with the time that they now take.
 
         Returns
         -------
@@ -493,7 +493,7 @@ class _Remaining:
         return found
 
     def _share_offers(self, remaining: Instance) -> None:
-        """Take what follows of how many machines of each offer exist from the last state that had as many."""
+        """Take the tables of machines from an earlier state with as many machines of each offer, if there was one."""
         known: dict[bytes, dict[str, Any]] = self.given.__dict__.setdefault(_FLEETS, {})
         fleet = np.bincount(remaining.machine_offer).tobytes()
         shared = known.get(fleet)
@@ -519,7 +519,7 @@ class _Remaining:
         return asked
 
     def _machines(self, remaining: Instance) -> dict[str, Any]:
-        """VMs that exist, as machines, and what follows of them in arrays."""
+        """Fields of the remaining instance for its machines and running tasks, in arrays."""
         now, given, vms = self.now_s, self.given, self.state.vms
         known = {(offer.vm_type.name, offer.market): offer.index for offer in given.offers}
         offer = np.array([known.get((vm.type, vm.market), -1) for vm in vms], dtype=np.int64)

@@ -123,7 +123,7 @@ class VmTimeline:
             del self._used_kb[:past]
 
     def _breakpoint(self, time_s: int) -> int:
-        """Step that begins at a time, made if there is none."""
+        """Index of the step that begins at a time; a new one is inserted where none does."""
         step = bisect_left(self._times, time_s)
         if step == len(self._times) or self._times[step] != time_s:
             self._times.insert(step, time_s)
