@@ -1,4 +1,4 @@
-"""What the auditor takes from an instance document: numbers exactly as they are written.
+"""Facts of an instance document for the auditor: numbers exactly as they are written.
 
 Nothing here uses what the engine, or anything that plans, works out from an instance.
 """
@@ -75,7 +75,7 @@ class TypeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a run of a task is made of.
+    """Work, checkpoints and duration of a run of a task.
 
     Attributes
     ----------

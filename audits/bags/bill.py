@@ -13,7 +13,7 @@ from .day import Day
 
 
 def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
-    """What a VM costs, once it is terminated.
+    """Cost of a VM that is terminated.
 
     Parameters
     ----------

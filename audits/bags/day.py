@@ -29,7 +29,7 @@ Presence: TypeAlias = Literal["launching", "running", "draining", "halted", "gon
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What should stand in the trace: of a VM, or of a type as a whole; its rank if not that of its kind."""
+    """Event due in the trace, of a VM or of a whole type; its rank among those of a second if not that of its kind."""
 
     time_s: int
     kind: str
@@ -52,7 +52,7 @@ class SpotVm:
 
     @property
     def there(self) -> bool:
-        """Whether it counts against the capacity of its type."""
+        """True if the VM counts against the capacity of its type."""
         return self.presence in ("launching", "running", "draining")
 
 
@@ -112,12 +112,12 @@ class Day:
             self._vms[name].presence = "gone"
 
     def expected_of(self, name: str) -> deque[Expected]:
-        """What should happen to a VM that has not been met in the trace."""
+        """Events due for a VM and not yet met in the trace."""
         vm = self._vms.get(name)
         return deque() if vm is None else vm.expected
 
     def _has_room(self, vm: SpotVm) -> bool:
-        """Whether a VM is among those of its type that there is capacity for, the first requested."""
+        """True if a VM is among the first requested of its type, as many as the capacity allows."""
         capacity = self._capacity.get(vm.type)
         there = [other for other in self._of_type[vm.type] if other.there]
         return capacity is None or vm in there[:capacity]
@@ -235,7 +235,7 @@ class Day:
         return Fraction(0) if changes is None else changes[-1][1]
 
     def cost_usd(self, vm_type: str, market: str, start_s: int, end_s: int) -> Fraction:
-        """What seconds cost, each at the price of its moment."""
+        """Cost of a span of time, each second at its price."""
         changes = self._prices.get((vm_type, market), [])
         total = Fraction(0)
         for place, (since_s, usd_per_s) in enumerate(changes):

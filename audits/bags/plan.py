@@ -71,7 +71,7 @@ CLAIMS = frozenset({"claim", *SURVIVAL_RULES})
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the checker found.
+    """Report of the checker on one plan.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class CheckReport:
 
     @property
     def feasible(self) -> bool:
-        """Whether no rule is broken."""
+        """True if the plan breaks no rule."""
         return not self.violations
 
 
@@ -265,7 +265,7 @@ class _Checker:
         return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()))
 
     def _doubtful_rows(self) -> BoolArray:
-        """Rows that may break a rule on their own; no other does. See `_task`."""
+        """Mask of the rows with signs of a broken rule of single tasks, a superset of those found by `_task`."""
         plan, bag, vms = self.plan, self.bag, self.vms
         start, end, vm, mode = plan.task_start_s, plan.task_end_s, plan.task_vm, plan.task_mode
         spot = vms.spot[vm]
@@ -293,7 +293,7 @@ class _Checker:
         return agree
 
     def _doubtful_vms(self, by_vm: RowsByVm) -> BoolArray:
-        """VMs that may break a rule of cores, memory or credits, by their numbers; no other does."""
+        """Mask of the VMs with signs of a broken rule of cores, memory or credits, a superset of the real ones."""
         vms, need_kb = self.vms, self.bag.need_kb[self.entry[by_vm.rows]]
         doubtful = by_vm.overlapping()
         binding = by_vm.most_at_once(need_kb) > vms.size_kb * (1 - 1e-9)
@@ -319,7 +319,7 @@ class _Checker:
                 yield Violation("task-once", name, count - 1, "tasks", f"task {name!r} is in the plan {count} times")
 
     def _tasks_stay(self) -> Iterator[Violation]:
-        """Tasks that run are where they run."""
+        """Violations by running tasks which the plan has in other places."""
         if not self.runs.any():
             return
         moved = self.runs.copy()
@@ -546,7 +546,7 @@ class _Checker:
         return _weighted(cost_usd, makespan_s, *self.weight_and_scales)
 
     def _claims(self, cost_usd: float, makespan_s: int) -> Iterator[Violation]:
-        """What the plan says of itself; its objective is judged by the weight and scales that it names."""
+        """Violations by stated figures; the objective is judged by the weight and scales which the plan states."""
         document = self.plan.header
         stated = document.cost_weight, document.cost_scale_usd, document.makespan_scale_s
         own = [mine if said is None else said for said, mine in zip(stated, self.weight_and_scales, strict=True)]
@@ -594,7 +594,7 @@ def _size_kb(memory_mb: float) -> int:
 
 
 def _bill_usd(billed: Sequence[tuple[float, int]]) -> float:
-    """What seconds cost at prices an hour: the exact sum, rounded once.
+    """Cost of seconds at prices per hour: the exact sum, rounded once.
 
     Each price is a whole number of some power of two, and the sum is one of whole numbers.
     """

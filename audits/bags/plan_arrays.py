@@ -1,4 +1,4 @@
-"""What the checker of plans works on: the bag, the VMs and the rows of a plan in arrays, and numbers rounded exactly.
+"""Arrays for the checker of plans: the bag, the VMs and the rows of a plan, and numbers rounded exactly.
 
 Floats decide where they are clear; what lies next to a whole number is said to be unclear, and left to fractions.
 """
@@ -322,7 +322,7 @@ def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
 
 
 def _rounded_up(values: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """The same for floats, and which are clear: so far from the next whole number that no float error reaches it."""
+    """Numbers rounded up, and a mask of the clear ones: no float error reaches from them to the next whole number."""
     less = values * float(WITHOUT_EXCESS)
     clear = (np.abs(less - np.rint(less)) > _FLOAT_ERROR * less) & (less < 1e12)
     return np.ceil(less), clear

@@ -108,11 +108,11 @@ class Judge:
         return worst.model_copy(update={"level": level, "blackout_cost_usd": blackout.worst_cost_usd})
 
     def rescues(self, types: tuple[str, ...], at_s: int) -> bool:
-        """Whether a rescue is found that begins when the spot VMs of some types go down."""
+        """True if a rescue is found that begins when the spot VMs of some types go down."""
         return _Blocks(self.losses, types).usd(at_s, at_s) is not None
 
     def _together(self, types: tuple[str, ...]) -> Survival:
-        """Judge whether the plan survives that all spot VMs of some types go down at once."""
+        """Judge the survival of a loss of all spot VMs of some types at once."""
         if types not in self._found:
             self._found[types] = _Blocks(self.losses, types).survival()
         return self._found[types]
@@ -304,7 +304,7 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
 
 
 def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: IntArray, by_s: int) -> str | None:
-    """Why what is lost needs more memory, for so long, than may be had; None if it does not."""
+    """Message for lost tasks that need more memory-seconds than are available; None if there are enough."""
     types, rest = losses.types, fleet.most_new
     room = sum(types[own.type].size_kb * max(by_s - min(own.core_from_s), 0) for own in fleet.own)
     for kind in sorted(range(len(types)), key=lambda kind: -types[kind].size_kb):

@@ -19,7 +19,7 @@ _MOST_MOMENTS = 100
 
 
 def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[Violation]:
-    """Find what does not hold in a certificate.
+    """Find false claims of a certificate.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
 
 
 def _rescued(judge: Judge, claimed: Survival) -> bool:
-    """Whether the moment that is said to be beyond rescue is not; if none is said, no moment is."""
+    """True if no moment is claimed to be beyond rescue, or a rescue is found for the claimed moment."""
     if claimed.worst_at_s is None or not claimed.worst_types:
         return True
     types = tuple(name for name in judge.losses.spot_types if name in claimed.worst_types)
@@ -71,7 +71,7 @@ def _rescued(judge: Judge, claimed: Survival) -> bool:
 
 
 def doubts(judge: Judge, claimed: Survival) -> Iterator[str]:
-    """Say what in a certificate is neither shown nor found to be false."""
+    """Claims of a certificate that are neither shown nor refuted."""
     found = judge.judge(claimed.level)
     if claimed.verdict != "survives" or found.verdict == "does-not-survive":
         return
@@ -163,7 +163,7 @@ class _Stored:
         self.vms = {vm.id: vm for vm in rescue.vms}
 
     def violations(self) -> Iterator[Violation]:
-        """Judge it by all rules."""
+        """Judge the rescue by all rules."""
         rescue, losses = self.rescue, self.losses
         types = set(rescue.types)
         if not types <= set(losses.spot_types) or (self.claimed.level == "one-type" and len(types) != 1):

@@ -1,4 +1,4 @@
-"""What a plan loses when spot VMs go down for good, what is left of it, and where that may be done.
+"""Losses of a plan when spot VMs go down for good: the tasks, their rest, and the VMs for a rescue.
 
 All times are whole seconds, and all numbers are worked out by fractions from those in the files.
 """
@@ -61,7 +61,7 @@ class OwnVm:
 
 @dataclass(frozen=True, slots=True)
 class AvailableVms:
-    """What may be had at a moment.
+    """VMs available for a rescue at a moment.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class AvailableVms:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Tasks that are lost, those first of which most is left.
+    """Lost tasks, those with most work left first.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class Losses:
         return self._marks[key]
 
     def left_s(self, row: int, at_s: int) -> list[int]:
-        """Return what is left of a task on each rescue type if its VM goes down at a moment."""
+        """Seconds left of a task on each rescue type if its VM goes down at a moment."""
         whole: list[int] = self.whole_s[row].tolist()
         done = bisect_right(self.marks_s(row), at_s - int(self.plan.task_start_s[row]))
         if not done:
@@ -231,7 +231,7 @@ class Losses:
         ]
 
     def growth_of_loss_s(self, row: int) -> tuple[Fraction, bool]:
-        """By how much longer it takes, from one checkpoint to the next, to do a task anew on demand.
+        """Growth of the time to redo a task on demand, from one checkpoint to the next; True if whole seconds.
 
         That is the time that passes less that which the checkpoint saves there; and whether both are whole seconds.
         """
@@ -262,7 +262,7 @@ class Losses:
         return exact(burstable.baseline_fraction)
 
     def lost(self, types: Collection[str], at_s: int) -> Lost:
-        """Tasks that are lost if all spot VMs of some types go down at a moment."""
+        """Lost tasks if all spot VMs of some types go down at a moment."""
         plan, ordered = self.plan, self.rows_of(types)
         rows = ordered[np.searchsorted(plan.task_end_s[ordered], at_s, side="right") :]
         left = self.whole_s[rows]
@@ -276,7 +276,7 @@ class Losses:
     # ------------------------------------------------------------------------------------------------ where it is done
 
     def fleet(self, at_s: int) -> AvailableVms:
-        """Return what may be had when spot VMs go down at a moment."""
+        """VMs available for a rescue when spot VMs go down at a moment."""
         ready_s = at_s + self.overhead_s
         alive = [number for number in self.on_demand if self.vm_end_s[number] > at_s]
         counts = Counter(self.market_type[number][0] for number in alive)

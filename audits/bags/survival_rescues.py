@@ -156,7 +156,7 @@ def _roomiest(heap: list[tuple[int, int, TakeoverVm]], need_kb: int) -> tuple[in
 def filled(
     lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, by_s: int, order: Sequence[int], own_first: bool
 ) -> list[TakeoverVm] | None:
-    """Fill one VM after the other up to the deadline, with the tasks of which most is left; None if one has no place.
+    """Fill VMs with lost tasks up to the deadline, one after the other, the longest first; None if a task finds no VM.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def filled(
 def _places(
     types: Sequence[RescueType], fleet: AvailableVms, order: Sequence[int], own_first: bool
 ) -> Iterator[TakeoverVm]:
-    """VMs one after the other; a type is left when one of its VMs was offered and nothing put there."""
+    """Offer VMs one after the other; a type is left once one of its VMs stays empty."""
     if own_first:
         yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
     most_new = fleet.most_new
@@ -201,7 +201,7 @@ def _places(
 
 
 class _Waiting:
-    """Tasks that wait for a place, for each type in the order of what is left there, the most first."""
+    """Queue of the unplaced tasks, for each type in descending order of the time left there."""
 
     def __init__(self, lost: Lost, n_types: int) -> None:
         self.lost = lost

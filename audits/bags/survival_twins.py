@@ -47,7 +47,7 @@ class Twins:
         return self._longest_s[key]
 
     def _late_moments(self, row: int) -> int:
-        """How many of the moments of a task, the last ones, may have the longest loss.
+        """Number of checkpoints of a task, the last ones, one of which has the longest loss.
 
         From one checkpoint to the next, the loss grows by what passes less what is saved, but that both are rounded up:
         so an earlier one is longer by less than two seconds. If both are whole and equal, all are the same.
@@ -98,7 +98,7 @@ class Twins:
         return None
 
     def worst_usd(self) -> Fraction:
-        """Most that spot VMs and twins can come to where the twin rule holds."""
+        """Highest cost of spot VMs and twins where the twin rule holds."""
         losses, boot_s = self.losses, self.losses.instance.boot_overhead_s
         worst_s: dict[int, tuple[int, int, int]] = {}  # first and last moment of each VM, and its longest loss
         for row in losses.rows_of(losses.spot_types).tolist():

@@ -28,7 +28,7 @@ class Minutes:
     left: int
 
     def copy(self) -> Minutes:
-        """Return the same, to try something."""
+        """Return a copy, for a trial placement."""
         return Minutes(self.facts, self.minute, self.left)
 
     def from_time(self, time_s: int) -> None:
@@ -148,13 +148,13 @@ class ClusterBook:
         return late
 
     def _late(self, now_s: int) -> set[str]:
-        """Who is late in the queue as it is."""
+        """Ids of the waiting jobs that would end after their deadline."""
         minutes = self._minutes.copy()
         minutes.from_time(now_s)
         return {other.job.id for other in self._queue if minutes.hand_out(other.job.size) > other.job.deadline_s}
 
     def waits_behind(self, job: StreamFacts, other: StreamFacts) -> bool:
-        """Whether a job waits here, and would be behind another."""
+        """True if a job waits in the queue, behind the position of another job."""
         return any(waiting.job is job for waiting in self._queue[bisect(self._queue, self._key(other)) :])
 
     def _after(self, key: _Waiting, now_s: int) -> tuple[int, Minutes]:

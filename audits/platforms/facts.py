@@ -1,4 +1,4 @@
-"""What the auditor takes from the document of a hybrid platform: numbers exactly as they are written."""
+"""Facts of the document of a hybrid platform for the auditor: numbers exactly as they are written."""
 
 from __future__ import annotations
 

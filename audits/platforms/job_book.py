@@ -61,18 +61,18 @@ class JobBook:
 
     @property
     def delay_s(self) -> int:
-        """By how much it ended after its deadline."""
+        """Seconds from the deadline to the end of the job; 0 if in time."""
         return 0 if self.stated_end_s is None else max(self.stated_end_s - self.facts.deadline_s, 0)
 
     @property
     def overspend(self) -> Fraction:
-        """By how much it exceeds its budget."""
+        """Excess of the charge over the budget."""
         return over_budget(self.charge, self.facts.budget)
 
 
 @dataclass(slots=True)
 class PlacementCounts:
-    """What has been counted of the placements; see the end record in ``docs/formats.md``."""
+    """Counts of placements; see the end record in ``docs/formats.md``."""
 
     good: int = 0
     bad: int = 0
@@ -82,13 +82,13 @@ class PlacementCounts:
 
 
 def over_budget(cost: Fraction, budget: Fraction) -> Fraction:
-    """By how much a cost exceeds a budget, unless that is arithmetic noise."""
+    """Excess of a cost over a budget; 0 if it is arithmetic noise."""
     over = cost - budget
     return over if over > budget * NOISE else Fraction(0)
 
 
 def alike(one: Fraction, other: Fraction) -> bool:
-    """Whether two amounts are the same but for arithmetic noise."""
+    """True if two amounts are equal but for arithmetic noise."""
     return abs(one - other) <= NOISE * max(abs(one), abs(other))
 
 

@@ -28,7 +28,7 @@ class _Job:
 
 @dataclass(slots=True)
 class _Queue:
-    """What waits on a VM; since when its first task does although it could start; the last end of a block on record."""
+    """Queue of a VM, with the time since which its first task is held up, and the last reported end of a block."""
 
     tasks: list[str] = field(default_factory=list)
     stuck_since_s: int | None = None
@@ -142,7 +142,7 @@ class StreamAudit(Audit):
             self.handlers[kind](event, vm)
 
     def _follows_s(self, event: Event, vm: VmBook) -> int | None:
-        """When that happened which an event may follow at once."""
+        """Time of the cause of an event in the same second; None if the event has no such cause."""
         if event["event"] == "ready":
             return vm.launched_s
         run = vm.runs.get(event["task"]) if event["event"] == "finish" else None
