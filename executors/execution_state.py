@@ -15,7 +15,7 @@ from ..traces.bags.execution import Execution, TaskRun, VmRun
 def execution_state(
     schedule: Schedule, execution: Execution, lost: Collection[str] = (), since: State | None = None
 ) -> State:
-    """Return how far a plan is, from what happened.
+    """Return the state of a plan after an execution.
 
     Parameters
     ----------
