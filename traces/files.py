@@ -214,7 +214,7 @@ def _parsed(line: str, number: int, source: str) -> dict[str, Any]:
 
 
 def _kind(record: Mapping[str, Any], before: str, number: int, source: str) -> str:
-    """Say what a record is; refuse one that cannot stand here."""
+    """Kind of a record; an error if such a record cannot stand here."""
     where, kind = f"line {number}", record.get("record")
     if not before:
         if kind != "header":
@@ -262,7 +262,7 @@ def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
 
 
 def _issues(record: dict[str, Any], kind: str, number: int, models: _Models) -> list[Issue]:
-    """Say what is wrong with the fields of a record."""
+    """Faults of the fields of a record."""
     if kind != "event":
         return _record_issues(models.run if kind == "run" else models.end, record, number)
     name = record.get("event")

@@ -1,4 +1,4 @@
-"""What each VM and each task went through in a replay, put together from its trace."""
+"""History of each VM and each task in a replay, from its trace."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class History:
         return next(o for o in self.instance.offers if (o.vm_type.name, o.market) == (life.vm_type, life.market))
 
     def cost_usd(self, vm: str, start_s: int, end_s: int) -> float:
-        """What a stretch of time on a VM costs by the prices of its moments, without minimum and blocks."""
+        """Cost of a VM for a span of time at the prices of its moments, without minimum and blocks."""
         life = self.vms[vm]
         changes = [(max(at, start_s), usd / SECONDS_PER_HOUR) for at, usd in self.prices[life.vm_type, life.market]]
         ends = [*(at for at, _ in changes[1:]), end_s]
