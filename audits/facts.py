@@ -6,7 +6,7 @@ Nothing here uses what the engine, or anything that plans, works out from an ins
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,7 +21,7 @@ WITHOUT_EXCESS = 1 - Fraction(1, 10**12)
 """Given numbers times this are rounded up: by so little they exceed a whole number by noise alone."""
 LEAST_DUMP_S = Fraction(1, 10**6)
 """A checkpoint that is written in less takes no time."""
-_LONGEST_S = 10**9
+LONGEST_S = 10**9
 
 
 def exact(value: float) -> Fraction:
@@ -119,7 +119,9 @@ class InstanceFacts:
         limits = document.get("limits", {})
         self.market_limits = {"spot": limits.get("max_spot"), "on-demand": limits.get("max_on_demand")}
         self.types = {entry["name"]: _type_facts(entry) for entry in document["vm_types"]}
-        self.tasks = {name: entry for entry in document["tasks"] for name in _copies(entry)}
+        self.tasks = {
+            name: entry for entry in document["tasks"] for name in copies(entry["id"], int(entry.get("count", 1)))
+        }
         self._checkpoint = document.get("checkpoint")
         self._memory_kb: dict[int, int] = {}
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
@@ -145,7 +147,7 @@ class InstanceFacts:
             given = exact(by_type[type_name])
         else:
             given = exact(entry["base_runtime_s"]) / vm_type.speed
-        if given > _LONGEST_S or self.memory_kb(task) > vm_type.memory_kb:
+        if given > LONGEST_S or self.memory_kb(task) > vm_type.memory_kb:
             return None
         return given
 
@@ -223,9 +225,6 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
     )
 
 
-def _copies(entry: Mapping[str, Any]) -> Iterator[str]:
-    count = int(entry.get("count", 1))
-    if count == 1:
-        yield entry["id"]
-    else:
-        yield from (f"{entry['id']}#{number}" for number in range(1, count + 1))
+def copies(entry: str, count: int) -> list[str]:
+    """Return the ids of the identical tasks that an entry stands for."""
+    return [entry] if count == 1 else [entry + "#" + str(number + 1) for number in range(count)]

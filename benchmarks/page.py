@@ -60,7 +60,7 @@ class Page:
 
     @property
     def file(self) -> str:
-        """Its file in the folder of the docs."""
+        """File of the page in the folder of the docs."""
         return f"{FOLDER}/{self.name}.md"
 
 
@@ -100,7 +100,7 @@ def page_text(page: Page, results: Results) -> str:
 
 
 def _environment(page: Page) -> Environment:
-    """Return what reads the templates."""
+    """Return the environment with the page's templates."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
     packages = {_TEMPLATE: __package__, "paper": f"{__package__}.{page.folder}"}
@@ -122,7 +122,7 @@ def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def sensitivity_table(paper: Paper[Any, Any], options: PaperOptions, results: Results) -> Table:
-    """Return what other values of the assumptions change.
+    """Table of the effects of other assumptions.
 
     A result is compared with that of the page's own assumptions with as many runs.
     """

@@ -7,12 +7,11 @@ find the tasks and the VMs that may break a rule; these few are then looked at o
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +32,7 @@ from ...schedules.documents import (
 from ...schedules.schedule import Schedule
 from ..facts import exact, rounded_up
 from ..findings import SURVIVAL_RULES, Violation
-from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s
+from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s, size_kb
 
 if TYPE_CHECKING:
     from ...schedules.state import State
@@ -175,7 +174,7 @@ class _Checker:
         self.plan = plan
         self.d_spot_s = d_spot_s
         self.types = {vm_type.name: vm_type for vm_type in instance.vm_types}
-        self.sizes_kb = {name: _size_kb(vm_type.memory_mb) for name, vm_type in self.types.items()}
+        self.sizes_kb = {name: size_kb(vm_type.memory_mb) for name, vm_type in self.types.items()}
         self.bag = Bag.of(instance)
         # The entry of the bag for each row of the plan; -1 for a task that is not in the instance.
         self.entry = self.bag.entries_of(plan.task_ids)
@@ -585,12 +584,6 @@ class _Checker:
                 stated = getattr(document, name)
                 if stated is not None and not _agree(stated, own):
                     yield f"the objective that the plan states has a {name} of {stated:g}; here it is {own:g}"
-
-
-@lru_cache(maxsize=1000)
-def _size_kb(memory_mb: float) -> int:
-    """Memory of a VM of so many MB that counts; catalogues are small, and asked again and again."""
-    return math.floor(exact(memory_mb) * 1024)
 
 
 def _bill_usd(billed: Sequence[tuple[float, int]]) -> float:

@@ -9,7 +9,7 @@ import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import is_
 
 import numpy as np
@@ -20,11 +20,10 @@ from ...core.record_lists import picked
 from ...instances.entries import Checkpoints, Market, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
-from ..facts import LEAST_DUMP_S, WITHOUT_EXCESS, exact, interval_and_dump_s, rounded_up
+from ..facts import LEAST_DUMP_S, LONGEST_S, WITHOUT_EXCESS, copies, exact, interval_and_dump_s, rounded_up
 
 _FLOAT_ERROR = 1e-14
 """More than ten roundings, of floats and of what they are worked out from, change a number by, relative to it."""
-_LONGEST_S = 10**9
 _NO_TIMES: Mapping[str, float] = {}
 _BAG = "_bag_of_checker"
 
@@ -50,7 +49,7 @@ class Bag:
         self.names = [row.id for row in rows]
         if (self.counts > 1).any():
             entries = zip(self.names, self.counts.tolist(), strict=True)
-            self.names = [name for entry, count in entries for name in _copies(entry, count)]
+            self.names = [name for entry, count in entries for name in copies(entry, count)]
         self.memory_mb = np.array([*[row.memory_mb for row in rows], 1.0])
         need_kb, clear = _rounded_up(self.memory_mb * 1024)
         for index in np.flatnonzero(~clear).tolist():
@@ -165,7 +164,7 @@ class Bag:
         seconds, clear = _rounded_up(given)
         for index in np.flatnonzero(~clear & ~np.isnan(given)).tolist():
             seconds[index] = exact_run_time_s(self.tasks[index], vm_type)
-        able = (seconds <= _LONGEST_S) & (self.need_kb[:-1] <= size_kb)
+        able = (seconds <= LONGEST_S) & (self.need_kb[:-1] <= size_kb)
         return np.where(able, seconds, np.inf)
 
     def ideal_cost_usd(self, types: Iterable[VmType], sizes_kb: Mapping[str, int]) -> float:
@@ -285,10 +284,6 @@ class RowsByVm:
         return found
 
 
-def _copies(entry: str, count: int) -> list[str]:
-    return [entry] if count == 1 else [entry + "#" + str(number + 1) for number in range(count)]
-
-
 def dump_s(rules: Checkpoints, memory_mb: FloatArray) -> FloatArray:
     """Time to write a checkpoint of tasks of some memory."""
     return rules.dump_base_s + rules.dump_s_per_mb * memory_mb
@@ -305,9 +300,10 @@ def exact_interval_and_dump_s(rules: Checkpoints, memory_mb: float) -> tuple[Fra
     return interval_and_dump_s(rules.dump_base_s, rules.dump_s_per_mb, rules.overhead_fraction, memory_mb)
 
 
-def size_kb(vm_type: VmType) -> int:
-    """Memory of a VM that counts."""
-    return math.floor(exact(vm_type.memory_mb) * 1024)
+@lru_cache(maxsize=1000)  # catalogues are small, and their sizes asked for again and again
+def size_kb(memory_mb: float) -> int:
+    """Return the memory of a VM in whole KB, from that in MB."""
+    return math.floor(exact(memory_mb) * 1024)
 
 
 def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:

@@ -142,7 +142,7 @@ class Losses:
             offer = vm_type.offers.get("on-demand")
             rescues = offer is not None and vm_type.burstable is None
             if rescues or vm_type.name in used:
-                seconds = bag.run_times_s(vm_type, size_kb(vm_type))
+                seconds = bag.run_times_s(vm_type, size_kb(vm_type.memory_mb))
                 self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
             if rescues and offer is not None:
                 able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
@@ -151,10 +151,10 @@ class Losses:
                     RescueType(
                         vm_type.name,
                         vm_type.vcpus,
-                        size_kb(vm_type),
+                        size_kb(vm_type.memory_mb),
                         offer.limit,
                         exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR,
-                        bool(int(largest.sum()) > size_kb(vm_type)),
+                        bool(int(largest.sum()) > size_kb(vm_type.memory_mb)),
                     )
                 )
         self.types = tuple(types)

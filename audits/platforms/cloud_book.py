@@ -119,7 +119,7 @@ class CloudBook:
         )
 
     def _price(self, paid: Sequence[int], machines: int, now_s: int, until_s: int) -> Fraction:
-        """Cost of machines until a time: idle ones from the end of their paid hour, the longest paid first; new in full."""
+        """Cost of machines until a time: idle ones, the longest paid first, from the end of what is paid."""
         hours = sum(_started_hours(paid_s, until_s) for paid_s in paid[:machines])
         hours += max(machines - len(paid), 0) * _started_hours(now_s, until_s)
         return hours * self.facts.cost_per_hour

@@ -38,7 +38,7 @@ Change: TypeAlias = Literal["new", "better plan", "better bound", "better plan a
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What solving an instance again did to its entry.
+    """Change of an entry by a new run on its instance.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ def _plan_fields(entry: BestKnown | None) -> _PlanFields | None:
 
 
 def _checked_plan_fields(result: Result, schedule: Schedule) -> _PlanFields:
-    """What the independent checker says of a plan."""
+    """Figures of a plan, after its check by the independent checker."""
     report = check(result.instance, schedule)
     if not report.feasible:
         raise SpotbagError(
@@ -230,7 +230,7 @@ def _checked_plan_fields(result: Result, schedule: Schedule) -> _PlanFields:
 
 
 def _smaller(one: float, other: float) -> bool:
-    """Whether a number is smaller by more than the noise of another order of summation."""
+    """True if a number is smaller by more than the noise of another order of summation."""
     return other - one > REORDERED * abs(one)
 
 

@@ -1,4 +1,4 @@
-"""How often policies miss the deadline, why, and what it costs: ``python -m spotbag.benchmarks.bags.deadline_misses``.
+"""Missed deadlines of policies, their causes and costs: ``python -m spotbag.benchmarks.bags.deadline_misses``.
 
 A thousand days of each scenario of HADS on each instance of both papers, the same days for every policy; each policy
 also from the plan of the other paper. ``--days 60`` replays fewer.
@@ -123,7 +123,7 @@ def cause_lines(rows: Sequence[Misses]) -> Iterator[tuple[str, ...]]:
 
 
 def price_cells(printed: Misses, read: Misses) -> list[str]:
-    """By how many per cent the printed rule is dearer, in each scenario: of the mean costs, with its interval."""
+    """Percentage by which the printed rule is dearer, in each scenario: of the mean costs, with its interval."""
     cells = []
     for scenario, days in printed.outcomes.items():
         mine, others = ([day.cost_usd for day in each] for each in (days, read.outcomes[scenario]))

@@ -111,7 +111,7 @@ class OnlineProblem:
         object.__setattr__(self, "others", tuple(others))
 
     def up(self, offer: int, mask: int) -> bool:
-        """Return whether VMs of an offer run; the bits of a mask are the spot types that are up."""
+        """True if VMs of an offer run; the bits of a mask are the available spot types."""
         return offer == len(self.spot_usd) or bool(mask >> offer & 1)
 
     def started(self, offer: int, starts: int, mask: int) -> tuple[int, float]:

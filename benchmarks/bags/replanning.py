@@ -1,4 +1,4 @@
-"""How good plans are that are made again within milliseconds: ``python -m spotbag.benchmarks.bags.replanning``.
+"""Quality of plans made again within milliseconds: ``python -m spotbag.benchmarks.bags.replanning``.
 
 Bags of distinct tasks whose plan is being carried out; a VM with tasks is lost, and what is left is planned again, in a
 process that is warm. Each plan is compared with the better one of two long runs, and with the best plan known, which is
@@ -60,7 +60,7 @@ def states(instance: Instance) -> Iterator[tuple[State, Schedule]]:
 def rows(
     sizes: Sequence[tuple[int, int]], limits_s: Sequence[float], for_s: float, long_s: float
 ) -> Iterator[Sequence[str]]:
-    """One row for each size and limit: how far above long runs, the best plan and the bound; and the time taken."""
+    """Rows of sizes and limits: distance from long runs, the best plan and the bound; and the time taken."""
     for n_tasks, limit in sizes:
         instance = bag(n_tasks, limit)
         found: dict[float, list[tuple[float, int]]] = {limit_s: [] for limit_s in limits_s}

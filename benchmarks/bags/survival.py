@@ -1,4 +1,4 @@
-"""What survival promises, and what it costs: ``python -m spotbag.benchmarks.bags.survival``.
+"""Promises of survival, and their price: ``python -m spotbag.benchmarks.bags.survival``.
 
 Prints two tables, or that of ``--table``. ``promises``: random bags, each planned to survive the loss of any one spot
 type; at the worst moment, at a random one and at the last, each type goes down for good, and all at once where the plan
@@ -74,7 +74,7 @@ def planned(instance: Instance, table: str, **changes: Any) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of the certificates of a bag.
+    """Outcome of the certificates of a bag.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def keep(seed: int) -> Kept | None:
 
 
 def _is_dearer(plan: Schedule, certificate: Certificate, types: tuple[str, ...], at_s: int) -> bool:
-    """Whether the rescue of a second breaks the promise."""
+    """True if the rescue of a second breaks the promise."""
     rescue = rescue_at(plan, types, at_s)
     if rescue is None or rescue.end_s > plan.instance.deadline_s:
         return True
@@ -138,7 +138,7 @@ def _is_dearer(plan: Schedule, certificate: Certificate, types: tuple[str, ...],
 
 
 def print_promises(bags: int) -> None:
-    """Print what survives, and policies on the same days."""
+    """Print the numbers of plans that survive, and of policies on the same days."""
     results = [kept for kept in each(keep, range(bags), _WORKERS) if kept is not None]
     levels = [level for kept in results for level in kept.levels]
     seconds, dearer = sum(kept.seconds for kept in results), sum(kept.dearer for kept in results)

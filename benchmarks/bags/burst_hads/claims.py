@@ -1,4 +1,4 @@
-"""What the Burst-HADS paper says of its results, and whether it holds on our days."""
+"""Claims of the Burst-HADS paper about its results, judged on replayed days."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def burst_hads_claims(days: BurstHadsDays) -> Iterator[Claim]:
 
 
 def burst_hads_findings(days: BurstHadsDays) -> Iterator[Claim]:
-    """Judge what the paper does not say."""
+    """Judge questions beyond the paper."""
     for policy, name in _NAMES.items():
         saving = days.mean_saving(policy, "last-task").estimate
         yield Claim(
@@ -160,7 +160,7 @@ def _quiet_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
 
 
 def _held_up_s(plan: BurstPlan) -> int:
-    """How much longer a plan takes for its burstable VMs."""
+    """Seconds by which burstable VMs make a plan longer."""
     return plan.makespan_s - plan.regular_makespan_s
 
 

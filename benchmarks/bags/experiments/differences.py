@@ -1,4 +1,4 @@
-"""What got better or worse from one experiment to another: the same cells, before and after."""
+"""Differences between two experiments with common cells: improvements and losses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Days: TypeAlias = tuple[str, str, int, str, str, str, int, int]
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """What is compared of a row."""
+    """Compared fields of a row."""
 
     instance: str
     method: str = ""

@@ -39,7 +39,7 @@ _Job: TypeAlias = "tuple[_Work, str | None]"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an experiment is.
+    """Progress of an experiment.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What an experiment runs: a TOML file, or one of those that are ready, and the cells that follow from it."""
+"""Specification of an experiment: a TOML file, or a ready one, and the cells that follow from it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Days(Record):
 
 
 class PaperSettings(Record):
-    """How a paper is replayed, as by the options of ``spotbag bench``; not every paper has all of them.
+    """Options of replays of a paper, as of ``spotbag bench``; not every paper has all of them.
 
     Attributes
     ----------

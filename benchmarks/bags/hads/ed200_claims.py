@@ -1,4 +1,4 @@
-"""What the HADS paper says of ED200 (sections 5.3.3 to 5.3.5: Figs 11 to 13, Table 11), and whether it holds here."""
+"""Claims of the HADS paper about ED200 (sections 5.3.3 to 5.3.5: Figs 11 to 13, Table 11), judged by replays."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _rates(days: HadsDays) -> Iterator[Claim]:
 
 
 def _distance(cost: Statistic, price: float) -> Statistic:
-    """By how much a cost is off a price."""
+    """Distance of a cost from a price."""
     sign = 1 if cost.value > price else -1
     return Statistic(sign * (cost.value - price), tuple(sign * day for day in cost.influence))
 
@@ -144,7 +144,7 @@ def _all_same_at_six(days: HadsDays, source: str) -> Claim:
 
 
 def percent_more(one: Statistic, other: Statistic) -> Estimate:
-    """By how many percent a mean is above another."""
+    """Percentage by which a mean is above another."""
     ratio = quotient(one, other, 100.0)
     return estimate_of(None if ratio is None else Statistic(ratio.value - 100, ratio.influence))
 
@@ -258,7 +258,7 @@ def _fig_13(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
 
 
 def _mostly(statement: str, parts: list[int], wholes: list[int], why_not: str) -> Claim:
-    """Whether most VMs do so."""
+    """Claim on most VMs of a kind."""
     share, n = estimate_of(ratio_of(parts, wholes, 100.0)), sum(wholes)
     return judged(
         statement,

@@ -1,4 +1,4 @@
-"""What was found besides what the HADS paper says."""
+"""Findings of the replays beyond the HADS paper."""
 
 from __future__ import annotations
 

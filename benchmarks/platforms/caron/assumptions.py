@@ -1,4 +1,4 @@
-"""What the paper of Caron & de Assuncao leaves open beside sizes and budgets, and how it is replayed otherwise."""
+"""Assumptions where Caron & de Assuncao are silent, beside sizes and budgets, and replays under others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NONE_DISPLACED = ", none displaced"
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What the paper leaves open, or takes for granted; as in our figures if nothing is said.
+    """Assumptions where the paper is silent; the defaults are those of our figures.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class PowerLawCloud(CloudScheduler):
         return machines
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
-        """How long a job runs on so many machines."""
+        """Run time of a job on some machines."""
         return -int(-job.size * SLOT_S // (machines * self._per_vm) ** self._exponent)
 
 

@@ -1,4 +1,4 @@
-"""What is replayed for Caron & de Assuncao: sets of jobs on their hybrid platform, under many policies."""
+"""Settings of the replays of Caron & de Assuncao: sets of jobs on their hybrid platform, under many policies."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ VARIANTS = (*(policy + rules for policy in THEIRS for rules in RULES if policy +
 
 @dataclass(frozen=True, slots=True)
 class CaronOptions(PaperOptions):
-    """What is replayed.
+    """Options of the replays.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class CaronOptions(PaperOptions):
     only_statements: bool = False
 
     def about(self) -> dict[str, Any]:
-        """Return what a file of results says of them."""
+        """Return the options for a file of results."""
         return {"runs": self.runs, "seed": self.seed, "numbers": list(self.numbers)}
 
     @property
@@ -164,7 +164,7 @@ METRICS = ("cost", "execution_time_h", "delay_h")
 
 
 def measured(outcome: PlatformOutcome, platform: Platform) -> Values:
-    """Return what is kept of a run."""
+    """Return the recorded values of a run."""
     sizes = {job.id: job.size_processor_minutes for job in platform.jobs}
     work = {resource.id: 0 for resource in platform.resources}
     for job in outcome.jobs:

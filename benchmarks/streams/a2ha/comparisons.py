@@ -1,4 +1,4 @@
-"""How runs of the A2HA paper are compared: spreads, speedups at the same number of hosts, shares of orderings."""
+"""Comparisons of runs of the A2HA paper: spreads, speedups for a number of hosts, shares of orderings."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def same_hosts_difference(one: A2haCell, other: A2haCell) -> Estimate:
 
 
 def speedup_elasticity(cell: A2haCell, metric: Metric) -> Estimate:
-    """By how many percent the speedup of an ordering is higher for each percent that a number is higher.
+    """Elasticity: percentage growth of an ordering's speedup for each percent of growth of a number.
 
     Least squares of the logarithms over the orderings; the interval is that of the normal distribution.
     """

@@ -1,4 +1,4 @@
-"""What the replays of the A2HA paper show besides, which it does not say."""
+"""Findings of the replays of the A2HA paper beyond its sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the A2HA paper says in section 3 of predictions, Figs 4 and 6, and whether it holds in our replays."""
+"""Claims of section 3 of the A2HA paper on predictions, Figs 4 and 6, judged by replays."""
 
 from __future__ import annotations
 

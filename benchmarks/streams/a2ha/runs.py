@@ -142,7 +142,7 @@ class A2haCell(Sample[A2haRun]):
 
 @dataclass(frozen=True, slots=True)
 class LongLines:
-    """What Table 2 compares with, for one ordering: in its own terms, where hosts are ready at once, and in ours.
+    """Reference lines of Table 2 for one ordering: on its terms, where hosts are ready at once, and on ours.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class NotKnowing:
 
     @property
     def gap_percent(self) -> float:
-        """How much less the wall time could be at most."""
+        """Percentage by which the wall time might be lower at most."""
         return 100 * (1 - self.bound_s / self.wall_s)
 
 
@@ -258,12 +258,12 @@ class A2haRuns:
 
 
 def reading(rule: LongTasks) -> str:
-    """What the conservative style is called with another rule for long tasks."""
+    """Name of the conservative style with another rule for long tasks."""
     return f'conservative, rule "{rule}"'
 
 
 def n_a2ha_runs(options: A2haOptions) -> int:
-    """How many orderings `a2ha_runs` works on: once for each job and way to look at it."""
+    """Number of orderings in `a2ha_runs`: counted for each job and each kind of run."""
     return (2 * len(SHORT_JOBS) + 3) * options.runs + (len(SHORT_JOBS) + 1) * len(options.optimum_seeds)
 
 
@@ -395,7 +395,7 @@ def _run(sampled: SampledJobs, policy: StreamPolicy) -> A2haRun:
 
 
 def order_of(sampled: SampledJobs) -> Order:
-    """See what the first tasks of an ordering say of all."""
+    """Errors of averages over the first tasks of an ordering, against the average of all."""
     policy = WatchedA2ha(A2haSettings())
     StreamReplay(sampled, policy).step()  # the job is submitted
     seconds = np.array(run_times_s(sampled))[list(policy.order)]

@@ -1,4 +1,4 @@
-"""What the A2HA paper says in section 4.2 of speedup and hosts, and in 6 of both styles, and whether it holds here."""
+"""Claims of sections 4.2 and 6 of the A2HA paper on speedup, hosts and both styles, judged by replays."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _cells(runs: A2haRuns) -> Iterator[tuple[str, A2haCell]]:
 
 
 def _variations(runs: A2haRuns) -> Claim:
-    """By how much hosts exceed the speedup; the paper does not say what varies."""
+    """Claim on the excess of hosts over the speedup; the paper leaves open what varies."""
     low, high = _VARIATION_PERCENT
     found: list[Found] = []
     by_hosts = []

@@ -1,4 +1,4 @@
-"""What the A2HA paper says in sections 4.3 and 4.4 and in its abstract, and whether it holds in our replays."""
+"""Claims of sections 4.3, 4.4 and the abstract of the A2HA paper, judged by replays."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _mostly_wasted(runs: A2haRuns) -> Claim:
 def _off(
     case: PublishedLongCase, quantities: Sequence[LongQuantity], values: Callable[[LongQuantity], Estimate]
 ) -> list[Found]:
-    """Whether our means are within the printed standard deviations."""
+    """Tests of our means against the printed means and standard deviations."""
     found: list[Found] = []
     for quantity in quantities:
         printed, sd = case.mean(quantity), case.sd(quantity)
