@@ -172,6 +172,7 @@ def compare(
     """
     with interruptible(stop) as limit:
         runs = paper.replay(options, on_runs)
+        # Rows of an interrupted replay are not made: their means would be of fewer runs.
         stop_point()
         result = PublishedComparisonResult(
             paper=paper.name,

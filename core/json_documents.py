@@ -59,6 +59,7 @@ def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, An
     """
     doubled = False
 
+    # The last value of a doubled key would win silently: such objects are kept apart, to be named all at once.
     def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal doubled
         made = dict(pairs)
@@ -69,6 +70,7 @@ def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, An
 
     if not text.lstrip(" \t\r\n").startswith("{"):
         raise input_error(source, "is not a JSON object (it must start with '{')")
+    # A short text that becomes gigabytes of objects is refused before any of them is made.
     if len(text) > _LARGE_TEXT:
         from .json_shapes import oversize
 

@@ -241,12 +241,14 @@ def run_in_threads(
             work()
         except BaseException as error:
             failures.append(error)
+        # The last work to end wakes the waiting thread: threads must not be joined, as said below.
         finally:
             with last:
                 going_on.remove(work)
                 if not going_on:
                     ended.set()
 
+    # Threads left to themselves are remembered, for the end of the process to wait for them.
     def leave() -> None:
         _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()]
         _left_behind.extend((thread, end) for thread in threads if thread.is_alive())
@@ -274,6 +276,7 @@ def run_in_threads(
             raise
         except BaseException as error:  # of a callback: what runs must end before it is raised
             failures.append(error)
+        # Work that does not look at its limit, such as a compiled loop, is left to end on its own.
         if not over and leave_after_s is not None and time.monotonic() - asked_s >= leave_after_s:
             leave()
             break

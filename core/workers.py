@@ -86,10 +86,12 @@ def by_workers(
     ended = False
     try:
         while True:
+            # The executor holds no more than it can soon begin, so that a request to stop loses little work.
             queued += map(executor.submit, islice(left, max(executor.room() - len(queued), 0)))
             if not queued:
                 break
             stop_point()
+            # In order, only the first job is waited for; else whichever ends first is yielded first.
             for job in executor.wait([queued[0]] if in_order else list(queued)):
                 queued.remove(job)
                 yield executor.result(job)

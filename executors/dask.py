@@ -143,6 +143,7 @@ def run(
     with ExitStack() as stack:
         if cluster is None:
             cluster = stack.enter_context(LocalVms())
+        # Only local VMs can be started from here without functions of the caller.
         if isinstance(cluster, LocalVms):
             start_vm, stop_vm, client = start_vm or cluster.start, stop_vm or cluster.stop, cluster.client
         else:
@@ -151,6 +152,7 @@ def run(
         supervisor = _Supervisor(plan, client, workers or {}, call, retries, start_vm, stop_vm, made, on_run)
         with interruptible(stop), suppress(LimitReached):
             try:
+                # Whatever happens, VMs are given back below; an interrupt still leaves a record of what was done.
                 with cluster_is_there(client):
                     supervisor.begin()
                 with supervisor.known_to_the_end():

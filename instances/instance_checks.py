@@ -279,6 +279,7 @@ def _id_issues(tasks: Sequence[tuple[int, Any]]) -> Iterator[Issue]:
 def _placement_issues(
     tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType], longest_s: int | None
 ) -> Iterator[Issue]:
+    # Tables by type once: there may be many thousands of tasks.
     known = {vm_type.name: vm_type for vm_type in vm_types}
     sizes = {name: type_memory_kb(vm_type) for name, vm_type in known.items()}
     speeds = {name: vm_type.speed for name, vm_type in known.items()}
@@ -286,6 +287,7 @@ def _placement_issues(
     largest_kb = max(sizes.values())
     smallest_kb = min(sizes.values())
     architectures = {name: vm_type.architecture for name, vm_type in known.items()}
+    # Each rule leaves fewer types; a task is reported for the first rule that leaves none, and not for later ones.
     for index, task in tasks:
         if bool(task.runtime_s) == bool(task.base_runtime_s):
             continue
@@ -306,6 +308,7 @@ def _placement_issues(
                 rule = "is that of no VM type that it has a run time for"
                 yield Issue(where, rule, "architecture", task.architecture, task.id)
                 continue
+        # Rounded as all memory is: a need that is stated with an error of arithmetic must not exceed a size by it.
         need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - EXCESS))
         if need_kb > smallest_kb:
             if need_kb > largest_kb:
@@ -316,6 +319,7 @@ def _placement_issues(
                 rule = "fits none of the VM types that it has a run time for"
                 yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
                 continue
+        # From here on, the task fits some type: only its time can be too long.
         shortest = min(times.values())
         needed_s = math.ceil(shortest * (1 - EXCESS))
         if longest_s is not None and needed_s > longest_s > 0:

@@ -181,6 +181,7 @@ class Schedule:
         burstable = instance.offer_is_burstable[self.vm_offer[self.task_vm]]
         baseline, burst = MODES.index("baseline"), MODES.index("burst")
         interval = self.checkpoint_interval_s
+        # Columns of numbers, not a record for each task: the checker and the writer take them as they are.
         return ScheduleColumns(
             header=ScheduleHeader(
                 instance=instance.name,

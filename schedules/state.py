@@ -400,6 +400,7 @@ class _Remaining:
         ids = given.task_ids
         rows = rows_of(given.tasks)
         names = picked(ids, self.tasks.tolist())
+        # Entries that stand for several tasks fall apart: of their copies, some may be done and others saved in part.
         single = given.n_tasks == len(given.tasks)
         runtime_s, given_runtime_s = given.runtime_s[group], given.given_runtime_s[group]
         kept: list[Any] = [*picked(rows, group.tolist())]
@@ -415,6 +416,7 @@ class _Remaining:
             left = np.where(able, left, NEVER)
             runtime_s[position] = left
             given_runtime_s[position] = np.where(able, left, np.inf)
+            # The record and the arrays must tell the same: documents are written from one, plans made from the other.
             by_type = {
                 vm_type.name: float(seconds)
                 for vm_type, seconds in zip(given.vm_types, left.tolist(), strict=True)
@@ -427,6 +429,7 @@ class _Remaining:
 
         for position, fraction in self.saved.items():
             take(position, 1 - fraction)
+        # Saved work first: only then is known how long a task should take where it runs.
         overruns = self._overruns(duration_s)
         for position, (place, taken_s) in overruns.items():
             at = (position, *place)
@@ -440,6 +443,7 @@ class _Remaining:
             fields["d_spot_s"] = max(given.d_spot_s - self.now_s, 0)
         fields["tasks"] = Records(Task, tuple(kept))
         fields["objective"] = self._objective()
+        # Unchecked, for speed: what remains of a valid instance is valid, and replanning has milliseconds.
         remaining = Instance.model_construct(set(fields), **{**_defaults(), **fields})
         arrays: dict[str, Any] = {
             "n_tasks": len(names),
@@ -455,12 +459,14 @@ class _Remaining:
             "duration_s": duration_s,
         }
         if not self.saved and not overruns:
+            # Times are those of the whole bag, row by row, as long as no task takes another time than there.
             arrays["sustained_s"] = given.sustained_s[group]
             arrays["taken_from"] = (given, group) if single else None
         # Of what is rented, only how much of it may be depends on the machines.
         arrays |= {name: getattr(given, name) for name in _OF_OFFERS}
         for name, value in arrays.items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
+        # Machines come last: their running tasks need the durations above. Tables made without them are dropped.
         machines = self._machines(remaining)
         for name in _OF_MACHINES:
             remaining.__dict__.pop(name, None)
@@ -525,6 +531,7 @@ class _Remaining:
         offer = np.array([known.get((vm.type, vm.market), -1) for vm in vms], dtype=np.int64)
         entries = [entry for vm in vms for entry in vm.running]
         machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
+        # Open tasks are sorted, and those that run are among them: positions are found without a table of names.
         task = np.searchsorted(self.tasks, self.running)
         cores, since, expected, modes = zip(*map(_ENTRY, entries), strict=True) if entries else ((), (), (), ())
         core = np.array(cores, dtype=np.int64)
@@ -533,6 +540,7 @@ class _Remaining:
         baseline = np.array([mode == "baseline" for mode in modes], dtype=bool)
         where = offer[machine]
         mode = np.where(given.offer_is_burstable[where] & baseline, BASELINE, FULL_SPEED)
+        # VMs of no offer have index -1 here, which is wrong but harmless: they are refused just below.
         seconds = remaining.duration_s[task, where, mode]
         vcpus = np.array([entry.vcpus for entry in given.offers], dtype=np.int64)
         wrong = (seconds >= NEVER) | (core >= vcpus[where])
@@ -542,6 +550,7 @@ class _Remaining:
         # One that should have ended may end at any moment: the next whole second is as good as any.
         overdue = expected_s <= self.state.time_s + STATED
         left_s = np.maximum(np.ceil(expected_s - now - STATED), overdue).astype(np.int64)
+        # A start that fits the end and the duration, in whole seconds; it may be off the real one by a fraction.
         start_s = np.minimum(left_s - seconds, 0)
         records = made_all(
             RunningTask,
@@ -571,12 +580,14 @@ class _Remaining:
             first = after
         ready_s = np.array([entry["ready_s"] for entry in fields], dtype=np.int64)
         paid_until_s = np.maximum(np.array([entry["paid_until_s"] for entry in fields], dtype=np.int64), ready_s)
+        # Arrays that an instance would derive from its machines, made here from the same numbers without a detour.
         end_s, waits = start_s + seconds, np.ones(len(self.tasks), dtype=bool)
         waits[task] = False
         held_s = paid_until_s.copy()
         np.maximum.at(held_s, machine, end_s)
         of_machine = vcpus[offer]
         core_free_s = np.repeat(ready_s[:, None], int(of_machine.max(initial=1)), axis=1)
+        # Rows have as many columns as the largest machine has cores; cores that a machine lacks are never free.
         core_free_s[np.arange(core_free_s.shape[1]) >= of_machine[:, None]] = NEVER
         core_free_s[machine, core] = np.maximum(end_s, 0)
         arrays = {

@@ -140,6 +140,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
             record = _parsed(line, number, source)
             kind = _kind(record, before, number, source)
         except InputError:
+            # A file whose first line is no record may be another document: the message says which command takes it.
             if not before:
                 refuse_another_document(text, TRACE_FORMAT, source)
             raise
@@ -152,6 +153,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
             if len(issues) >= _MOST_ISSUES:
                 break
         if kind == "run":
+            # A file may hold several replays of one instance: header, then run, events and end of each.
             run, events = record, []
         elif kind == "event":
             events.append(_sharing(record, texts))

@@ -137,10 +137,12 @@ def check(
     if d_spot_s is None:
         if instance.d_spot_rule is not None and any(vm.market == "spot" for vm in columns.vms):
             raise SpotbagError("the plan has spot VMs, but the instance wants d_spot_s estimated and none was passed")
+        # Without a D_spot of the instance, the plan is held to the one that it was made for.
         made_for_s = columns.header.d_spot_s
         d_spot_s = instance.deadline_s if made_for_s is None else min(made_for_s, instance.deadline_s)
     report = _Checker(instance, columns, d_spot_s).report()
     claimed = columns.header.survival
+    # A certificate is judged even if nobody asks for survival: a false one must not pass.
     level = survive if survive is not None or claimed is None else claimed.level
     return report if level is None else _with_survival(report, instance, columns, level)
 
@@ -239,6 +241,7 @@ class _Checker:
         sign_of_life()
         doubtful = self._doubtful_vms(by_vm)
         seconds: Counter[tuple[str, Market]] = Counter()
+        # Costs and makespan are worked out of broken plans as well: a report has always all figures.
         # Of VMs with the same name, the last.
         here = np.array([self.numbers[vm.id] for vm in plan.vms], dtype=np.int64) if vms.doubled else vms.numbers
         used = np.array(vms.offered, dtype=bool) & (by_vm.count[here] > 0)
@@ -404,6 +407,7 @@ class _Checker:
             late = placed.end_s - self.d_spot_s
             message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
             yield Violation("d-spot", name, late, "s", message)
+        # Rules of times are judged above even where the type is unknown; those below need it.
         vm_type = self.types.get(vm.type)
         task = self.bag.task(name)
         if vm_type is None or task is None:

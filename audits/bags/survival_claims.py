@@ -32,6 +32,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
     """
     losses, found = judge.losses, judge.judge(claimed.level)
     said = LOSSES[claimed.level]
+    # A verdict is false only if the opposite is proved: a rescue that was not found proves nothing.
     if claimed.verdict == "survives" and found.verdict == "does-not-survive":
         where = f"{' and '.join(found.worst_types or ())} at {found.worst_at_s:,} s"
         message = f"the plan says that it survives {said}; it does not survive the loss of {where}: {found.reason}"
@@ -43,6 +44,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         single = tuple((name,) for name in losses.spot_types)
         together = single if len(single) < 2 else (*single, losses.spot_types)
         groups = single if claimed.level == "one-type" else together
+        # Stated costs and slack are compared with bounds, not with rescues found here: a better one may exist.
         yield from _cheaper_than_the_plan(losses, claimed)
         yield from _cheaper_than_can_be(losses, claimed.worst_cost_usd, groups, "worst_cost_usd")
         if found.verdict == "survives":
@@ -52,6 +54,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         if lasting and claimed.level == "one-type":
             message = f"the plan states a bill for {LOSSES['blackout']}, which it does not survive"
             yield Violation("survival-claim", "blackout_cost_usd", 1, "plans", message)
+    # This plan is one without a demand as well, so the cheapest of those cannot cost more.
     without = claimed.cost_without_usd
     if without is not None and without > cost_usd * (1 + float(_TOLERANCE)):
         message = (

@@ -123,12 +123,14 @@ class Losses:
         self.bag = bag = Bag(instance)
         self.entry = bag.entries_of(plan.task_ids)
         self.need_kb = bag.need_kb[self.entry]
+        # Tasks move while VMs boot, so the longer of the two counts.
         self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
         machines = {machine.id: machine for machine in instance.machines}
         exist = [(number, machines[vm.id]) for number, vm in enumerate(plan.vms) if vm.id in machines]
         self.closed = frozenset(number for number, machine in exist if not machine.open)
+        # VMs that exist when the plan begins are paid, and ready, at other times than those that it requests.
         self.paid_until_s = np.full(len(plan.vms), instance.boot_overhead_s, dtype=np.int64)
         self.ready_s = self.paid_until_s.copy()
         for number, machine in exist:
@@ -140,12 +142,14 @@ class Losses:
         for vm_type in instance.vm_types:
             sign_of_life()
             offer = vm_type.offers.get("on-demand")
+            # Rescues are on plain on-demand VMs: what a burstable one can do depends on its credits.
             rescues = offer is not None and vm_type.burstable is None
             if rescues or vm_type.name in used:
                 seconds = bag.run_times_s(vm_type, size_kb(vm_type.memory_mb))
                 self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
             if rescues and offer is not None:
                 able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
+                # If the largest tasks fit together, one on each core, memory need not be looked at on this type.
                 largest = np.sort(able)[-vm_type.vcpus :]
                 types.append(
                     RescueType(

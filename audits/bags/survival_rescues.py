@@ -102,6 +102,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
     for own in fleet.own:
         add(_place(types, own.type, own, fleet.ready_s))
     new, most_new, kinds = list(fleet.new), fleet.most_new, range(len(types))
+    # Greedy: a rescue that is found proves survival, and one that is missed proves nothing. So speed matters more.
     for number, (left_s, need_kb) in enumerate(zip(lost.left_s, lost.need_kb, strict=True)):
         best_end, best_kind, best = by_s + 1, -1, 0
         for kind in kinds:
@@ -109,6 +110,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
             if seconds >= NEVER_S:
                 continue
             at, start_s = 0, fleet.ready_s
+            # A new VM of the type starts no later than any that is in use, as long as one can be had.
             if new[kind] > 0 and most_new > 0:
                 at = -1
             elif not heaps[kind]:
@@ -131,6 +133,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
         heap = heaps[best_kind]
         _, order, place = heap[best]
         place.take(number, best_end - left_s[best_kind], best_end, need_kb)
+        # The VM at the top, the usual case, is put in its new place at once; else the whole heap is made anew.
         if best == 0:
             heapq.heapreplace(heap, (place.free[0][0], order, place))
         else:

@@ -118,6 +118,7 @@ def platform_figure_findings(
     cost = sum((job.charge for job in jobs), Fraction(0))
     overspend = sum((job.overspend for job in jobs), Fraction(0))
     found: dict[str, tuple[int | Fraction, str]] = {
+        # Counts and seconds are whole numbers, and must be equal.
         "t": (last_s, "s"),
         "finished": (len(ended), "jobs"),
         "execution_time_s": (sum((job.stated_end_s or 0) - job.facts.arrival_s for job in ended), "s"),
@@ -132,6 +133,7 @@ def platform_figure_findings(
         "stays": (counts.stays, "jobs"),
         "unwanted": (counts.unwanted, "jobs"),
     }
+    # Costs are sums of floats in the replay, and are looked at only where they differ by more than noise.
     if abs(end["cost"] - cost) > NOISE * cost:
         found["cost"] = cost, "units of cost"
     # It is what is left of costs when budgets are taken off them.

@@ -70,11 +70,13 @@ def rows(
             left = state.remaining(instance)
             n_open.append(len(left.open_tasks))
             n_vms.append(len(left.machines))
+            # Long runs stand for the optimum, which is not known for bags of this size.
             long = [replan(instance, state, time_limit_s=long_s, start=plan, seed=seed) for seed in (1, 2)]
             values = [result.objective for result in long if result.objective is not None]
             best_of_long.append(min(values))
             bounds.append(max(result.bound for result in long if result.bound is not None))
             for limit_s in limits_s:
+                # Not measured: the first call fills caches of the bag.
                 replan(instance, state, time_limit_s=limit_s, start=plan)
                 for seed in range(max(int(for_s / limit_s), 2)):
                     gc.collect()  # else it is due when the next call begins, here where nothing else is made

@@ -217,6 +217,7 @@ def availability_of_document(
     InputError
         With everything that is wrong in the trace, or if it is not said what a 1 means.
     """
+    # Public traces write 1 for an available VM or for a preempted one: a wrong guess would turn every day around.
     if one_means is None:
         raise input_error(source, f"is an availability trace; {_SAY_IT}")
     if one_means not in _MEANINGS:
@@ -226,6 +227,7 @@ def availability_of_document(
         rule = f"must be 'all', or a number above 0, at most {_MOST_VMS}: the VMs that a 1 in its data stands for"
         issues.append(Issue("", rule, "vms_per_one", vms_per_one))
     data = document.get("data")
+    # A trace of a single column is one for all types, under the name None.
     columns: dict[str | None, Any] = dict(data) if isinstance(data, dict) else {None: data}
     if "data" not in document:
         issues.append(Issue("", "is missing", "data"))
@@ -244,6 +246,7 @@ def availability_of_document(
     if issues:
         raise InputError(source, issues)
     arrays = {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
+    # Entries above 1 are numbers of VMs. With 0 and 1 alone, a 1 says nothing about how many there are.
     if vms_per_one is None:
         vms_per_one = 1.0 if any(column.max() > 1 for column in arrays.values()) else "all"
     by_type = {name: column for name, column in arrays.items() if name is not None}

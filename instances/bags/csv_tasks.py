@@ -128,12 +128,15 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     table = TextTable(read_text(path), source)
     table.check_headings()
     catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
+    # Longer type names first: a heading with c6i.large.metal must not be taken for c6i.large.
     columns, unknown, warnings = _columns(table, form, sorted(catalogue, key=len, reverse=True))
     asked = _with_types(asked, columns, source)
     columns, more = _columns_of_types(columns, [row.name for row in chosen_rows(asked.vms)], source)
+    # Where commas divide the cells, no number can have a decimal comma.
     reader = _Reader(columns, unknown, asked, form, decimal_commas=table.delimiter != ",")
     tasks = reader.tasks(table)
     warnings += reader.notes(source)
+    # All faults of rows are reported at once, so that one run shows every line to mend.
     if reader.issues or table.issues:
         raise InputError(source, grouped([*reader.issues, *table.issues]))
     if not tasks:

@@ -87,6 +87,7 @@ def make_instance(
     vm_types = choose_vm_types(asked.vms)
     notes = price_notes(asked.vms)
     provider = read_catalogue(asked.vms.prices).provider
+    # Run times of a file were measured on one machine; an instance states those of speed 1.
     more = _at_speed_1(tasks, asked.vms, [vm_type["name"] for vm_type in vm_types])
     caps = {"max_spot": asked.vms.max_spot, "max_on_demand": asked.vms.max_on_demand}
     limits = {key: value for key, value in caps.items() if value is not None}
@@ -104,6 +105,7 @@ def make_instance(
     }
     try:
         instance = Instance.from_document(document, source)
+    # The instance knows nothing of the file: places in the document become lines, for people to find them.
     except InputError as error:
         issues = with_deadline_first(error.issues, asked.deadline_s)
         raise InputError(source, grouped(_placed(issues, place))) from None

@@ -207,6 +207,7 @@ class _Log:
         wanted = self.wanted
         statuses, user, bag, swf = frozenset(wanted.statuses), self._user, wanted.bag, self.kind == "swf"
         for number, line in enumerate(lines, 1):
+            # Only a file's first line can have a byte-order mark; long logs must stay open to a request to stop.
             if number == 1:
                 line = line.lstrip("\ufeff")
             elif number % _LINES_PER_CHECK == 0:
@@ -217,6 +218,7 @@ class _Log:
             job = (
                 self._job(cells, number) if len(cells) == self._width or self._has_width(cells, number, line) else None
             )
+            # What the user asked to leave out goes silently; what the log lacks is counted, for the warnings.
             if job is None or (bag is not None and cells[_BAG] != bag):
                 continue
             submitted, run, cores, memory_kb, status, depends, user_of_job = job
@@ -232,12 +234,14 @@ class _Log:
             if run <= 0:
                 self._left_out("without a run time" if run else "with a run time of 0")
                 continue
+            # By default a log with jobs of several cores is refused, with the first one as an example.
             if cores > 1:
                 self._several += 1
                 self._multi_core = self._multi_core or (number, cores)
                 if wanted.multi_core == "skip":
                     continue
                 self._split += 1
+            # Tasks of a bag are independent by definition: a workflow would give a plan that cannot be carried out.
             if depends:
                 self._fault(number, "", cells[0], "depends on another job; only jobs that are independent can be a bag")
                 continue

@@ -127,6 +127,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
         if first.setdefault(entry.name, index) != index:
             rule = f"is there twice (also InstanceTypes[{first[entry.name]}])"
             issues.append(Issue(where, rule, "InstanceType", entry.name))
+        # Mac types are dedicated hosts, billed for a day at least: none of the models fits.
         if any(name in _MAC for name in names):
             macs += 1
             continue
@@ -142,6 +143,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
         }
         if known:
             [facts["architecture"]] = known
+        # The document does not say how credits are earned, and without them a plan cannot use a burstable type.
         if entry.burstable:
             credits = credits_of(entry.name)
             if credits is None:
@@ -202,6 +204,7 @@ def spot_prices_of_aws(
             raise input_error(
                 source, "has no availability zones, and a catalogue needs them: add a column AvailabilityZone"
             )
+        # A history often has all products and regions of an account: the others are left out, with their number.
         if entry.product and entry.product != product:
             dropped[f"of {entry.product}"] += 1
         elif _LOCAL_ZONE.fullmatch(entry.zone):
@@ -221,6 +224,7 @@ def spot_prices_of_aws(
     rows.warnings += [f"{source}: {count:,} prices {what} left out" for what, count in sorted(dropped.items())]
     if not history:
         raise input_error(source, f"has no price of {product}" + (f" in {region}" if region else ""))
+    # The mean ends at the last entry of the whole file, so that all zones are measured over the same time.
     last = max(time for prices in history.values() for time, _ in prices)
     zones: dict[tuple[str, str], dict[str, tuple[datetime, float]]] = defaultdict(dict)
     for (name, zone), prices in history.items():
@@ -231,6 +235,7 @@ def spot_prices_of_aws(
     said = f"aws ec2 describe-spot-price-history, {os.path.basename(source)}: {how}"
     for (name, of_region), by_zone in zones.items():
         prices_by_zone = {zone: _to_digits(price) for zone, (_, price) in sorted(by_zone.items())}
+        # A mean is of the window's last day; without a window, each zone has the day of its last price.
         day = max(time for time, _ in by_zone.values()) if window_s is None else last
         rows.quotes[name, of_region, "spot"] = _quote(prices_by_zone, day.date().isoformat(), said)
     return rows

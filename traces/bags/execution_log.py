@@ -123,6 +123,7 @@ def parse_log(text: str, source: str, cores: Mapping[str, int]) -> list[tuple[st
         if not text_line.strip():
             continue
         try:
+            # A broken line is a fault only if the log goes on after it otherwise than by a new beginning.
             document = parse_json(text_line, source)
         except InputError:
             broken.append(Issue(f"line {number}", "is no line of a log"))

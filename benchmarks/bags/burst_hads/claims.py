@@ -107,6 +107,7 @@ def _quiet(days: BurstHadsDays) -> Iterator[Claim]:
         )
     found = []
     for job, rivals in days.rivals.items():
+        # HADS carries out the greedy's plan, so the search is compared with that.
         greedy = sum(next(plan.vms for plan in rivals.plans if plan.method == "greedy").values())
         more = mean_of([plan.vms - greedy for plan in rivals.burst_plans]).estimate
         burstable = min(plan.burstable_vms for plan in rivals.burst_plans)

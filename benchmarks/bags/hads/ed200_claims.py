@@ -54,6 +54,7 @@ def _rates(days: HadsDays) -> Iterator[Claim]:
     costs = {key: cell.statistic(cost_usd) for key, cell in days.sweep.items()}
     price = days.on_demand_usd(BIG_JOB)
     more = costs[6, 0] - costs[1, 0]
+    # "Nears" asks for two things: a cost that grows, and a distance from the price on demand that shrinks.
     nearer = _distance(costs[1, 0], price) - _distance(costs[6, 0], price)
     found: list[tuple[str, Verdict]] = [
         (f"cost $ {show(more.estimate, 3)} more", is_above(more.estimate)),
@@ -188,6 +189,7 @@ def _stealing(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
         source=source,
         printed=printed,
     )
+    # Every pair is compared day by day; the extremes below are for people only.
     others = [name for name in SCENARIOS if name not in ("sc2", "sc5")]
     low = min(estimate_of(rates[name]).mean or 0.0 for name in ("sc2", "sc5"))
     high = max(estimate_of(rates[name]).mean or 0.0 for name in others)
@@ -281,6 +283,7 @@ def _checkpoints(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
     wide = 100 * (max(printed) / min(printed) - 1)
     few = min(counts, key=lambda name: counts[name].value)
     many = max(counts, key=lambda name: counts[name].value)
+    # The paper's own extremes say how far apart "about as many" may be.
     more = percent_more(counts[many], counts[few])
     yield judged(
         f"about as many checkpoints in all scenarios (within {wide:.0f} %, as printed)",

@@ -21,6 +21,7 @@ def hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, An
     fitted = [plan.job for plan in result.plans if plan.d_spot_source == FROM_PRINTED_MAKESPAN]
     ratios = []
     for printed in hads_figures().baselines:
+        # Printed cost on demand as a share of the bill of the printed VMs for all of the printed makespan.
         instance = library_instance(f"{FAMILY}/{printed.job}")
         rate = on_demand_rate_usd(instance, spot_offers(instance, printed.vms))
         ratios.append(f"{100 * printed.on_demand_usd / (rate * printed.makespan_s):.0f}")

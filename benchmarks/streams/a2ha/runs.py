@@ -295,13 +295,16 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
     def watched(settings: A2haSettings) -> _Maker:
         return partial(WatchedA2ha, settings)
 
+    # Short jobs: all combinations of the ratios, of which the figures show some.
     swept = {ratios: watched(heuristic(ratios)) for ratios in sweep_ratios()}
     sweep = {job: _replayed(streams[job], swept, options, partial(_tell, on_runs, job)) for job in SHORT_JOBS}
+    # With twice the budget, to see how far the budget binds.
     generous = {TWICE: watched(heuristic(CONSERVATIVE, budget_factor=TWICE))}
     twice = {
         job: _replayed(streams[job], generous, options, partial(_tell, on_runs, f"{job}, twice the budget"))[TWICE]
         for job in SHORT_JOBS
     }
+    # The long job: printed cases of Table 2, and other readings of the rule for long tasks.
     cases: dict[tuple[str, int], _Maker] = {
         (style, initial): watched(heuristic(ratios, initial_hosts=initial))
         for initial in long_cases
@@ -313,6 +316,7 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
         for rule in READINGS
     }
     ends_only = {_NEVER_S: watched(heuristic(STYLES[options.style], period_s=_NEVER_S))}
+    # Table 2 counts no time to boot, so the same cases are replayed with hosts that are ready at once.
     at_once = streams[LONG_JOB].model_copy(update={"creation_overhead_s": 0})
     long = _replayed(streams[LONG_JOB], cases | others, options, partial(_tell, on_runs, LONG_JOB))
     start = {
@@ -323,6 +327,7 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
     one_initial = {style: long[style, min(long_cases)] for style in STYLES}
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
     for job, stream in streams.items():
+        # The least wall time for the same payment is sought for one number of first hosts: it takes long.
         cells = one_initial if job == LONG_JOB else {style: sweep[job][ratios] for style, ratios in STYLES.items()}
         found = _not_knowing(stream, list(cells.values()), options, partial(_tell, on_runs, f"{job}, least wall time"))
         not_knowing |= {(job, style): pairs for style, pairs in zip(cells, found, strict=True)}
