@@ -101,7 +101,7 @@ def _of_stream(trace: Trace, given: Stream) -> Iterator[tuple[str, str]]:
 
 
 def _content(document: Given) -> dict[str, Any]:
-    """All fields, those too that have their defaults."""
+    """Fields of a record, with those at their defaults."""
     return document.model_dump(mode="json")
 
 

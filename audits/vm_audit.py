@@ -114,7 +114,7 @@ class Audit(ABC):
         """Look at the events of a moment, before the next one at ``next_s``, or the end."""
 
     def _last_s(self) -> int:
-        """When the replay ends."""
+        """End of the replay."""
         return self.now_s
 
     def _close(self, vm: VmBook) -> None:  # noqa: B027

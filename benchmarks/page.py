@@ -115,7 +115,7 @@ def _environment(page: Page) -> Environment:
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
-    """Why statements do not hold, as items that begin with their numbers."""
+    """Reasons against statements, as items that begin with their numbers."""
     for number, claim in enumerate(claims, start=1):
         if claim.reason:
             yield fill(f"- **{number}**: {claim.reason[:1].upper()}{claim.reason[1:]}.", "  ")

@@ -187,7 +187,7 @@ class StatedNumbers:
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
-    """All statements of a paper with their verdicts; their numbers lead to the reasons."""
+    """Statements of a paper with their verdicts; their numbers lead to the reasons."""
     cells = [
         [
             str(number),

@@ -261,7 +261,7 @@ def fingerprint(loop: Any) -> str:
 
 
 def described(value: Any) -> Any:
-    """Return something whose `repr` is the same in all processes, and only for equal values."""
+    """Return an object with a ``repr`` that is equal in all processes for equal values, and only for these."""
     match value:
         case tuple():
             return tuple(map(described, value))

@@ -88,7 +88,7 @@ class _Fields(AttributeTemplate):
 
 
 def _member(builder: Any, pointer: Any, of: Any, name: str) -> Any:
-    """Where a field is in memory."""
+    """Address of a field in memory."""
     place = builder.gep(pointer, [ir.Constant(_INT, of.dtype.fields[name][1])])
     kind = ir.DoubleType() if of.dtype[name].kind == "f" else _INT
     return builder.bitcast(place, kind.as_pointer())

@@ -176,7 +176,7 @@ def within(
 
 @contextmanager
 def ended_by(stops: tuple[Stop, ...]) -> Iterator[None]:
-    """Have nothing but some requests to stop end the work inside."""
+    """Limit the work inside by some requests to stop, and by no time."""
     token = _current.set(Limit(stops=stops))
     try:
         yield

@@ -198,7 +198,7 @@ def run_in_thread(
     leave_after_s: float | None = None,
     name: str | None = None,
 ) -> bool:
-    """Do some work in a thread, and ask it to end when the limit is over; see `run_in_threads`."""
+    """Run work in a thread, and ask it to end when the limit is over; see `run_in_threads`."""
     return run_in_threads((work,), end, watch, leave_after_s=leave_after_s, name=name)
 
 

@@ -172,7 +172,7 @@ NO_NUMBER = "must be a number, in digits with a decimal point"
 
 
 def number_in(text: str, kind: TypeAdapter[Number]) -> Number:
-    """Return the number that a text is, of a kind that has a name, such as `Price`.
+    """Return the number in a text, of a kind such as `Price`.
 
     Raises
     ------

@@ -222,7 +222,7 @@ def decode_long_list(text: str, key: str, kind: type[Part]) -> tuple[str, Record
 
 
 def _address(buffer: Any) -> int:
-    """Where a buffer lies in memory."""
+    """Address of a buffer in memory."""
     import numpy as np
 
     return np.frombuffer(buffer, np.uint8).ctypes.data

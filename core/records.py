@@ -103,7 +103,7 @@ class Faults:
 
 
 class LimitedRecord(BaseModel):
-    """Base of records in whose documents, validated with `Faults`, only so many faults are looked for."""
+    """Base of records whose documents, validated with `Faults`, are searched for a limited number of faults."""
 
     @model_validator(mode="wrap")
     @classmethod

@@ -53,7 +53,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def _read_bytes(file: BinaryIO, source: str) -> bytes:
-    """Read all bytes up to the limit; none of what begins like no text, such as a device without an end."""
+    """Read the bytes of a file up to the limit; refuse a device without an end at its first bytes."""
     first = file.peek(1) if isinstance(file, io.BufferedReader) else b""
     if len(first) >= _FIRST_BYTES and b"\0" in first:
         raise input_error(source, f"is no text file (byte {first.index(0)} is zero)")

@@ -1,4 +1,4 @@
-"""Who does work on many cases: this process, several of this machine, or those of a Dask cluster."""
+"""Distribution of work on many cases: to this process, several of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Burstable(Record):
         return 24 * self.credits_per_hour if self.max_credits is None else self.max_credits
 
     def credits_after(self, credits: float, seconds: float, at_full_speed: int = 0, at_baseline: int = 0) -> float:
-        """Credits of a VM after seconds in which so many tasks run: it spends no more than it has."""
+        """Credits of a VM after some seconds with a number of busy cores; the balance is never below 0."""
         spent = (at_full_speed + at_baseline * self.baseline_fraction) / 60
         left = credits + (self.credits_per_hour / SECONDS_PER_HOUR - spent) * seconds
         return min(max(left, 0.0), self.credit_cap)
@@ -305,7 +305,7 @@ class KnownOptimum(Record):
 
 
 class Provenance(Record):
-    """Where an instance comes from.
+    """Origin of an instance.
 
     Attributes
     ----------

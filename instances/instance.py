@@ -309,7 +309,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def offers(self) -> tuple[RentalOffer, ...]:
-        """All offers, by catalogue order, spot before on-demand."""
+        """Offers in the order of the catalogue, spot before on-demand."""
         return tuple(self._offers())
 
     def _offers(self) -> Iterator[RentalOffer]:
@@ -362,7 +362,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def machine_ready_s(self) -> IntArray:
-        """When each machine can run tasks, shape (n_machines,)."""
+        """Times from which each machine can run tasks, shape (n_machines,)."""
         return read_only(np.array([machine.ready_s for machine in self.machines], dtype=np.int64))
 
     @cached_property
@@ -407,7 +407,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def machine_core_free_s(self) -> IntArray:
-        """When each core of a machine is free, shape (n_machines, most cores); `durations.NEVER` beyond its cores."""
+        """Times from which each core of a machine is free, shape (n_machines, most cores); `NEVER` beyond its cores."""
         vcpus = np.array([self.offers[index].vcpus for index in self.machine_offer.tolist()], dtype=np.int64)
         free = np.repeat(self.machine_ready_s[:, None], int(vcpus.max(initial=1)), axis=1)
         free[np.arange(free.shape[1]) >= vcpus[:, None]] = NEVER

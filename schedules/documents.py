@@ -239,7 +239,7 @@ class ScheduleDocument(ScheduleHeader):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduleColumns:
-    """A plan's document in columns, for plans of so many tasks that a record of each costs too much.
+    """Plan's document in columns, for plans with too many tasks for a record of each.
 
     Attributes
     ----------

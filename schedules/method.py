@@ -18,7 +18,7 @@ from .schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """Where a search stands.
+    """State of a search at a moment.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Incumbent:
             self._on_better()
 
     def raise_bound(self, bound: float) -> None:
-        """Keep a proven bound if it is the best; one of whole seconds as such."""
+        """Keep a proven bound if it is the best; one of whole seconds is rounded up to them."""
         if self._second and math.isfinite(bound):
             bound = max(bound, math.ceil(bound / self._second - SOLVED) * self._second * (1 - EXCESS))
         with self._known.lock:

@@ -120,7 +120,7 @@ class Schedule:
 
     @cached_property
     def vm_ready_s(self) -> IntArray:
-        """When each VM can run tasks, shape (n_vms,): VMs that are rented after the boot."""
+        """Times from which each VM can run tasks, shape (n_vms,): rented VMs after the boot."""
         return read_only(self._of_vms(self.instance.machine_ready_s))
 
     @cached_property

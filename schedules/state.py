@@ -409,7 +409,7 @@ class _Remaining:
         duration_s = given.duration_s[group]
 
         def take(position: int, times: float) -> None:
-            """Have a task take so many times as long, on all types."""
+            """Multiply the run time of a task by a factor, on all types."""
             whole = runtime_s[position]
             able = whole < NEVER
             left = np.clip(np.ceil(np.where(able, whole, 0) * times - STATED), 1, MAX_SECONDS)

@@ -49,7 +49,7 @@ class VmTimeline:
         return timeline
 
     def earliest_start_s(self, memory_kb: int, duration_s: int, since_s: int = 0) -> int | None:
-        """When a task could start, no earlier than ``since_s``; None if the VM's memory is too small for it."""
+        """Earliest start of a task, not before ``since_s``; None if the VM's memory is too small for the task."""
         start = self.earliest_core_s if self.earliest_core_s > since_s else since_s
         if self._memory_kb is None:
             return start

@@ -125,7 +125,7 @@ class Day:
     # ------------------------------------------------------------------ what happens
 
     def advance(self, time_s: int, rank: int = LAST_RANK) -> None:
-        """Let all happen up to a moment, and of that moment what comes up to a rank."""
+        """Apply all events before a moment, and those of the moment up to a rank."""
         while self._due and self._due[0][:2] <= (time_s, rank):
             at_s, at_rank, _, _, what = heapq.heappop(self._due)
             if isinstance(what, SpotVm):
@@ -148,7 +148,7 @@ class Day:
 
     @staticmethod
     def _ranks(moment: Mapping[str, Any]) -> tuple[int, ...]:
-        """When in a second an event of the timeline happens; a new capacity may bring VMs back, or take them away."""
+        """Rank of a timeline event within its second; a new capacity may bring VMs back, or take them away."""
         kind = moment["event"]
         down = RANKS["notice" if moment.get("notice_s") else "hibernate"]
         if kind == "price":

@@ -290,7 +290,7 @@ def dump_s(rules: Checkpoints, memory_mb: FloatArray) -> FloatArray:
 
 
 def interval_s(rules: Checkpoints, dump_s: FloatArray) -> FloatArray:
-    """Work between two checkpoints that take so long to write; a second if that is no time."""
+    """Work between two checkpoints, by the time to write one; a second if writing takes no time."""
     interval: FloatArray = np.where(dump_s < float(LEAST_DUMP_S), 1.0, dump_s / rules.overhead_fraction)
     return interval
 

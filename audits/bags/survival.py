@@ -143,7 +143,7 @@ class _Blocks:
         self.placed = 0
 
     def survival(self) -> Survival:
-        """Judge all moments."""
+        """Judge the loss at every moment."""
         planned_usd = self.losses.paid_usd()
         if not len(self.moments_s):
             return Survival(level="blackout", verdict="survives", worst_cost_usd=float(planned_usd))
@@ -263,7 +263,7 @@ def _rescue_usd(losses: Losses, vms: Iterable[TakeoverVm], at_s: int, done: Sequ
 
 
 def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) -> str | None:
-    """Why no rescue ends by a time if spot VMs of some types go down at a moment; None if no bound shows that."""
+    """Message of a bound that rules out a rescue by a time if spot VMs of some types go down; None if none does."""
     lost, fleet = losses.lost(types, at_s), losses.fleet(at_s)
     number = _task_without_place(lost, fleet, len(losses.types), by_s)
     if number >= 0:

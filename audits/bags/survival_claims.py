@@ -127,7 +127,7 @@ def _some_moments_s(losses: Losses, types: tuple[str, ...]) -> list[int]:
 
 
 def _later_than_said(losses: Losses, slack_s: int, groups: Collection[tuple[str, ...]]) -> Iterator[Violation]:
-    """Find a moment for which a bound shows that no rescue ends so long before the deadline."""
+    """Find a moment at which a bound rules out a rescue with the claimed slack."""
     for types in groups:
         for at_s in _some_moments_s(losses, types) if slack_s > 0 else ():
             reason = beyond_rescue(losses, types, at_s, losses.instance.deadline_s - slack_s)
@@ -205,7 +205,7 @@ class _Stored:
                 yield Violation("rescue-vm", vm.id, 1, "VMs", f"{vm.id} of the rescue at {at_s:,} s {wrong}")
 
     def _requested_s(self, vm: RescueVm) -> int:
-        """When a new VM is requested."""
+        """Time of the request for a new VM."""
         return vm.ready_s - self.boot_s
 
     def _limits(self) -> Iterator[Violation]:

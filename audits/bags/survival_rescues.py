@@ -51,7 +51,7 @@ class TakeoverVm:
     tasks: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def room(self) -> tuple[int, int]:
-        """Return when a task may start that is not before another's, and the memory that is free from then on."""
+        """Earliest start of another task, not before the last one, and the free memory from then on."""
         at_s = self.free[0][0]
         if not self.memory_may_bind:
             return at_s, _ENOUGH_KB

@@ -74,7 +74,7 @@ class Twins:
         return self.losses.market_type[place[0]]
 
     def lack(self) -> str | None:
-        """Why the twin rule does not hold, for spot VMs that go down one by one at any moments; None if it does."""
+        """Reason against the twin rule, for spot VMs that go down one by one at any moments; None if it holds."""
         losses = self.losses
         spot = [number for number in range(len(losses.market_type)) if losses.vm_end_s[number] > 0]
         counts = Counter(losses.market_type[number][0] for number in spot)

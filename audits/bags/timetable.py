@@ -177,7 +177,7 @@ class Timetable:
                 yield queue[0]
 
     def misses_all(self, free_kb: int) -> bool:
-        """True if tasks wait and all of them fit so much memory; said of each once."""
+        """True if tasks wait and the given memory is enough for all of them; reported once for each task."""
         slots = self._slots.values()
         if not slots or any(slot.missed or slot.memory_kb > free_kb for slot in slots):
             return False

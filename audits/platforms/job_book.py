@@ -51,7 +51,7 @@ class JobBook:
 
     @property
     def where(self) -> str:
-        """Say where it is, after ``it``."""
+        """Place of the job as a phrase after ``it``."""
         if self.state == "to come":
             return "has not arrived"
         if self.state == "to be placed":

@@ -67,7 +67,7 @@ def bag_of_sleepers(n_tasks: int) -> Instance:
 
 
 def plan_of_sleepers(n_tasks: int) -> Schedule:
-    """Return a plan of such a bag by the greedy."""
+    """Return a plan by the greedy for a bag of sleeping commands."""
     schedule = solve(bag_of_sleepers(n_tasks), "greedy").schedule
     assert schedule is not None
     return schedule

@@ -238,7 +238,7 @@ class Misses:
         )
 
     def why(self) -> str:
-        """Say why the tasks were late that ended last, one of each late day; or why nothing is decided."""
+        """Reasons of the lateness of the last tasks, one of each late day; or of an open verdict."""
         if self.verdict == "not decided":
             return f"{_ENOUGH_DAYS} days without a miss would show that at most one in a hundred misses"
         return "; ".join(f"{cause}: {counted(number, 'day')}" for cause, number in self.causes)

@@ -39,7 +39,7 @@ _JOB = Job(48 * SECONDS_PER_HOUR, 70 * SECONDS_PER_HOUR, 180)
 
 
 def published_rows() -> Iterator[Sequence[str]]:
-    """Replays per second on one core: two published jobs, and one long job under the policies for such."""
+    """Replays per second on one core: two published jobs, and a single long job under its policies."""
     for name, method, scenario in _PUBLISHED:
         schedule = solve(library_instance(name), method, survive="none").schedule
         assert schedule is not None

@@ -173,7 +173,7 @@ _PRICES: Mapping[Market, float] = {"spot": SPOT_USD, "on-demand": ON_DEMAND_USD}
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Some traces of about the same availability, as long as the job may take."""
+    """Traces of about the same availability, as long as the job may take."""
 
     name: str
     windows: tuple[BoolArray, ...]

@@ -41,7 +41,7 @@ _MOST_VMS = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AvailabilityScenario:
-    """There are as many spot VMs as a trace says: all or none, or so many at most.
+    """Days of a trace of the availability of spot VMs: all or none, or a number at most.
 
     Entry i of the trace covers the time from ``i * gap_s`` until before ``(i + 1) * gap_s``. Day 0 starts with its
     first entry, the others with one drawn at random; after the last entry the first comes again.
@@ -84,7 +84,7 @@ class AvailabilityScenario:
 
     @property
     def law(self) -> None:
-        """Nobody knows it."""
+        """Nothing: the probability law of a trace is unknown."""
         return
 
     @property
@@ -162,7 +162,7 @@ class AvailabilityScenario:
         return np.clip(np.floor(exact + NOISE), 0, limit).astype(np.int64)
 
     def _changes(self, vms: IntArray, full: int, start: float, instance: Instance) -> tuple[IntArray, IntArray]:
-        """When the number of VMs changes, in whole seconds, and to what; before, it is full."""
+        """Times of changes of the number of VMs, in whole seconds, and the new numbers; before, it is full."""
         n_entries, end_s = len(vms), horizon_s(instance)
         first = int(start * n_entries)
         rounds = math.ceil(end_s / self.gap_s / n_entries)

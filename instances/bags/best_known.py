@@ -142,12 +142,12 @@ def best_known(path: str | os.PathLike[str] | None = None) -> dict[str, BestKnow
 
 
 def best_known_path() -> Path:
-    """Where the file of the package lies."""
+    """Path of the file of the package."""
     return Path(str(_package_file()))
 
 
 def best_known_plan_path(instance: str, path: str | os.PathLike[str] | None = None) -> Path:
-    """Where the plan of an instance lies: in a folder beside the file, which has its name without the ending."""
+    """Path of the plan of an instance: in a folder beside the file, with the file's name without the ending."""
     file = best_known_path() if path is None else Path(path)
     return file.with_suffix("").joinpath(*f"{instance}.json".split("/"))
 

@@ -57,7 +57,7 @@ class PriceScenario:
 
     @property
     def law(self) -> None:
-        """Nobody knows it."""
+        """Nothing: the probability law of a history is unknown."""
         return
 
     def notes(self, instance: Instance) -> list[str]:

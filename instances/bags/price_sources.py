@@ -354,7 +354,7 @@ class _Skypilot:
             self._zones[name, region][zone] = prices["SpotPrice"]
 
     def _left_out(self, row: Mapping[str, str]) -> str | None:
-        """Why a row is left out; None if it is not."""
+        """Reason to leave a row out; None if there is none."""
         name = row["InstanceType"]
         if self._region is not None and row["Region"] != self._region:
             return "of other regions"

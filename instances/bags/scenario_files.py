@@ -45,7 +45,7 @@ class _Head(Record):
 
 
 class PoissonDocument(_Head):
-    """All spot VMs of a type are up and down in turn; see `PoissonScenario`.
+    """Scenario in which the spot VMs of a type are up and down in turn; see `PoissonScenario`.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ class Scenario(Protocol):
 
     @property
     def cloud(self) -> CloudName | None:
-        """Whose rules hold on its days, if it says so: a name of `spotbag.instances.clouds`."""
+        """Cloud whose rules hold on the days, if the scenario names one of `spotbag.instances.clouds`."""
 
     @property
     def fixed(self) -> bool:

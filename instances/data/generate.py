@@ -393,7 +393,7 @@ def tiny_instances() -> Iterator[Instance]:
 
 
 def library() -> Iterator[Instance]:
-    """All library instances."""
+    """Instances of the library."""
     yield from paper_instances()
     yield from memory_instances()
     yield from distinct_instances()

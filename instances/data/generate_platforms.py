@@ -17,7 +17,7 @@ _DAY_S = 24 * 3600
 
 
 def platforms() -> Iterator[Platform]:
-    """All hybrid platforms of the library."""
+    """Hybrid platforms of the library."""
     yield _hybrid()
     yield _two_sites()
     yield _tiny()

@@ -20,7 +20,7 @@ _M3 = {"m3.medium": (1, 3840, 0.073), "m3.large": (2, 7680, 0.146), "m3.xlarge":
 
 
 def library_streams() -> Iterator[Stream]:
-    """All streams of the library."""
+    """Streams of the library."""
     yield from _a2ha()
     yield _table2()
     yield _two_jobs()

@@ -55,7 +55,7 @@ class Capacity:
         return self._slot_in_steps(number)
 
     def slots_for(self, number: int) -> int:
-        """Minutes after which there have been so many processor-minutes, at least one."""
+        """Minutes until a cluster has had some processor-minutes, at least one."""
         return self.slot_of(number - 1) + 1
 
     def _in_steps(self, slot: int) -> int:

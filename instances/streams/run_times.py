@@ -26,7 +26,7 @@ RunSeconds: TypeAlias = Annotated[float, Field(ge=SHORTEST_RUN_S, le=LONGEST_RUN
 
 
 class ConstantRunTimes(Record):
-    """All tasks take equally long.
+    """Run time common to all tasks.
 
     Attributes
     ----------

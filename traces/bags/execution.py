@@ -285,14 +285,14 @@ class Execution:
 
     @property
     def makespan_s(self) -> float | None:
-        """When the last task ended, if all are done."""
+        """End of the last task, if all are done."""
         if self.unfinished or not self.planned:
             return None
         return max(deviation.run.end_s or 0.0 for deviation in self.deviations if deviation.run is not None)
 
     @property
     def planned_makespan_s(self) -> float:
-        """When the last task ends in the plan."""
+        """Planned end of the last task."""
         return max((planned.end_s for planned in self.planned), default=0)
 
     @property

@@ -62,7 +62,7 @@ class StopLine(_Line):
 
 
 class FinishLine(_Line):
-    """All tasks have ended."""
+    """End of all tasks of a VM."""
 
     event: Literal["finish"]
 

@@ -221,7 +221,7 @@ class BagNarrator(TaskNarrator):
                 del self.down_since[vm]
 
     def _ready_again_s(self, vm: str, restart_s: int) -> list[int]:
-        """When a VM that boots again is ready; empty if it never is."""
+        """Time at which a VM that boots again is ready; empty if it never is."""
         life = self.history.vms[vm]
         return [
             entry.end_s
@@ -291,7 +291,7 @@ class BagNarrator(TaskNarrator):
             self.say(time_s, start + "; ".join(says))
 
     def _targets_text(self, moves: list[Move]) -> str:
-        """Say where tasks go, and what is special about some."""
+        """Phrase for the targets of moved tasks, with their peculiarities."""
         kinds: dict[str, str] = {}
         numbers: Counter[str] = Counter()
         for move in moves:
@@ -377,7 +377,7 @@ class BagNarrator(TaskNarrator):
         return f" ({text}, ${usd:.4f})" if text else ""
 
     def _idle_spans(self, vm: str, time_s: int) -> tuple[list[Span], list[Span]]:
-        """When a VM was idle and awake since its last task, and what of that is paid."""
+        """Times in which a VM was idle and awake since its last task, and those of them that are paid."""
         life = self.history.vms[vm]
         ready_s = life.ready_s if life.ready_s is not None else time_s
         since = max(self.last_end_s.get(vm, 0), ready_s)
@@ -504,7 +504,7 @@ def _from_text(vm: str, number: int, victims: int) -> str:
 
 
 def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
-    """Say when which trigger is due."""
+    """Phrase for the next trigger, and its time."""
     by_moment: dict[int, list[str]] = {}
     for vm, at_s in moments.items():
         by_moment.setdefault(at_s, []).append(vm)

@@ -257,7 +257,7 @@ class _Queue:
         return [(begin_s, height), *inside, (end_s, 0.0)]
 
     def _time_s(self, number: int, belongs_to: int) -> float:
-        """Time by which so many processor-minutes have been had, in the minute to which one of them belongs."""
+        """Time of a processor-minute, by its number and its minute."""
         slot = self._capacity.slot_of(belongs_to)
         before = self._capacity.by(slot)
         return SLOT_S * (slot + (number - before) / (self._capacity.by(slot + 1) - before))

@@ -175,7 +175,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class BurstHadsDays:
-    """All days that the tables are made of.
+    """Replayed days behind the tables.
 
     Attributes
     ----------

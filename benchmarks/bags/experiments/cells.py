@@ -44,7 +44,7 @@ def key_of(identity: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Where an instance comes from: it is made where, and when, it is needed.
+    """Origin of an instance, which is made where, and when, it is needed.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ _MANY_REPLAYS = 10**9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DaysCell:
-    """Some days of a plan under a policy.
+    """Days of a plan under a policy, as one cell.
 
     Attributes
     ----------

@@ -140,7 +140,7 @@ class Memory:
         self._plans: dict[str, str] = {}
 
     def finished(self) -> dict[str, str]:
-        """Return nothing: there are no rows of an earlier run."""
+        """Return an empty mapping: there are no rows of an earlier run."""
         return {}
 
     def asked(self) -> dict[str, Any] | None:

@@ -104,7 +104,7 @@ class HadsBaseline:
 
 @dataclass(frozen=True, slots=True)
 class HadsDays:
-    """All days that the tables are made of.
+    """Replayed days behind the tables.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ def _first_cycles(plan: Schedule, options: HadsOptions) -> list[FirstCycle]:
 
 
 def _first_hibernations_s(plan: Schedule, options: HadsOptions) -> list[float]:
-    """When VM types hibernate for the first time at the largest k_h, on average over the types, on each day."""
+    """Time of the first hibernation at the largest k_h, as a mean over the VM types, on each day."""
     days_from = _sweep_scenario(SWEEP_K_H[-1], 0, options)
     found = []
     for number in range(options.runs):
@@ -308,7 +308,7 @@ def planned_tasks(days: HadsDays, vm_type: str) -> list[int]:
 
 
 def stolen_tasks(days: HadsDays, vm_type: str) -> Statistic | None:
-    """Mean number of tasks that a spot VM of a type stole in sc2 with `BIG_JOB`; None if there is no such VM."""
+    """Mean number of tasks stolen by a spot VM of a type in sc2 with `BIG_JOB`; None without such VMs."""
     return ratio_of([day.stolen[vm_type] for day in days.first_cycles], [day.vms[vm_type] for day in days.first_cycles])
 
 

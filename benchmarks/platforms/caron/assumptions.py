@@ -92,7 +92,7 @@ class PowerLawCloud(CloudScheduler):
         self._exponent = exponent
 
     def machines_for(self, job: PlatformJob, time_s: int) -> int:
-        """Fewest machines that do a job in so many seconds; no more than a job may have."""
+        """Fewest machines for a job in a given time; no more than a job may have."""
         enough = (job.size * SLOT_S / time_s) ** (1 / self._exponent) / self._per_vm
         machines = max(min(int(enough), MAX_MACHINES_PER_JOB), 1)
         while machines < MAX_MACHINES_PER_JOB and self.run_s(job, machines) > time_s:

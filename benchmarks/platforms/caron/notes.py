@@ -1,4 +1,4 @@
-"""Why our figures of Caron & de Assuncao are as they are: the numbers of `notes.md`."""
+"""Reasons behind our figures of Caron & de Assuncao: the numbers of `notes.md`."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ Cells: TypeAlias = dict[Setting, dict[str, Cell]]
 
 @dataclass(frozen=True, slots=True)
 class CaronRuns:
-    """All replays that the figures are made of.
+    """Replays behind the figures.
 
     Attributes
     ----------

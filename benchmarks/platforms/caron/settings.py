@@ -151,7 +151,7 @@ class Setting(NamedTuple):
 
 
 def _with_machines_of(cloud: Cloud, processors: int) -> Cloud:
-    """Return a cloud whose machines have so many processors, each at its old price."""
+    """Return a cloud with another number of processors in a machine, each at its old price."""
     price = cloud.cost_per_vm_hour * processors / cloud.processors_per_vm
     return cloud.model_copy(update={"processors_per_vm": processors, "cost_per_vm_hour": price})
 

@@ -28,7 +28,7 @@ TWO_JOBS = ("image", "synthetic")
 def judged_with(
     statement: str, found: Sequence[Found], ours: str, why: str, *, against: str = "", **where: Any
 ) -> Claim:
-    """As `judged`, with what is to be known whatever the verdict, and what is to be known if it does not hold.
+    """Return a claim as `judged` does, with a remark for any verdict, and another for a failed claim.
 
     A single comparison is not named: it is what stands in ``ours``.
     """

@@ -95,7 +95,7 @@ def _weighted(pairs: list[tuple[float, float]]) -> str:
 
 
 def _not_knowing(result: PublishedComparisonResult) -> dict[str, Any]:
-    """Where not knowing the run times costs least and most, and how far styles differ from each other, and jobs."""
+    """Least and most cost of not knowing the run times, and differences between styles, and between jobs."""
     found: dict[str, Any] = {}
     for quantity, name in (("wall_above_percent", "time"), ("payment_above_percent", "payment")):
         above = {

@@ -221,7 +221,7 @@ def _apart(runs: A2haRuns, job: str, quantity: str) -> dict[str, float]:
 
 
 def _no_difference(runs: A2haRuns) -> Claim:
-    """As in a picture with bars of one standard deviation; ordering by ordering it is another matter."""
+    """Claim of no difference, judged as in a picture with bars of one standard deviation, not by ordering."""
     cells = {ratios: cell for ratios, cell in runs.sweep["test-suite"].items() if max(ratios) > 0}
     found: list[Found] = []
     for quantity in ("wall_h", "hosts"):

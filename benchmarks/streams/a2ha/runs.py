@@ -211,7 +211,7 @@ class NotKnowing:
 
 @dataclass(frozen=True, slots=True)
 class A2haRuns:
-    """All runs that the tables are made of.
+    """Replays behind the tables.
 
     Attributes
     ----------
@@ -428,7 +428,7 @@ def _lines(sampled: SampledJobs) -> LongLines:
 
 
 def _fastest(sampled: SampledJobs) -> tuple[int, int]:
-    """The least payment of plans that end with the longest task, and one that no such plan is below."""
+    """Least payment of plans that end with the longest task, and a lower bound of it."""
     seconds, stream = run_times_s(sampled), sampled.stream
     alone = one_host_per_task_line(seconds, stream.block_s, stream.creation_overhead_s)
     return least_units_by(seconds, stream.block_s, stream.creation_overhead_s, alone.wall_s, alone.paid_units)

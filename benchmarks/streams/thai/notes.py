@@ -1,4 +1,4 @@
-"""Why our figures of Thai et al. are not the printed ones: the numbers of `notes.md`."""
+"""Reasons for the differences between our figures and those of Thai et al.: the numbers of `notes.md`."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class ThaiFigures(Record):
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """All approaches, in the order of Table 3."""
+        """Approaches in the order of Table 3."""
         return tuple(approach.policy for approach in self.approaches)
 
     @property

@@ -90,7 +90,7 @@ class SampledRuns:
 
 @dataclass(frozen=True, slots=True)
 class ThaiRuns:
-    """All runs that the tables are made of.
+    """Replays behind the tables.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class ThaiRuns:
         return self.approaches[policy].less(self.approaches[other], metric)
 
     def difference(self, policy: str, against: str, quantity: Quantity, times: float = 1.0) -> Estimate:
-        """Mean of a policy less so many times that of another; also where that is 0, and there is no ratio."""
+        """Mean of a policy less a multiple of that of another; also where the latter is 0, and there is no ratio."""
         return _difference(self.approaches[policy], self.approaches[against], quantity, times)
 
     def difference_without_xlarge(self, quantity: Quantity) -> Estimate:
