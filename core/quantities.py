@@ -26,7 +26,7 @@ TABLE_BYTES = 2**28
 MAX_SECONDS = 10**9
 TICKS_PER_S = 10**6
 """Run times of streams are whole numbers of microseconds."""
-KB_PER_MB = 1024
+KB_PER_MB = MB_PER_GB = 1024
 SECONDS_PER_HOUR = 3600
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f\x85\u2028\u2029]+$")]

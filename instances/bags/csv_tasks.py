@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.quantities import MAX_SECONDS, NUMBER, TIME_UNITS_S, duration_s, number_of
+from ...core.quantities import KB_PER_MB, MAX_SECONDS, MB_PER_GB, NUMBER, TIME_UNITS_S, duration_s, number_of
 from ...core.records import field_issues
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable, columns_text
@@ -30,21 +30,14 @@ _SPELLINGS: dict[Role, tuple[str, ...]] = {
     "count": ("count", "copies", "n", "number", "tasks", "repeat", "repetitions"),
     "architecture": ("architecture", "arch", "cpu_architecture"),
 }
-MEMORY_UNITS_MB: dict[str, float] = {
-    "b": 1 / 1024**2,
-    "bytes": 1 / 1024**2,
-    "kb": 1 / 1024,
-    "kib": 1 / 1024,
-    "k": 1 / 1024,
-    "mb": 1,
-    "mib": 1,
-    "m": 1,
-    "gb": 1024,
-    "gib": 1024,
-    "g": 1024,
-    "tb": 1024**2,
-    "tib": 1024**2,
+_SPELLINGS_OF_MEMORY: dict[float, tuple[str, ...]] = {
+    1 / (MB_PER_GB * KB_PER_MB): ("b", "bytes"),
+    1 / KB_PER_MB: ("kb", "kib", "k"),
+    1: ("mb", "mib", "m"),
+    MB_PER_GB: ("gb", "gib", "g"),
+    MB_PER_GB**2: ("tb", "tib"),
 }
+MEMORY_UNITS_MB = {name: unit for unit, names in _SPELLINGS_OF_MEMORY.items() for name in names}
 """MB of each unit. As everywhere here, 1 GB = 1024 MB."""
 _ARCHITECTURES: dict[str, Architecture] = {
     "x86_64": "x86_64",

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.json_documents import format_json, parse_json
+from ...core.quantities import MB_PER_GB
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name, write_text
 from ..entries import MARKETS, MAX_TASKS, Burstable, Market, Offer, VmType
@@ -22,7 +23,6 @@ from ..instance_files import instance_warnings
 from .imported import Imported
 
 HADS_MARKETS: dict[Market, str] = {"spot": "preemptible", "on-demand": "on-demand"}
-MB_PER_GB = 1024
 
 
 class _HadsRecord(LimitedRecord):

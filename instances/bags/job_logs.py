@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
-from ...core.quantities import MAX_SECONDS, NO_NUMBER, number_of
+from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
 from ...core.text_files import STANDARD_INPUT, source_name
 from ...core.wording import counted
 from ..entries import MAX_TASKS
@@ -34,7 +34,6 @@ _STRUCTURE, _BAG = 18, 19
 _PRECEDING = 16
 _BLANKS = re.compile(" +")
 _MOST_ISSUES = 1_000
-_KB_PER_MB = 1024
 _LINES_PER_CHECK = 10_000
 
 
@@ -182,7 +181,7 @@ class _Log:
         self.source = source
         self.groups: dict[tuple[float, float], tuple[int, str, int]] = {}
         """Run time (s) and memory (KB, or -1) to line and id of the first job, and number of tasks."""
-        self._memory_kb = None if memory_mb is None else memory_mb * _KB_PER_MB
+        self._memory_kb = None if memory_mb is None else memory_mb * KB_PER_MB
         self._issues: list[Issue] = []
         self._jobs = self._tasks = 0
         self._other: dict[str, int] = {}
@@ -351,7 +350,7 @@ class _Log:
             raise input_error(self.source, "has no job that is wanted" + (f" ({others})" if others else ""))
         made = []
         for (run, memory_kb), (_, name, count) in self.groups.items():
-            task: dict[str, Any] = {"id": f"j{name}", "memory_mb": memory_kb / _KB_PER_MB, "base_runtime_s": run}
+            task: dict[str, Any] = {"id": f"j{name}", "memory_mb": memory_kb / KB_PER_MB, "base_runtime_s": run}
             if count > 1:
                 task["count"] = count
             made.append(task)

@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import Memory, Name, Price, VCpus, number_in
+from ...core.quantities import MB_PER_GB, Memory, Name, Price, VCpus, number_in
 from ...core.records import validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
@@ -28,7 +28,6 @@ from .imported import grouped
 from .spot_price_history import LINUX, TheirRecord, read_spot_prices
 from .vm_catalogue import Catalogue, CataloguedType, Quote
 
-MB_PER_GIB = 1024
 _DIGITS = 12
 """Of a mean, which more digits than floats have would not make more exact."""
 _REGION = r"[a-z]{2,5}(?:-[a-z]+)+-[0-9]+"
@@ -371,7 +370,7 @@ class _Skypilot:
         name = row["InstanceType"]
         facts: dict[str, Any] = {"source": self._said, "date": self._date}
         facts["vcpus"] = self._number(line, row, "vCPUs", _VCPUS)
-        facts["memory_mb"] = self._number(line, row, "MemoryGiB", _GIB) * MB_PER_GIB
+        facts["memory_mb"] = self._number(line, row, "MemoryGiB", _GIB) * MB_PER_GB
         if row["Arch"] in _ARCHITECTURES:
             facts["architecture"] = _ARCHITECTURES[row["Arch"]]
         elif row["Arch"]:
