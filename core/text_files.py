@@ -44,6 +44,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise input_error(source, f"cannot be read: {_reason(error)}") from None
     if len(data) > MAX_FILE_BYTES:
         raise input_error(source, f"is larger than {MAX_FILE_BYTES // 10**6} MB")
+    # Every reader would say something else of an empty file, so it is refused here.
     if not data.strip():
         raise input_error(source, "is empty")
     try:

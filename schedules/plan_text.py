@@ -46,6 +46,7 @@ def rented_table(schedule: Schedule) -> Table:
     vms = Counter(schedule.vm_offer.tolist())
     tasks = Counter(schedule.vm_offer[schedule.task_vm].tolist())
     ready = schedule.vm_ready_s
+    # Of tasks that run already, only the time from the state on is compared with what is paid from then on.
     from_s = schedule.task_start_s.clip(min=ready[schedule.task_vm])
     rows = []
     for index in sorted(vms):

@@ -99,6 +99,7 @@ class State(WholeDocument):
         Burstable VMs have the credits that the plan leaves them then.
         """
         _refuse_from_state(plan)
+        # What happens at the moment itself has happened: tasks that end then are done, and those that start then run.
         ids, started = plan.instance.task_ids, plan.task_start_s <= time_s
         done = started & (plan.task_end_s <= time_s)
         running: dict[int, list[TaskOnVm]] = {}

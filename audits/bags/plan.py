@@ -298,10 +298,12 @@ class _Checker:
         """Mask of the VMs with signs of a broken rule of cores, memory or credits, a superset of the real ones."""
         vms, need_kb = self.vms, self.bag.need_kb[self.entry[by_vm.rows]]
         doubtful = by_vm.overlapping()
+        # If the largest tasks of all cores fit at once, memory cannot be short: few VMs need a look at each moment.
         binding = by_vm.most_at_once(need_kb) > vms.size_kb * (1 - 1e-9)
         if binding.any():
             doubtful |= by_vm.overfull(binding, need_kb, vms.size_kb)
         if vms.burstable.any():
+            # At the baseline a task spends no more than is earned: only tasks at full speed can run out of credits.
             rows = by_vm.rows[self.plan.task_mode[by_vm.rows] != MODES.index("baseline")]
             at_full_speed = np.bincount(self.plan.task_vm[rows], minlength=len(doubtful)) > 0
             doubtful |= vms.burstable & at_full_speed

@@ -201,6 +201,7 @@ class Vms:
     """
 
     def __init__(self, instance: Instance, plan: ScheduleColumns, sizes_kb: Mapping[str, int]) -> None:
+        # Unknown types have the number -1: the last entry of each array, added for them, stands for these.
         number = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
         self.kinds: list[tuple[str, Market]] = [(vm.type, vm.market) for vm in plan.vms]
         self.numbers = np.arange(len(plan.vms))
@@ -240,6 +241,7 @@ class RowsByVm:
     """
 
     def __init__(self, plan: ScheduleColumns, rows: IntArray) -> None:
+        # Sorted once: then neighbours are the tasks that follow each other on a core.
         order = np.lexsort((plan.task_start_s[rows], plan.task_core[rows], plan.task_vm[rows]))
         self.rows = rows[order]
         self.vm, self.core = plan.task_vm[self.rows], plan.task_core[self.rows]

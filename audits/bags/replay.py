@@ -82,10 +82,12 @@ class PlanAudit(SecondsAudit):
             if time_s < before_s:
                 self._find("timeline", name, before_s - time_s, "s", f"{said}, after an event at {before_s} s")
             before_s = max(before_s, time_s)
+            # Events of single VMs change nothing for the type as a whole, but a type can be back after them.
             if kind == "price" or moment.get("vm") is not None or moment.get("share") is not None:
                 if kind not in ("price", "resume"):
                     disturbed.add(name)
                 continue
+            # A type that is down cannot be interrupted again, and one that nothing happened to cannot come back.
             at_s, before, down = last.get(name, (-1, "resume", False))
             if down if kind in RECORD_OF else kind == "resume" and name not in disturbed:
                 since = f"after {before} at {at_s} s" if at_s >= 0 else "though it has not hibernated"
@@ -578,6 +580,7 @@ class PlanAudit(SecondsAudit):
         self.timetables[source.name].disturbed = True
         work = self.facts.work(name, target.type, target.market, book.mode, book.saved)
         table = self.timetables[target.name]
+        # Where tasks were taken away, the policy may have moved others up: the table's starts are no longer certain.
         table.unsure = table.unsure or (table.disturbed and target.state == "up")
         if work is not None:
             slot = self._slot(name, target, 0, (0, work.duration_s))
@@ -597,8 +600,10 @@ class PlanAudit(SecondsAudit):
         knew = vm.state != "up" and vm.notice_s and run.preempted_uptime_s is None
         done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
         written = [self._saves(vm, run, done, done * interval), run.written]
+        # The notice must be long enough to write the checkpoint; the work done while it is written is lost.
         if knew and vm.notice_s * run.work.speed + NOISE >= dump:
             written.append(self._saved_by_one_more(vm, run, worked - dump))
+        # Checkpoints stay written: of several, the one that saves most is used.
         return max(written, key=lambda saves: (saves[2], saves[0]))
 
     def _saved_by_one_more(self, vm: VmBook, run: RunBook, worked: Fraction) -> tuple[int, Fraction, Fraction]:

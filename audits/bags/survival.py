@@ -148,6 +148,7 @@ class _Blocks:
         if not len(self.moments_s):
             return Survival(level="blackout", verdict="survives", worst_cost_usd=float(planned_usd))
         found: list[tuple[Fraction, int, int]] = []
+        # One rescue may do for a whole block: begun at the last moment with all that is lost at the first.
         waiting, lacking = [(0, len(self.moments_s) - 1)], -1
         while waiting:
             first, last = waiting.pop()
@@ -159,12 +160,14 @@ class _Blocks:
                 waiting += [(middle + 1, last), (first, middle)]
             else:
                 at_s = int(self.moments_s[last])
+                # Only a bound can tell "does not survive"; without one, the search for rescues was too weak.
                 reason = beyond_rescue(self.losses, self.types, at_s, self.losses.instance.deadline_s)
                 if reason is not None:
                     return self._failed("does-not-survive", at_s, reason)
                 lacking = at_s
         if lacking >= 0:
             return self._failed("not-shown", lacking, "no rescue was found, and no bound shows that there is none")
+        # The dearest block is halved again and again: smaller blocks lose less and begin earlier, so their bills fall.
         heapq.heapify(found)
         enough = self.placed + max(_MOST_TO_IMPROVE, _MOST_WHOLE_PLANS * len(self.losses.rows_of(self.types)))
         while self.placed < enough and found[0][1] < found[0][2]:
@@ -199,6 +202,7 @@ class _Blocks:
         losses = self.losses
         lost, fleet = losses.lost(self.types, from_s), losses.fleet(at_s)
         usd = [self._highest_usd(lost, places, at_s) for places in self._rescues(lost, fleet)]
+        # Twins are a way out at single moments only: their argument is about what runs at that moment.
         if not usd and from_s == at_s:
             by_twins = Twins(losses).usd_at(self.types, fleet)
             usd = [] if by_twins is None else [by_twins + self._least_saved_usd(at_s)]
@@ -211,6 +215,7 @@ class _Blocks:
     def _highest_usd(self, lost: Lost, places: list[TakeoverVm], at_s: int) -> Fraction:
         """Highest bill, over all sets of the types, if of a rescue only what they lose is done."""
         losses = self.losses
+        # There are 2^n sets of types: of many types, a bound that is no less for any set must do.
         if len(self.types) > _MOST_TYPES:
             return self._least_saved_usd(at_s) + _rescue_usd(losses, places, at_s)
         types = [losses.market_type[int(losses.plan.task_vm[row])][0] for row in lost.rows]
@@ -228,12 +233,14 @@ class _Blocks:
             return []
         self.placed += len(lost.rows) * (_WEIGHT_OF_MEMORY if any(found.memory_may_bind for found in types) else 1)
         left_s = np.array(lost.left_s, dtype=float)
+        # A type is worth its price only by its speed for these tasks.
         slowness = (left_s / left_s.min(axis=1)[:, None]).mean(axis=0)
         cheapest = sorted(
             range(len(types)), key=lambda kind: types[kind].usd_per_s / types[kind].vcpus * slowness[kind]
         )
         strongest = sorted(range(len(types)), key=lambda kind: -types[kind].vcpus / slowness[kind])
         orders = [(cheapest, True), (strongest, True), *([(cheapest, False)] if fleet.own else [])]
+        # Filled VMs are few and cheap; tasks where they end first meet more deadlines. The latter costs more time.
         tried = [filled(lost, types, fleet, by_s, order, own_first) for order, own_first in orders]
         found = [places for places in tried if places is not None]
         if not found:

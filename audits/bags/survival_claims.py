@@ -340,6 +340,7 @@ class _Stored:
     def _costs(self) -> Iterator[Violation]:
         losses, rescue = self.losses, self.rescue
         ends_s: dict[str, int] = {}
+        # Bills are made anew of times that were checked above, and each stated figure is compared with its own.
         for task in rescue.tasks:
             ends_s[task.vm] = max(ends_s.get(task.vm, 0), task.end_s)
         total = losses.paid_usd(rescue.types, rescue.at_s)
@@ -360,6 +361,7 @@ class _Stored:
                     f"{vm.id} of the rescue says that it ends at {vm.end_s:,} s; its last task ends at {end_s:,} s"
                 )
                 yield Violation("rescue-cost", vm.id, abs(vm.end_s - end_s), "s", message)
+            # VMs of the plan are paid to their planned end in any case: only what comes after is added.
             usd = losses.types[losses.type_number[vm.type]].usd_per_s * max(end_s - from_s, 0)
             total += usd
             if abs(Fraction(vm.cost_usd) - usd) > _TOLERANCE * usd:

@@ -461,6 +461,7 @@ class _Reader:
             headings |= {f"runtime_s.{column.vm_type}": column.heading for column in self._by_type}
         if "memory" not in self._by_role:
             task |= self._memory(line, None, "")
+        # The record's own check would report the same cells again, under names of fields nobody has written.
         if len(self.issues) > before:
             return None
         try:

@@ -336,6 +336,7 @@ class _Log:
                 "--multi-core skip leaves them out"
             )
             issues.append(Issue("", rule))
+        # One message with the number and the first line: logs have millions of jobs.
         if self._without_memory:
             verb = "does" if self._without_memory == 1 else "do"
             rule = (

@@ -331,6 +331,7 @@ class _Skypilot:
         if why is not None:
             self._dropped[why] += 1
             return
+        # A row with a fault must leave no trace in the catalogue, so nothing is kept before all of it is read.
         before = len(self.issues)
         facts = self._facts(line, row)
         prices = {key: self._number(line, row, key, _USD) for key in ("Price", "SpotPrice") if row[key]}
@@ -340,6 +341,7 @@ class _Skypilot:
             self.issues.append(Issue(f"line {line}", rule, "AvailabilityZone", zone))
         if len(self.issues) > before:
             return
+        # A type has a row for each zone: facts must agree in all of them, prices on demand in those of a region.
         self._says_the_same(line, row, {"vCPUs": facts["vcpus"], "MemoryGiB": facts["memory_mb"]}, name)
         self._says_the_same(line, row, {"Arch": facts.get("architecture")}, name)
         self._rows.facts[name] = facts
@@ -463,12 +465,14 @@ def updated(
     for new in news:
         warnings += new.warnings
         wanted = _wanted(types)
+        # Later sources win, so that a catalogue is brought up to date by reading old and new files in order.
         facts |= {type_name: said for type_name, said in new.facts.items() if wanted(type_name)}
         places: dict[tuple[str, str], dict[Market, Quote]] = defaultdict(dict)
         for (type_name, place, market), quote in new.quotes.items():
             if wanted(type_name):
                 places[type_name, place][market] = quote
         for (type_name, place), quotes in places.items():
+            # A price alone does not make a type: without cores and memory no plan can use it.
             if type_name not in facts:
                 unknown.add(type_name)
                 continue

@@ -311,6 +311,7 @@ def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None =
         if event.kind not in EVENT_KINDS:
             issues.append(Issue(where, f"must be one of {', '.join(EVENT_KINDS)}", "event", event.kind))
             continue
+        # An event with a fault of its own changes no state: else each would bring others with it.
         fault = _fault_of_fields(event)
         if fault is not None:
             issues.append(Issue(where, fault[1], fault[0], getattr(event, fault[0])))

@@ -246,6 +246,7 @@ def choose_vm_types(choice: VmChoice) -> list[dict[str, Any]]:
             for market in MARKETS
             if (price := _price(row, market, choice.zone)) is not None
         }
+        # Models have burstable VMs on demand only, as the papers do.
         if row.burstable is not None:
             offers.pop("spot", None)
         if not offers:

@@ -297,6 +297,7 @@ class BagNarrator(TaskNarrator):
         for move in moves:
             kinds.setdefault(move.target, move.kind)
             numbers[move.target] += 1
+        # Targets that get as many tasks and are of one kind share a phrase: hundreds may be named at once.
         alike: dict[tuple[int, str], list[str]] = {}
         for vm, number in numbers.items():
             alike.setdefault((number, kinds[vm]), []).append(vm)
@@ -323,6 +324,7 @@ class BagNarrator(TaskNarrator):
         late = sum(move.late for move in moves)
         if late:
             notes.append(f"{late} can no longer meet the deadline")
+        # With a single task, "1 starts again" would count what is already named.
         if len(moves) == 1:
             notes = [note.removeprefix("1 ") for note in notes]
         return where + (f" ({'; '.join(notes)})" if notes else "")
