@@ -69,7 +69,7 @@ class BagNarrator(TaskNarrator):
             self.last_end_s[run.vm] = max(self.last_end_s.get(run.vm, 0), run.end_s)
 
     def pass_deadlines(self, before_s: int) -> None:
-        """Sentence on the tasks unfinished at the deadline, once it has passed."""
+        """Add the sentence on the tasks unfinished at the deadline, once it has passed."""
         deadline_s, left = self.history.instance.deadline_s, self.n_tasks - self.done
         if self.deadline_passed or before_s <= deadline_s:
             return
@@ -97,7 +97,7 @@ class BagNarrator(TaskNarrator):
     # ------------------------------------------------------------- the moments
 
     def moment(self, time_s: int, events: Sequence[Event]) -> None:
-        """Sentences on a second: outside events, actions of the policy, ends of tasks."""
+        """Add sentences on a second: outside events, actions of the policy, ends of tasks."""
         kinds = by_kind(events)
         moves: list[Move] = []
         self.loads, self.restarted = {}, set()
