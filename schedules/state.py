@@ -118,6 +118,7 @@ class State(WholeDocument):
                     mode=mode,
                 )
             )
+        # A VM is terminated with its last task, but one that is still to boot has had none.
         there = (plan.vm_end_s > time_s) | (plan.vm_ready_s > time_s)
         alive = np.flatnonzero(there).tolist()
         vms = [
