@@ -123,8 +123,7 @@ class Losses:
         self.bag = bag = Bag(instance)
         self.entry = bag.entries_of(plan.task_ids)
         self.need_kb = bag.need_kb[self.entry]
-        # Tasks move while VMs boot, so the longer of the two counts.
-        self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)  # tasks move while VMs boot
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
         machines = {machine.id: machine for machine in instance.machines}
@@ -142,15 +141,13 @@ class Losses:
         for vm_type in instance.vm_types:
             sign_of_life()
             offer = vm_type.offers.get("on-demand")
-            # Rescues are on plain on-demand VMs: what a burstable one can do depends on its credits.
-            rescues = offer is not None and vm_type.burstable is None
+            rescues = offer is not None and vm_type.burstable is None  # what a burstable one can do depends on credits
             if rescues or vm_type.name in used:
                 seconds = bag.run_times_s(vm_type, size_kb(vm_type.memory_mb))
                 self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
             if rescues and offer is not None:
                 able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
-                # If the largest tasks fit together, one on each core, memory need not be looked at on this type.
-                largest = np.sort(able)[-vm_type.vcpus :]
+                largest = np.sort(able)[-vm_type.vcpus :]  # if these fit together, memory never binds here
                 types.append(
                     RescueType(
                         vm_type.name,

@@ -189,7 +189,6 @@ def _stealing(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
         source=source,
         printed=printed,
     )
-    # Every pair is compared day by day; the extremes below are for people only.
     others = [name for name in SCENARIOS if name not in ("sc2", "sc5")]
     low = min(estimate_of(rates[name]).mean or 0.0 for name in ("sc2", "sc5"))
     high = max(estimate_of(rates[name]).mean or 0.0 for name in others)
@@ -293,8 +292,7 @@ def _checkpoints(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
         source=source,
         printed=f"{min(printed):g} to {max(printed):g}",
     )
-    ratio = quotient(cells["sc2"].statistic(migrations), cells["sc1"].statistic(migrations))
-    times = estimate_of(ratio)
+    times = estimate_of(quotient(cells["sc2"].statistic(migrations), cells["sc1"].statistic(migrations)))
     rows = {row.scenario: row for row in figures.checkpoints}
     hibernated = estimate_of(hibernated_vms_percent(cells["sc1"])).mean or 0.0
     yield judged(
