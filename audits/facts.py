@@ -1,4 +1,4 @@
-"""What the auditor takes from an instance document: numbers exactly as they are written.
+"""Facts of an instance document for the auditor: numbers exactly as they are written.
 
 Nothing here uses what the engine, or anything that plans, works out from an instance.
 """
@@ -6,18 +6,22 @@ Nothing here uses what the engine, or anything that plans, works out from an ins
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..core.quantities import SECONDS_PER_HOUR
 from ..instances.instance import Instance
 
 NOISE = Fraction(1, 10**9)
 """An excess below this is arithmetic noise, and no reason to round up."""
 
-_RUNTIME_NOISE = 1 - Fraction(1, 10**12)
-_LONGEST_S = 10**9
+WITHOUT_EXCESS = 1 - Fraction(1, 10**12)
+"""Given numbers times this are rounded up: by so little they exceed a whole number by noise alone."""
+LEAST_DUMP_S = Fraction(1, 10**6)
+"""A checkpoint that is written in less takes no time."""
+LONGEST_S = 10**9
 
 
 def exact(value: float) -> Fraction:
@@ -28,6 +32,20 @@ def exact(value: float) -> Fraction:
 def round_up(value: Fraction) -> int:
     """Round up, but for noise."""
     return math.ceil(value - NOISE)
+
+
+def rounded_up(given: Fraction) -> int:
+    """Return a given number rounded up to a whole one, but for an excess of 1e-12 of the number."""
+    return math.ceil(given * WITHOUT_EXCESS)
+
+
+def interval_and_dump_s(base_s: float, s_per_mb: float, overhead: float, memory_mb: float) -> tuple[Fraction, Fraction]:
+    """Return the work between two checkpoints, and the time to write one, of a task of some memory.
+
+    One checkpoint is written after every dump / overhead seconds of work, every second if a dump takes no time.
+    """
+    dump = exact(base_s) + exact(s_per_mb) * exact(memory_mb)
+    return dump / exact(overhead) if dump >= LEAST_DUMP_S else Fraction(1), dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +75,7 @@ class TypeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a run of a task is made of.
+    """Work, checkpoints and duration of a run of a task.
 
     Attributes
     ----------
@@ -101,7 +119,9 @@ class InstanceFacts:
         limits = document.get("limits", {})
         self.market_limits = {"spot": limits.get("max_spot"), "on-demand": limits.get("max_on_demand")}
         self.types = {entry["name"]: _type_facts(entry) for entry in document["vm_types"]}
-        self.tasks = {name: entry for entry in document["tasks"] for name in _copies(entry)}
+        self.tasks = {
+            name: entry for entry in document["tasks"] for name in copies(entry["id"], int(entry.get("count", 1)))
+        }
         self._checkpoint = document.get("checkpoint")
         self._memory_kb: dict[int, int] = {}
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
@@ -112,7 +132,7 @@ class InstanceFacts:
         """Memory need of a task in KB, rounded up."""
         entry = self.tasks[task]
         if id(entry) not in self._memory_kb:
-            self._memory_kb[id(entry)] = math.ceil(exact(entry["memory_mb"]) * 1024 * _RUNTIME_NOISE)
+            self._memory_kb[id(entry)] = rounded_up(exact(entry["memory_mb"]) * 1024)
         return self._memory_kb[id(entry)]
 
     def given_runtime_s(self, task: str, type_name: str) -> Fraction | None:
@@ -127,7 +147,7 @@ class InstanceFacts:
             given = exact(by_type[type_name])
         else:
             given = exact(entry["base_runtime_s"]) / vm_type.speed
-        if given > _LONGEST_S or self.memory_kb(task) > vm_type.memory_kb:
+        if given > LONGEST_S or self.memory_kb(task) > vm_type.memory_kb:
             return None
         return given
 
@@ -137,7 +157,7 @@ class InstanceFacts:
         key = id(entry), type_name
         if key not in self._runtimes:
             given = self.given_runtime_s(task, type_name)
-            self._runtimes[key] = None if given is None else math.ceil(given * _RUNTIME_NOISE)
+            self._runtimes[key] = None if given is None else rounded_up(given)
         return self._runtimes[key]
 
     def interval_and_dump_s(self, task: str) -> tuple[Fraction, Fraction] | None:
@@ -147,9 +167,9 @@ class InstanceFacts:
         entry = self.tasks[task]
         if id(entry) not in self._intervals:
             rules = self._checkpoint
-            dump = exact(rules["dump_base_s"]) + exact(rules.get("dump_s_per_mb", 0)) * exact(entry["memory_mb"])
-            interval = dump / exact(rules["overhead_fraction"]) if dump >= exact(1e-6) else Fraction(1)
-            self._intervals[id(entry)] = interval, dump
+            self._intervals[id(entry)] = interval_and_dump_s(
+                rules["dump_base_s"], rules.get("dump_s_per_mb", 0), rules["overhead_fraction"], entry["memory_mb"]
+            )
         return self._intervals[id(entry)]
 
     def work(self, task: str, vm_type: TypeFacts, market: str, mode: str | None, saved: Fraction) -> Work | None:
@@ -186,7 +206,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
         most = burstable.get("max_credits")
         credits = CreditFacts(
             baseline=exact(burstable["baseline_fraction"]),
-            earned_per_s=per_hour / 3600,
+            earned_per_s=per_hour / SECONDS_PER_HOUR,
             initial=exact(burstable.get("initial_credits", 0)),
             cap=24 * per_hour if most is None else exact(most),
         )
@@ -196,7 +216,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
         memory_kb=math.floor(memory * 1024),
         memory_gb=memory / 1024,
         price_usd_per_s={
-            market: exact(offer["price_usd_per_hour"]) / 3600 for market, offer in entry["offers"].items()
+            market: exact(offer["price_usd_per_hour"]) / SECONDS_PER_HOUR for market, offer in entry["offers"].items()
         },
         limits={market: int(offer["limit"]) for market, offer in entry["offers"].items()},
         credits=credits,
@@ -205,9 +225,6 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
     )
 
 
-def _copies(entry: Mapping[str, Any]) -> Iterator[str]:
-    count = int(entry.get("count", 1))
-    if count == 1:
-        yield entry["id"]
-    else:
-        yield from (f"{entry['id']}#{number}" for number in range(1, count + 1))
+def copies(entry: str, count: int) -> list[str]:
+    """Return the ids of the identical tasks that an entry stands for."""
+    return [entry] if count == 1 else [entry + "#" + str(number + 1) for number in range(count)]

@@ -37,7 +37,7 @@ _COUNTED_IN_STREAMS = {"late_s": "s", "idle_s": "s", "suspensions": "tasks", "re
 
 @dataclass(slots=True)
 class Figures:
-    """What the events come to so far; see the end record in ``docs/formats.md``."""
+    """Figures counted from the events so far; see the end record in ``docs/formats.md``."""
 
     n_tasks: int
     finished: int = 0
@@ -63,17 +63,17 @@ class Figures:
 
     @property
     def hibernations(self) -> int:
-        """VMs that hibernated, counted."""
+        """Number of hibernations of VMs."""
         return self.interruptions["hibernate"]
 
     @property
     def stops(self) -> int:
-        """VMs that were stopped, counted."""
+        """Number of stops of VMs."""
         return self.interruptions["stop"]
 
     @property
     def reclaims(self) -> int:
-        """VMs that the cloud terminated, counted."""
+        """Number of VMs that the cloud terminated."""
         return self.interruptions["reclaim"]
 
 

@@ -1,4 +1,4 @@
-"""What the checker of plans and the auditor of replays can find."""
+"""Findings of the checker of plans and of the auditor of replays: rules, violations, reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule that a plan breaks.
+    """Violation of a rule by a plan.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Finding(Violation):
-    """One rule that a trace breaks, one of `RULES`; in all else like what the checker finds in a plan."""
+    """Violation of one of `RULES` by a trace."""
 
 
 RULES = {
@@ -114,7 +114,7 @@ SURVIVAL_RULES = {
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What the auditor found in one replay.
+    """Report of the auditor on one replay.
 
     Attributes
     ----------
@@ -138,5 +138,5 @@ class AuditReport:
 
     @property
     def correct(self) -> bool:
-        """Whether no rule is broken."""
+        """True if the trace breaks no rule."""
         return not self.findings

@@ -1,4 +1,4 @@
-"""Whether a trace is of the instance, the stream or the platform that is given."""
+"""Comparison of a trace with the given instance, stream or platform."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MOST_DIFFERENCES = 20
 
 @dataclass(slots=True)
 class Comparison:
-    """What differs between what a trace says it is of and what is given, and what could not be compared."""
+    """Differences between a trace and the given document, and notes on parts that could not be compared."""
 
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 def compare(trace: Trace, given: Given) -> Comparison:
-    """Compare what a trace says it is of with what is given.
+    """Compare the document and draws in a trace with the given document.
 
     Run times that were drawn for a stream, and jobs that were drawn for a platform, are drawn again by the seed.
 
@@ -101,7 +101,7 @@ def _of_stream(trace: Trace, given: Stream) -> Iterator[tuple[str, str]]:
 
 
 def _content(document: Given) -> dict[str, Any]:
-    """All fields, those too that have their defaults."""
+    """Fields of a record, with those at their defaults."""
     return document.model_dump(mode="json")
 
 

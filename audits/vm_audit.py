@@ -1,4 +1,4 @@
-"""What the audits of plans and of streams share: the order of events, VMs, cores, memory, the bill."""
+"""Base of the audits of plans and of streams: the order of events, VMs, cores, memory, the bill."""
 
 from __future__ import annotations
 
@@ -93,28 +93,28 @@ class Audit(ABC):
 
     @abstractmethod
     def _launched_at_first(self, event: Event) -> bool:
-        """Whether a launch needs no cause: before anything else has happened."""
+        """True if a launch needs no cause, as it comes before all other events."""
 
     def _may_give_up(self, now: int) -> bool:
-        """Whether the replay may end at a moment of which nothing else is on record, with tasks unfinished."""
+        """True if the replay may end with tasks unfinished, at a moment without another event."""
         return False
 
     @abstractmethod
     def _cost_usd(self, vm: VmBook) -> Fraction:
-        """What a VM costs, once it is terminated."""
+        """Cost of a VM that is terminated."""
 
     @abstractmethod
     def _note_lateness(self) -> None:
         """Note which tasks are late."""
 
     def _note_more(self) -> None:  # noqa: B027
-        """Note what else is worth it."""
+        """Add notes of the kind of audit."""
 
     def _moment_ends(self, next_s: int) -> None:  # noqa: B027
         """Look at the events of a moment, before the next one at ``next_s``, or the end."""
 
     def _last_s(self) -> int:
-        """When the replay ends."""
+        """End of the replay."""
         return self.now_s
 
     def _close(self, vm: VmBook) -> None:  # noqa: B027
@@ -194,7 +194,7 @@ class Audit(ABC):
         return False
 
     def _runs_already(self, event: Event, book: TaskBook) -> bool:
-        """Whether a task that starts is on a core, which is wrong."""
+        """True, with a finding, if a task that starts is on a core already."""
         if book.running_on is None:
             return False
         message = f"{described(event)}: it is on a core of {book.running_on} already"
@@ -305,7 +305,7 @@ class Audit(ABC):
             self._check_memory(event, vm)
 
     def _check_memory(self, event: Event, vm: VmBook) -> None:
-        """What runs from now on fits together; a task that is due now has its memory until now."""
+        """Check the memory of a VM from now on; tasks due to end now have freed theirs."""
         uptime = vm.uptime_s(event["t"])
         used_kb = sum(run.memory_kb for run in vm.runs.values() if run.due_uptime_s > uptime)
         if used_kb > vm.type.memory_kb:
@@ -377,7 +377,7 @@ class Audit(ABC):
         return run
 
     def _count_finish(self, book: TaskBook, now: int, deadline_s: int) -> None:
-        """Note that a task has finished, and by how much it is late."""
+        """Count a finished task, and its lateness."""
         book.finished = True
         book.late_by_s = max(now - deadline_s, 0)
         figures = self.figures

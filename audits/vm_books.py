@@ -115,28 +115,28 @@ class VmBook:
 
     @property
     def ready_s(self) -> int | None:
-        """When it was ready for the first time."""
+        """Time of the first start of the VM; None if it never was ready."""
         return self.sessions[0].start_s if self.sessions else None
 
     @property
     def halted(self) -> bool:
-        """Whether it is hibernated or stopped."""
+        """True if the VM is hibernated or stopped."""
         return self.state in ("hibernated", "stopped")
 
     @property
     def draining(self) -> bool:
-        """Whether it is up and knows when it is interrupted."""
+        """True if the VM is up, and has a notice of its interruption."""
         return self.state == "up" and self.drains_until_s is not None
 
     @property
     def condition(self) -> str:
-        """Its state in messages."""
+        """State of the VM in messages."""
         if self.state == "terminated":
             return "reclaimed" if self.reclaimed else "terminated"
         return "draining" if self.draining else self.state
 
     def uptime_s(self, now_s: int) -> int:
-        """Seconds that the VM has been up."""
+        """Uptime of the VM at a time, in seconds."""
         return self.up_before_s + (now_s - self.sessions[-1].start_s if self.state == "up" else 0)
 
     def make_ready(self, now_s: int) -> None:
@@ -231,7 +231,7 @@ class VmBook:
 
     @property
     def idle_s(self) -> int:
-        """Seconds that the VM has been up without running a task, on VMs with one core; once it is terminated."""
+        """Uptime of the VM without a running task, with one core, after its termination; 0 before."""
         return self.uptime_s(0) - self.busy_s if self.terminated_s is not None else 0
 
     def billed_s(self, billing: Mapping[str, Any]) -> int:

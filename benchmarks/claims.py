@@ -45,7 +45,7 @@ class Claim:
 
 
 def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
-    """Whether a mean is above a limit, by its interval; a number without an interval is exact."""
+    """Verdict on a mean above a limit, by its interval; a number without an interval is exact."""
     if estimate.mean is None:
         return "not decided"
     low = estimate.mean if estimate.low is None else estimate.low
@@ -56,14 +56,14 @@ def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
 
 
 def is_below(estimate: Estimate, limit: float = 0.0) -> Verdict:
-    """Whether a mean is below a limit, by its interval; without an interval, by itself."""
+    """Verdict on a mean below a limit, by its interval; without an interval, by the mean."""
     half = estimate.half_width
     mirrored = Estimate(estimate.n, None if estimate.mean is None else -estimate.mean, half)
     return is_above(mirrored, -limit)
 
 
 def is_within(estimate: Estimate, low: float, high: float) -> Verdict:
-    """Whether a mean lies between two limits, by its interval."""
+    """Verdict on a mean between two limits, by its interval."""
     return all_hold([is_above(estimate, low), is_below(estimate, high)])
 
 
@@ -84,12 +84,12 @@ def verdict_in_words(verdict: Verdict) -> str:
 
 
 def count_verdicts(claims: Iterable[Claim]) -> Counter[Verdict]:
-    """How many statements have each verdict; those that are fitted are not counted."""
+    """Number of statements by verdict; fitted statements are not counted."""
     return Counter(claim.verdict for claim in claims if not claim.fitted)
 
 
 def verdicts_in_words(claims: Sequence[Claim]) -> str:
-    """How many statements have each verdict: ``Of 10 statements, 9 hold, 1 is not decided; 2 more are fitted``."""
+    """Verdicts in words: ``Of 10 statements, 9 hold, 1 is not decided; 2 more are fitted``."""
     counts = count_verdicts(claims)
     words = ", ".join(
         f"{counts[verdict]} {WORDS[verdict][counts[verdict] != 1]}" for verdict in WORDS if counts[verdict]

@@ -60,7 +60,7 @@ class Page:
 
     @property
     def file(self) -> str:
-        """Its file in the folder of the docs."""
+        """File of the page in the folder of the docs."""
         return f"{FOLDER}/{self.name}.md"
 
 
@@ -100,7 +100,7 @@ def page_text(page: Page, results: Results) -> str:
 
 
 def _environment(page: Page) -> Environment:
-    """Return what reads the templates."""
+    """Return the environment with the page's templates."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
     packages = {_TEMPLATE: __package__, "paper": f"{__package__}.{page.folder}"}
@@ -115,14 +115,14 @@ def _environment(page: Page) -> Environment:
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
-    """Why statements do not hold, as items that begin with their numbers."""
+    """Reasons against statements, as items that begin with their numbers."""
     for number, claim in enumerate(claims, start=1):
         if claim.reason:
             yield fill(f"- **{number}**: {claim.reason[:1].upper()}{claim.reason[1:]}.", "  ")
 
 
 def sensitivity_table(paper: Paper[Any, Any], options: PaperOptions, results: Results) -> Table:
-    """Return what other values of the assumptions change.
+    """Table of the effects of other assumptions.
 
     A result is compared with that of the page's own assumptions with as many runs.
     """

@@ -26,7 +26,7 @@ OnRuns: TypeAlias = Callable[[int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class PaperOptions:
-    """What is replayed.
+    """Settings of the replays of a paper.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class PaperOptions:
     workers: Workers = 1
 
     def about(self) -> dict[str, Any]:
-        """Return what a file of results says of them; who replays it changes nothing."""
+        """Return the settings for a file of results, without the number of workers."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "workers"}
 
 
@@ -68,13 +68,13 @@ class Setting(NamedTuple, Generic[Options]):
 
     @property
     def name(self) -> str:
-        """What its result is called."""
+        """Name of the setting's result."""
         return f"{self.assumption}: {self.value}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity(Generic[Options]):
-    """What is assumed where a paper does not say it, and what that changes.
+    """Assumptions where a paper is silent, and the effects of others.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Sensitivity(Generic[Options]):
     settings: Callable[[Options], Sequence[Setting[Options]]] = lambda options: ()
 
     def replays(self, options: Options) -> list[Setting[Options]]:
-        """Return all that is replayed for the table, and first what the page itself assumes."""
+        """Return the settings to replay for the table, the page's own assumptions first."""
         settings = list(self.settings(options))
         runs = dict.fromkeys([options.runs, *(setting.options.runs for setting in settings)])
         return [Setting("", f"{n} runs", replace(options, runs=n)) for n in runs] + settings
@@ -97,7 +97,7 @@ class Sensitivity(Generic[Options]):
 
 @dataclass(frozen=True, slots=True)
 class Paper(Generic[Options, Runs]):
-    """How a paper is compared.
+    """Comparison of replays with a paper: its options, runs, tables and claims.
 
     Attributes
     ----------
@@ -172,6 +172,7 @@ def compare(
     """
     with interruptible(stop) as limit:
         runs = paper.replay(options, on_runs)
+        # Rows of an interrupted replay are not made: their means would be of fewer runs.
         stop_point()
         result = PublishedComparisonResult(
             paper=paper.name,

@@ -1,4 +1,4 @@
-"""What the pictures of the papers' figures share: folders and files, rows, and how charts look."""
+"""Common parts of the pictures of the papers' figures: folders and files, rows, looks of charts."""
 
 from __future__ import annotations
 

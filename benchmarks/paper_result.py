@@ -1,4 +1,4 @@
-"""What a comparison with a paper comes to: rows of printed and measured numbers, plans, judged statements."""
+"""Result of a comparison with a paper: rows of printed and measured numbers, plans, judged statements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Relation: TypeAlias = Literal["=", ">", "<"]
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One quantity of a table.
+    """Quantity of a table, printed and measured.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ComparisonRow:
     relation: Relation = "="
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Row as a JSON object."""
         pairs = {"table": self.table, "job": self.job, "scenario": self.scenario, "policy": self.policy}
         pairs |= {"quantity": self.quantity}
         return pairs | {"relation": self.relation, "printed": self.printed} | self.ours.to_dict()
@@ -86,7 +86,7 @@ class PlanUsed:
 
 @dataclass(frozen=True, slots=True)
 class PublishedComparisonResult:
-    """All that a command shows.
+    """Result of a comparison command.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class PublishedComparisonResult:
         return claim.verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Result as a JSON object."""
         return {
             "format": PUBLISHED_COMPARISON_FORMAT,
             "paper": self.paper,

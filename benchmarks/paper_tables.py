@@ -18,7 +18,7 @@ _UNKNOWN = "-"
 
 
 class Lead(NamedTuple):
-    """What lines of a table begin with: a heading, and the text for a row."""
+    """Leading column of a table: a heading, and the text for a row."""
 
     heading: str
     text: Callable[[ComparisonRow], str]
@@ -138,7 +138,7 @@ def _cell(row: ComparisonRow | None, digits: int) -> str:
 
 
 def printed_text(row: ComparisonRow, digits: int) -> str:
-    """What the paper prints."""
+    """Printed value of a row."""
     if row.printed is None:
         return _UNKNOWN
     return ("" if row.relation == "=" else f"{row.relation} ") + f"{row.printed:,.{digits}f}"
@@ -146,7 +146,7 @@ def printed_text(row: ComparisonRow, digits: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StatedNumbers:
-    """Numbers that a paper states in its text, and that also follow from one of its tables.
+    """Numbers in the text of a paper that also follow from one of its tables.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class StatedNumbers:
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
-    """All statements of a paper with their verdicts; their numbers lead to the reasons."""
+    """Statements of a paper with their verdicts; their numbers lead to the reasons."""
     cells = [
         [
             str(number),
@@ -204,7 +204,7 @@ def claims_table(claims: Sequence[Claim]) -> Table:
 
 
 def findings_table(findings: Sequence[Claim]) -> Table:
-    """What was found besides, which no paper says."""
+    """Table of findings beyond the paper."""
     cells = [[finding.statement, finding.verdict, finding.ours] for finding in findings]
     return Table([*map(Column, ("asked besides", "verdict", "ours"))], cells)
 

@@ -40,5 +40,5 @@ class Sample(Generic[Run]):
         return (self.statistic(metric) - other.statistic(metric)).estimate
 
     def share_percent(self, part: Callable[[Run], float], whole: Callable[[Run], float]) -> Statistic | None:
-        """Percentage that the sum of one number is of the sum of another; None if that is 0."""
+        """Percentage of the sum of one number in the sum of another; None if the latter is 0."""
         return ratio_of(self.values(part), self.values(whole), 100.0)

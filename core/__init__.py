@@ -1,1 +1,1 @@
-"""What knows no system: errors, documents, quantities, tables, wording, processes, statistics."""
+"""Tools for all systems alike: errors, documents, quantities, tables, wording, processes, statistics."""

@@ -78,7 +78,7 @@ def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
 
 
 def _takes(kind: Any, value: Any) -> bool:
-    """Whether a value is of a type, and its elements are where that can be seen without using them up."""
+    """True if a value is of a type, and so are its elements where iteration does not use them up."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if isinstance(kind, str | TypeVar) or kind in (Any, object):
         return True

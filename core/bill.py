@@ -67,7 +67,7 @@ def paid_until_s(bill: Bill, begin_s: ExactSeconds, now_s: ExactSeconds) -> Exac
 
 
 def is_free(bill: Bill, seconds: ExactSeconds) -> bool:
-    """Whether the first session of a VM costs nothing which the cloud has interrupted after so many seconds."""
+    """True if the first session of a VM is free when the cloud interrupts the VM after so many seconds."""
     return seconds < bill.free_until_s
 
 

@@ -61,7 +61,7 @@ def cluster_is_there(client: Any) -> Iterator[None]:
 
 
 def dumps(what: Any) -> bytes:
-    """Pickle what is sent, also functions and classes that workers cannot import because they are of a script."""
+    """Pickle an object for workers, also functions and classes of a script, which workers cannot import."""
     import cloudpickle
 
     return cloudpickle.dumps(what)  # type: ignore[no-any-return]
@@ -116,7 +116,7 @@ class Cluster:
             check_versions(client)
 
     def room(self) -> int:
-        """How many jobs it may have at a time: workers may come and go."""
+        """Number of jobs that the cluster may hold at a time: workers may come and go."""
         if self._submitted >= self._room:
             with cluster_is_there(self._client):
                 self._room = QUEUED_A_WORKER * max(sum(self._client.nthreads().values()), 1)
@@ -140,7 +140,7 @@ class Cluster:
         return [job for job in jobs if job.done()]
 
     def result(self, job: Any) -> Any:
-        """Return what has come of a job that is done, or raise it."""
+        """Return the result of a job that is done, or raise its error."""
         self._jobs.remove(job)
         with cluster_is_there(self._client):
             while True:
@@ -178,6 +178,6 @@ class _TakenBack:
         self._key = worker.get_current_task()
 
     def is_set(self) -> bool:
-        """Whether nobody waits for it."""
+        """True if no client waits for the result of the task any more."""
         task = self._tasks.get(self._key)
         return task is None or task.state == "cancelled"

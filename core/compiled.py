@@ -59,7 +59,7 @@ class _PartLibrary(_JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return that there is no such function in this process."""
+        """Null address: no function of this process is in the part."""
         return 0
 
     @property
@@ -185,7 +185,7 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
         self._loop = loop
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Read what was compiled; None if there is nothing."""
+        """Read the machine code of a signature from the cache; None if there is none."""
         self._cache_file._source_stamp = fingerprint(self._loop)  # what is compiled now is saved by it, too
         try:
             return super().load_overload(sig, target_context)
@@ -194,7 +194,7 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write what was compiled."""
+        """Write the machine code of a signature to the cache."""
         try:
             super().save_overload(sig, data)
         except Exception as error:
@@ -202,7 +202,7 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
             _warn_that_nothing_is_kept(str(error))
 
     def is_filled(self) -> bool:
-        """Whether anything that was compiled is there."""
+        """True if the cache holds machine code of the function."""
         self._cache_file._source_stamp = fingerprint(self._loop)
         try:
             return bool(self._cache_file._load_index())  # numba has no other way to ask
@@ -243,7 +243,7 @@ def _plain(value: Any) -> FunctionType | None:
 
 
 def is_ours(module: str) -> bool:
-    """Whether a module is of this package: its functions can be compiled."""
+    """True for a module of this package, whose functions can be compiled."""
     return module.partition(".")[0] == __name__.partition(".")[0]
 
 
@@ -279,7 +279,7 @@ def fingerprint(loop: Any) -> str:
 
 
 def described(value: Any) -> Any:
-    """Return something whose `repr` is the same in all processes, and only for equal values."""
+    """Return an object with a ``repr`` that is equal in all processes for equal values, and only for these."""
     match value:
         case tuple():
             return tuple(map(described, value))
@@ -338,7 +338,7 @@ def _compile_and_keep(loop: Any, *given: Any, **named: Any) -> Any:
 
 
 def is_ready(function: Any) -> bool:
-    """Whether a compiled function can be called without compiling it: it is in this process, or in the cache."""
+    """True if a call needs no compilation: machine code is in this process, or in the cache."""
     return bool(function.signatures) or (isinstance(function._cache, _Cache) and function._cache.is_filled())
 
 

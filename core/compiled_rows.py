@@ -61,7 +61,7 @@ class TableType(types.Type):
 
     @property
     def item(self) -> Any:
-        """What is at a place."""
+        """Type of the elements of a table."""
         return TableType(self.row, False) if self.nested else self.element
 
 
@@ -88,7 +88,7 @@ class _Fields(AttributeTemplate):
 
 
 def _member(builder: Any, pointer: Any, of: Any, name: str) -> Any:
-    """Where a field is in memory."""
+    """Address of a field in memory."""
     place = builder.gep(pointer, [ir.Constant(_INT, of.dtype.fields[name][1])])
     kind = ir.DoubleType() if of.dtype[name].kind == "f" else _INT
     return builder.bitcast(place, kind.as_pointer())
@@ -187,7 +187,7 @@ def _how_rows_are_reached() -> str:
 
 
 def rows_from(row: type) -> Any:
-    """Return what makes, in compiled loops, a row that holds tables out of its record."""
+    """Return a function for compiled loops which makes a row with tables out of its record."""
     rows = RowType(row)
 
     @intrinsic
@@ -221,7 +221,7 @@ def compiled_rules(root: Any, name: str, given: Mapping[Any, Any], made: dict[An
 
 
 def _names_of(function: FunctionType, given: Mapping[Any, Any], made: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """What the names that a function uses stand for in compiled loops."""
+    """Names in the code of a function, with the objects they stand for in compiled loops."""
     for name, value in used_by(function):
         called = given.get(value, value) if isinstance(value, FunctionType) else value
         if isinstance(called, FunctionType) and is_ours(called.__module__):

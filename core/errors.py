@@ -1,4 +1,4 @@
-"""Errors that people can act on."""
+"""Errors for people: each names the place, the value, the rule and the way out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SpotbagError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that is wrong in an input.
+    """Fault of an input.
 
     Attributes
     ----------

@@ -59,6 +59,7 @@ def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, An
     """
     doubled = False
 
+    # The last value of a doubled key would win silently: such objects are kept apart, to be named all at once.
     def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal doubled
         made = dict(pairs)
@@ -69,6 +70,7 @@ def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, An
 
     if not text.lstrip(" \t\r\n").startswith("{"):
         raise input_error(source, "is not a JSON object (it must start with '{')")
+    # A short text that becomes gigabytes of objects is refused before any of them is made.
     if len(text) > _LARGE_TEXT:
         from .json_shapes import oversize
 
@@ -91,7 +93,7 @@ def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, An
 
 
 def _begins_a_trace(text: str) -> bool:
-    """Whether what could be read of a text is the header of a trace, which has a document in each line."""
+    """True if the parsed beginning of a text is the header of a trace, which has a document in each line."""
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):
@@ -124,7 +126,7 @@ WHO_TAKES = {
 
 
 def format_of(text: str) -> str | None:
-    """Return what a JSON object says of its format; None if it is no object, or does not say."""
+    """Format name in a JSON object; None if the text is no object, or has no format."""
     import msgspec
 
     try:
@@ -188,7 +190,7 @@ def _is_list_of_records(value: Any) -> bool:
 
 
 def _holds_records(value: dict[str, Any]) -> bool:
-    """Whether a list of records is in an object, or in an object in it."""
+    """True if a list of records is in an object, or in an object directly inside."""
     parts = value.values()
     return any(_is_list_of_records(part) or (isinstance(part, dict) and _holds_records(part)) for part in parts)
 

@@ -1,4 +1,4 @@
-"""How large what a JSON text holds would be in memory, seen before it is read."""
+"""Size in memory of the values of a JSON text, estimated before the text is parsed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STEPS = np.array([0, 1, 1, -1, 0], dtype=np.int64)
 
 
 def oversize(text: str, most_keys: int) -> str | None:
-    """Say what about a JSON text would take far more memory than a document of its length; None if nothing does.
+    """Fault of a JSON text whose values would take far more memory than usual for its length; None if there is none.
 
     Parameters
     ----------

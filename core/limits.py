@@ -1,4 +1,4 @@
-"""How long work may go on: a moment, a request to stop, and signs of life meanwhile.
+"""Limits of work: a time at which to end, a request to stop, and signs of life meanwhile.
 
 Work runs inside a limit (`within`). Whatever takes long calls `checkpoint` in its loops, which raises `LimitReached`
 when the limit is over; who has begun the work catches that and returns what there is so far. Limits nest: an inner one
@@ -23,10 +23,10 @@ SIGN_OF_LIFE_S = 0.1
 
 
 class Stop(Protocol):
-    """What a caller sets to have work ended, such as ``threading.Event``."""
+    """A caller's request to end the work, such as ``threading.Event``."""
 
     def is_set(self) -> bool:
-        """Whether the work is to end."""
+        """True once the work is to end."""
 
 
 def refuse_no_time_limit(seconds: object) -> None:
@@ -80,12 +80,12 @@ class Stopwatch:
 
 @dataclass(slots=True)
 class Clock:
-    """Whether time has ended any of some work, or a part of it: that may come to something else the next time.
+    """Record of work that was cut short by time, and might have another result next time.
 
     Attributes
     ----------
     ended_work : bool
-        Whether it has.
+        True once time has cut work short.
     """
 
     ended_work: bool = False
@@ -113,11 +113,11 @@ class Limit:
     clock: Clock | None = None
 
     def stopped(self) -> bool:
-        """Whether it was asked to stop."""
+        """True if the caller has asked to stop."""
         return any(stop.is_set() for stop in self.stops)
 
     def over(self) -> bool:
-        """Whether the time is over, or it was asked to stop."""
+        """True if the time is over, or the caller has asked to stop."""
         if self.stopped():
             return True
         if self.deadline == math.inf or time.perf_counter() < self.deadline:
@@ -126,7 +126,7 @@ class Limit:
         return True
 
     def ended_by_time(self) -> None:
-        """Note that time ends the work, or a part of it."""
+        """Record work, or a part of it, as ended by time."""
         if self.clock is not None:
             self.clock.ended_work = True
 
@@ -176,7 +176,7 @@ def within(
 
 @contextmanager
 def ended_by(stops: tuple[Stop, ...]) -> Iterator[None]:
-    """Have nothing but some requests to stop end the work inside."""
+    """Limit the work inside by some requests to stop, and by no time."""
     token = _current.set(Limit(stops=stops))
     try:
         yield
@@ -211,7 +211,7 @@ def overtime(seconds: float) -> Iterator[None]:
 
 
 def sign_of_life() -> None:
-    """Say that work goes on here that cannot end yet."""
+    """Report progress of work that cannot end yet to whoever watches the limit."""
     limit = _current.get()
     if limit.on_life is not None:
         limit.on_life()
@@ -244,12 +244,12 @@ def stop_point() -> None:
 
 
 def out_of_time() -> bool:
-    """Whether the limit that holds here is over."""
+    """True if the current limit is over."""
     return _current.get().over()
 
 
 def stopped() -> bool:
-    """Whether the work here was asked to stop."""
+    """True if the caller has asked the current work to stop."""
     return _current.get().stopped()
 
 
@@ -260,6 +260,6 @@ def seconds_left() -> float | None:
 
 
 def share_of_time(share: float) -> float | None:
-    """Seconds that are a share of those until the limit here is over; None without one."""
+    """Share of the seconds left to the current limit; None without one."""
     left = seconds_left()
     return None if left is None else share * left

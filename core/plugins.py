@@ -1,4 +1,4 @@
-"""What others add to what is built in: by entry points of installed distributions, or as ``module:attribute``.
+"""Plug-ins: additions of others, by entry points of installed distributions or as ``module:attribute``.
 
 Nothing of this is looked at for names that are built in: these cannot be replaced, and cost nothing.
 """
@@ -60,7 +60,7 @@ class Unusable(Exception):  # noqa: N818 (a reason, which whoever has asked says
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """What somebody has added; other processes look it up by its name.
+    """Object of a plug-in; other processes load the same by its name.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What is plugged in of a kind.
+    """Plug-ins of one kind, such as methods or policies.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Registry:
     group: str
 
     def find(self, name: str) -> Plugin | None:
-        """Load what has a name; None if nothing has.
+        """Load the plug-in of a name; None if there is none.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Registry:
         return list(dict.fromkeys(entry.name for entry in self._entries()))
 
     def installed(self, accept: Callable[[Plugin], T]) -> list[T]:
-        """Load all that is installed.
+        """Load all installed plug-ins of the kind.
 
         Parameters
         ----------

@@ -58,12 +58,12 @@ _received: list[int] = []
 
 
 def usable_cores() -> int:
-    """How many cores this process may run on."""
+    """Number of cores on which this process may run."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_threads() -> int:
-    """Threads that work at once where no number is asked for.
+    """Number of parallel threads where none is asked for.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class Signalled:
         self._before = len(_received)
 
     def is_set(self) -> bool:
-        """Whether there was a signal."""
+        """True once a signal to end has come."""
         return len(_received) > self._before
 
     def ask(self, number: int, frame: FrameType | None) -> None:
@@ -198,7 +198,7 @@ def run_in_thread(
     leave_after_s: float | None = None,
     name: str | None = None,
 ) -> bool:
-    """Do some work in a thread, and ask it to end when the limit is over; see `run_in_threads`."""
+    """Run work in a thread, and ask it to end when the limit is over; see `run_in_threads`."""
     return run_in_threads((work,), end, watch, leave_after_s=leave_after_s, name=name)
 
 
@@ -241,12 +241,14 @@ def run_in_threads(
             work()
         except BaseException as error:
             failures.append(error)
+        # The last work to end wakes the waiting thread: threads must not be joined, as said below.
         finally:
             with last:
                 going_on.remove(work)
                 if not going_on:
                     ended.set()
 
+    # Threads left to themselves are remembered, for the end of the process to wait for them.
     def leave() -> None:
         _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()]
         _left_behind.extend((thread, end) for thread in threads if thread.is_alive())
@@ -274,6 +276,7 @@ def run_in_threads(
             raise
         except BaseException as error:  # of a callback: what runs must end before it is raised
             failures.append(error)
+        # Work that does not look at its limit, such as a compiled loop, is left to end on its own.
         if not over and leave_after_s is not None and time.monotonic() - asked_s >= leave_after_s:
             leave()
             break
@@ -323,7 +326,7 @@ class Executor(Protocol):
     """Does work on cases elsewhere; its jobs are of its own kind."""
 
     def room(self) -> int:
-        """How many jobs it may have at a time."""
+        """Number of jobs that the executor may hold at a time."""
 
     def submit(self, case: Any) -> Any:
         """Hand over a case; return the job."""
@@ -332,7 +335,7 @@ class Executor(Protocol):
         """Wait a moment until one of some jobs is done; return those that are."""
 
     def result(self, job: Any) -> Any:
-        """Return what has come of a job that is done, or raise it."""
+        """Return the result of a job that is done, or raise its error."""
 
     def end(self) -> None:
         """End the jobs that are not done."""
@@ -370,7 +373,7 @@ class Processes:
         self._losses = 0
 
     def room(self) -> int:
-        """How many jobs it may have at a time."""
+        """Number of jobs that the pool may hold at a time."""
         return QUEUED_A_WORKER * self._workers
 
     def submit(self, case: Any) -> _Job:
@@ -410,7 +413,7 @@ class Processes:
         return []
 
     def result(self, job: _Job) -> Any:
-        """Return what has come of a job that is done, or raise it."""
+        """Return the result of a job that is done, or raise its error."""
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         self._jobs.remove(job)
@@ -429,12 +432,12 @@ class Processes:
 
 
 def lost_again_and_again(times: int) -> SpotbagError:
-    """Say that processes end before their work is done."""
+    """Error for processes that end, time after time, before their work is done."""
     return SpotbagError(f"processes were lost {times} times in a row: if they lack memory, have fewer of them")
 
 
 def _is_lost(job: _Job) -> bool:
-    """Whether the process that had a job has ended before it."""
+    """True if the process of a job ended before the job did."""
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     return job.future.done() and isinstance(job.future.exception(), TerminatedWorkerError)
@@ -488,7 +491,7 @@ def _belong_to_parent(path: Sequence[str], made_safe: bool) -> None:
 
 
 def _end_after(parent: int) -> None:
-    """End this process soon after its parent."""
+    """Exit from this process soon after its parent has ended."""
     while os.getppid() == parent:
         time.sleep(_PARENT_POLL_S)
     os._exit(1)

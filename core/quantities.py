@@ -1,4 +1,4 @@
-"""Quantities that all documents share: arrays, names, seconds, memory, prices."""
+"""Types and conversions of quantities in all documents: arrays, names, seconds, memory, prices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pydantic import Field, TypeAdapter, ValidationError
 
 from .records import INTEGRAL, rule_of
+from .tolerances import EXCESS
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -25,7 +26,7 @@ TABLE_BYTES = 2**28
 MAX_SECONDS = 10**9
 TICKS_PER_S = 10**6
 """Run times of streams are whole numbers of microseconds."""
-KB_PER_MB = 1024
+KB_PER_MB = MB_PER_GB = 1024
 SECONDS_PER_HOUR = 3600
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f\x85\u2028\u2029]+$")]
@@ -47,7 +48,7 @@ Credits: TypeAlias = Annotated[float, Field(ge=0, le=10**9)]
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be an id or a name."""
+    """True if a text is a valid id or name."""
     try:
         _NAMES.validate_python(text)
     except ValidationError:
@@ -55,9 +56,16 @@ def is_name(text: str) -> bool:
     return True
 
 
-_UNITS_S = {"d": 86_400, "h": SECONDS_PER_HOUR, "m": 60, "s": 1}
-_SPELLINGS = ("d(?:ays?)?", "h(?:rs?|ours?)?", "m(?:ins?|inutes?)?", "s(?:ecs?|econds?)?")
-_DURATION = re.compile("".join(rf"(?:({_DECIMAL}) ?{unit}\s*)?" for unit in _SPELLINGS))
+_SPELLINGS = {
+    1: ("s", "sec", "secs", "second", "seconds"),
+    60: ("m", "min", "mins", "minute", "minutes"),
+    SECONDS_PER_HOUR: ("h", "hr", "hrs", "hour", "hours"),
+    24 * SECONDS_PER_HOUR: ("d", "day", "days"),
+}
+_UNITS_S = sorted(_SPELLINGS, reverse=True)
+TIME_UNITS_S: dict[str, float] = {"ms": 0.001} | {name: unit for unit, names in _SPELLINGS.items() for name in names}
+"""Seconds of each unit, by all of its spellings."""
+_DURATION = re.compile("".join(rf"(?:({_DECIMAL}) ?(?:{'|'.join(_SPELLINGS[unit])})\s*)?" for unit in _UNITS_S))
 _CLOCK = re.compile(r"([0-9]+):([0-5][0-9]):([0-5][0-9])")
 
 
@@ -76,9 +84,9 @@ def duration_s(text: str) -> float:
     if plain is not None:
         seconds = plain
     elif clock is not None:
-        seconds = sum(int(part) * unit for part, unit in zip(clock.groups(), (SECONDS_PER_HOUR, 60, 1), strict=True))
+        seconds = sum(int(part) * unit for part, unit in zip(clock.groups(), _UNITS_S[1:], strict=True))
     elif parts is not None:
-        seconds = sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS_S.values(), strict=True) if part)
+        seconds = sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS_S, strict=True) if part)
     else:
         raise ValueError("must be a duration: days, hours, minutes and seconds such as 2h, 1h30m or 45s, or seconds")
     if not 0 <= seconds <= MAX_SECONDS:
@@ -164,7 +172,7 @@ NO_NUMBER = "must be a number, in digits with a decimal point"
 
 
 def number_in(text: str, kind: TypeAdapter[Number]) -> Number:
-    """Return the number that a text is, of a kind that has a name, such as `Price`.
+    """Return the number in a text, of a kind such as `Price`.
 
     Raises
     ------
@@ -181,5 +189,5 @@ def number_in(text: str, kind: TypeAdapter[Number]) -> Number:
 
 
 def whole(values: FloatArray) -> IntArray:
-    """Round up to whole numbers; an excess below 1e-12 of the value is arithmetic noise and is dropped."""
-    return np.ceil(values * (1 - 1e-12)).astype(np.int64)
+    """Round up to whole numbers; an excess below `EXCESS` of the value is arithmetic noise and is dropped."""
+    return np.ceil(values * (1 - EXCESS)).astype(np.int64)

@@ -56,6 +56,7 @@ def race(
     values: list[list[float]] = [[] for _ in range(n_candidates)]
     running = list(range(n_candidates))
     ends = _stage_ends(most)
+    # The level is shared among all comparisons of the race (Bonferroni).
     level = _ERROR / max(len(ends) * (n_candidates - 1), 1)
     begin = 0
     for end in ends:
@@ -64,6 +65,7 @@ def race(
         try:
             for first in range(begin, end, _AT_A_TIME):
                 rows = sample(running, range(first, min(first + _AT_A_TIME, end)))
+                # Rows are added only when all candidates have theirs: each k-th value is of the same random numbers.
                 for candidate, row in zip(running, rows, strict=True):
                     values[candidate] += row
         except LimitReached:
@@ -94,7 +96,7 @@ def _still_running(values: dict[int, FloatArray], level: float) -> list[int]:
 
 
 def _greater(differences: FloatArray, apart: float, level: float) -> bool:
-    """Whether paired differences show a mean above 0, with one more that speaks against it."""
+    """True if a t test shows the mean of paired differences to be above 0, with one contrary difference added."""
     from scipy.special import stdtr
 
     all_of_them = np.append(differences, -apart)

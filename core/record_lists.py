@@ -95,7 +95,7 @@ class Records(Sequence[Part], Generic[Part]):
 
     @property
     def decoded(self) -> bool:
-        """Whether there are rows, and no records."""
+        """True if the list has rows from which no records have been made yet."""
         return len(self.rows) > 0 and not isinstance(self.rows[0], BaseModel)
 
 
@@ -131,7 +131,7 @@ def _plain(records: Records[Any], dump: Any, info: core_schema.SerializationInfo
 
 
 def rows_of(records: Sequence[Any]) -> Sequence[Any]:
-    """Return what costs less than records, and has the same attributes; those not given are false."""
+    """Rows with the attributes of records, and cheaper; attributes that were not given are false."""
     return records.rows if isinstance(records, Records) else records
 
 
@@ -222,7 +222,7 @@ def decode_long_list(text: str, key: str, kind: type[Part]) -> tuple[str, Record
 
 
 def _address(buffer: Any) -> int:
-    """Where a buffer lies in memory."""
+    """Address of a buffer in memory."""
     import numpy as np
 
     return np.frombuffer(buffer, np.uint8).ctypes.data

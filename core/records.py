@@ -103,7 +103,7 @@ class Faults:
 
 
 class LimitedRecord(BaseModel):
-    """Base of records in whose documents, validated with `Faults`, only so many faults are looked for."""
+    """Base of records whose documents, validated with `Faults`, are searched for a limited number of faults."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -124,7 +124,7 @@ class LimitedRecord(BaseModel):
 
 
 def _refuse_oversize(kind: type[BaseModel], given: dict[str, Any]) -> None:
-    """Refuse what has so many keys, or values in one key, that there can be as many faults."""
+    """Refuse an object with so many keys, or values under one key, that its faults would fill the memory."""
     if len(given) > _MOST_KEYS and kind.model_config.get("extra") == "forbid":
         context = {"error": ValueError(f"has {len(given)} keys, most of them unknown")}
         errors = [InitErrorDetails(type="value_error", loc=(), input=given, ctx=context)]
@@ -146,11 +146,11 @@ class Record(LimitedRecord, metaclass=_RecordType):
 
     @classmethod
     def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong with the fields that were given."""
+        """Faults of the given fields, each on its own."""
         return field_issues(error, cls, fields)
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between fields that are valid on their own."""
+        """Faults between fields that are valid on their own."""
         return []
 
 
@@ -199,20 +199,20 @@ class WholeDocument(Record):
 
     @classmethod
     def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong with the fields, and between whatever is valid on its own."""
+        """Faults of the given fields, and between those that are valid on their own."""
         return field_issues(error, cls, fields) + cls.issues_of_parts(fields)
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong between the fields that are valid on their own."""
+        """Faults between the fields that are valid on their own."""
         return []
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the fields, all of them valid on their own."""
+        """Faults between the fields, all of them valid on their own."""
         return self.issues_of_changes(type(self).model_fields)
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Say what is wrong between the fields by those that are changed, in a record that was right before."""
+        """Faults between the fields after some were changed in a valid record."""
         return []
 
     @classmethod
@@ -491,7 +491,7 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
 
 
 def _too_many(faults: Faults, error: ValidationError) -> bool:
-    """Whether there are more faults than are looked at: in records, or in what is no record."""
+    """True if validation has reached the most faults to be reported."""
     return faults.found >= _MOST_FAULTS or error.error_count() > _MOST_FAULTS
 
 
@@ -559,7 +559,7 @@ def _field_issue(
 
 
 def _tag_issue(kind: str, loc: Sequence[Any], context: Mapping[str, Any], value: Any, document: Any) -> Issue:
-    """Say what is wrong with the key by which records of several kinds are told apart."""
+    """Fault of the key that tells records of several kinds apart."""
     where, item, rest = _split_location((*loc, context["discriminator"].strip("'")), document)
     field = ".".join(map(str, rest))
     if not isinstance(value, Mapping):
@@ -619,7 +619,7 @@ def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequen
 
 
 def _keys_beside(model: Any, loc: Sequence[Any]) -> dict[str, str]:
-    """Keys that the model knows at the place of an unknown one, each with what its field is described as, if it is."""
+    """Known keys at the place of an unknown one, each with the description of its field, if any."""
     here = _records_inside(model)
     for part in loc[:-1]:
         inside = [
@@ -635,7 +635,7 @@ def _keys_beside(model: Any, loc: Sequence[Any]) -> dict[str, str]:
 
 
 def _tags(record: type[BaseModel]) -> list[str]:
-    """What pydantic may call a record in locations where it chooses among several."""
+    """Names under which pydantic may report a record in a union of several."""
     literals = [field.annotation for field in record.model_fields.values() if get_origin(field.annotation) is Literal]
     return [record.__name__, *(tag for literal in literals for tag in get_args(literal))]
 
@@ -651,7 +651,7 @@ Numbered = Sequence[tuple[int, Part]]
 
 
 def valid_parts(model: type[Part] | TypeAdapter[Part], entries: Any) -> tuple[Numbered[Part], bool]:
-    """Entries that are valid on their own, with their positions, and whether all are."""
+    """Valid entries with their positions, and True if all entries are valid."""
     if not isinstance(entries, list | tuple):
         return [], False
     validate = model.validate_python if isinstance(model, TypeAdapter) else model.model_validate
@@ -682,7 +682,7 @@ def first_issues(issues: Iterable[Issue]) -> list[Issue]:
 
 
 def concerns(changed: Collection[str], *fields: str) -> bool:
-    """Whether a rule that reads these fields has to be checked after some were changed."""
+    """True if a rule that reads some fields must be checked again after a change."""
     return any(field in changed for field in fields)
 
 

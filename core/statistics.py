@@ -41,7 +41,7 @@ class Estimate:
         return None if self.mean is None or self.half_width is None else self.mean + self.half_width
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """Return it as JSON values."""
+        """Estimate as JSON values."""
         return {"n": self.n, "mean": self.mean, "low": self.low, "high": self.high}
 
 
@@ -125,7 +125,7 @@ def ratio_of(parts: Sequence[float], wholes: Sequence[float], factor: float = 1.
 
 
 def reduction_percent(mine: Sequence[float], others: Sequence[float]) -> Statistic:
-    """By how many percent the mean of the one is below the mean of the other."""
+    """Percentage by which the mean of ``mine`` is below that of ``others``."""
     ratio = ratio_of(mine, others, -100.0)
     if ratio is None:
         raise ValueError("the mean of the other must not be 0")
@@ -141,7 +141,7 @@ def average(statistics: Sequence[Statistic]) -> Statistic:
 
 
 def quotient(one: Statistic, other: Statistic, factor: float = 1.0) -> Statistic | None:
-    """One statistic over another of the same observations, times a factor; None if the other is 0."""
+    """Ratio of two statistics of the same observations, times a factor; None if the divisor is 0."""
     if other.value == 0:
         return None
     ratio = one.value / other.value

@@ -57,7 +57,7 @@ class Table:
 
     @property
     def filled_rows(self) -> list[Sequence[str]]:
-        """Its rows without those that divide blocks."""
+        """Rows of the table without the dividers of blocks."""
         return [row for row in self.rows if row]
 
     def cells(self, index: int) -> list[str]:

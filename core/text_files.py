@@ -44,6 +44,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise input_error(source, f"cannot be read: {_reason(error)}") from None
     if len(data) > MAX_FILE_BYTES:
         raise input_error(source, f"is larger than {MAX_FILE_BYTES // 10**6} MB")
+    # Every reader would say something else of an empty file, so it is refused here.
     if not data.strip():
         raise input_error(source, "is empty")
     try:
@@ -53,7 +54,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def _read_bytes(file: BinaryIO, source: str) -> bytes:
-    """Read all bytes up to the limit; none of what begins like no text, such as a device without an end."""
+    """Read the bytes of a file up to the limit; refuse a device without an end at its first bytes."""
     first = file.peek(1) if isinstance(file, io.BufferedReader) else b""
     if len(first) >= _FIRST_BYTES and b"\0" in first:
         raise input_error(source, f"is no text file (byte {first.index(0)} is zero)")
@@ -133,7 +134,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def is_readable_file(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path leads to something that can be read like a file (also a pipe); never raises."""
+    """True if a path leads to a file or a pipe that can be read; never raises."""
     try:
         return Path(path).exists() and not Path(path).is_dir()
     except (OSError, ValueError):

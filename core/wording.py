@@ -89,7 +89,7 @@ def listed(items: Sequence[str], noun: str) -> str:
 
 
 def _numbered_in_a_row(items: Sequence[str], place: int) -> int:
-    """How many items from a place on have the same name but for numbers that follow one another."""
+    """Length of the run of items, from an index on, with one name and consecutive numbers."""
     prefix, number = prefix_and_number(items[place])
     length = 1
     while number and place + length < len(items) and items[place + length] == f"{prefix}{number + length}":
@@ -104,7 +104,7 @@ def prefix_and_number(item: str) -> tuple[str, int]:
 
 
 def counted_list(tasks: Sequence[str]) -> str:
-    """One task by its name, more with their number."""
+    """Name of a single task; of several, the number and a list."""
     return tasks[0] if len(tasks) == 1 else f"{counted(len(tasks), 'task')} ({listed(tasks, 'task')})"
 
 

@@ -1,4 +1,4 @@
-"""Who does work on many cases: this process, several of this machine, or those of a Dask cluster."""
+"""Distribution of work on many cases: to this process, several of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Done = TypeVar("Done")
 
 
 def check_workers(workers: Workers) -> None:
-    """Refuse what is neither a number of processes nor a Dask client that can be waited for.
+    """Refuse workers that are neither a number of processes nor a Dask client.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def check_workers(workers: Workers) -> None:
 
 
 def in_this_process(workers: Workers) -> bool:
-    """Whether work is done in this process, not in others."""
+    """True if work is done in this process."""
     return isinstance(workers, int) and workers == 1
 
 
@@ -86,10 +86,12 @@ def by_workers(
     ended = False
     try:
         while True:
+            # The executor holds no more than it can soon begin, so that a request to stop loses little work.
             queued += map(executor.submit, islice(left, max(executor.room() - len(queued), 0)))
             if not queued:
                 break
             stop_point()
+            # In order, only the first job is waited for; else whichever ends first is yielded first.
             for job in executor.wait([queued[0]] if in_order else list(queued)):
                 queued.remove(job)
                 yield executor.result(job)

@@ -1,1 +1,1 @@
-"""What carries plans out: exports to the shell and to SkyPilot, and the logs that they leave."""
+"""Execution of plans: exports to the shell and to SkyPilot, Dask clusters, and the logs of the runs."""

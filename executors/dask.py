@@ -143,6 +143,7 @@ def run(
     with ExitStack() as stack:
         if cluster is None:
             cluster = stack.enter_context(LocalVms())
+        # Only local VMs can be started from here without functions of the caller.
         if isinstance(cluster, LocalVms):
             start_vm, stop_vm, client = start_vm or cluster.start, stop_vm or cluster.stop, cluster.client
         else:
@@ -151,6 +152,7 @@ def run(
         supervisor = _Supervisor(plan, client, workers or {}, call, retries, start_vm, stop_vm, made, on_run)
         with interruptible(stop), suppress(LimitReached):
             try:
+                # Whatever happens, VMs are given back below; an interrupt still leaves a record of what was done.
                 with cluster_is_there(client):
                     supervisor.begin()
                 with supervisor.known_to_the_end():
@@ -292,7 +294,7 @@ class _Supervisor:
         self.client.run(end, self.topic, rented.vm.id, workers=[rented.address], on_error="ignore")
 
     def execution(self) -> Execution:
-        """Return what happened."""
+        """Return the record of the execution: planned tasks, runs, VMs."""
         vms = [
             VmRun(rented.vm.id, rented.ready_s, rented.end_s, rented.status == "lost")
             for rented in self.rented.values()
@@ -339,7 +341,7 @@ class _Supervisor:
         return replan
 
     def _take_events(self, wait_s: float) -> bool:
-        """Note what was reported, waiting a while for the first; return whether a plan has come to nothing."""
+        """Handle the reports of workers, waiting a while for the first; return True if a new plan is needed."""
         replan = False
         try:
             told = self.events.get(timeout=wait_s)
@@ -435,7 +437,7 @@ class _Supervisor:
             raise InputError("cluster", [Issue("", rule, vm)])
 
     def _welcome(self, came: Mapping[str, _Rented]) -> bool:
-        """Hand their tasks to VMs whose workers have come, by the addresses of these; return whether one is lost."""
+        """Hand out the tasks of VMs whose workers have come, by worker address; return True if a VM is lost."""
         answers = self._ask_to_hold({address: rented.vm.id for address, rented in came.items()})
         for address in answers:
             came[address].address, came[address].status, came[address].ready_s = address, "running", self._now()
@@ -443,7 +445,7 @@ class _Supervisor:
         return sum(self._lose(rented) for address, rented in came.items() if address not in answers) > 0
 
     def _lose(self, rented: _Rented) -> bool:
-        """Note that a VM is lost; return whether it leaves something to do."""
+        """Mark a VM as lost; return True if tasks of the VM remain to be run."""
         now = self._now()
         self._end_vm(rented, now, "lost")
         cut_off = [task for task, run in self.running.items() if run.vm == rented.vm.id]
@@ -513,7 +515,7 @@ class _Supervisor:
                 on_core[name, core] = by_number[name, order.number] = future
 
     def _plan_anew(self) -> bool:
-        """Plan what is left from what there is; return whether there is a plan."""
+        """Replan the open tasks on the existing VMs; return True if there is a plan."""
         self._hold()
         waiting = {name: future for name, future in self.futures.items() if name not in self.running}
         self.client.cancel(list(waiting.values()), force=True)
@@ -567,7 +569,7 @@ class _Supervisor:
         }
 
     def state(self, now: float) -> State:
-        """Return how far the bag is."""
+        """Return the state of the bag at a moment."""
         spent = sum(
             one.vm.price_usd_per_hour / SECONDS_PER_HOUR * max((one.end_s or now) - one.ready_s, 0.0)
             for one in self.rented.values()
@@ -601,7 +603,7 @@ class _Supervisor:
         )
 
     def _feasible(self, state: State) -> Schedule | None:
-        """Plan what is left; if the deadline cannot be met any longer, as soon as that can be done."""
+        """Plan the open tasks; after a missed deadline, for the earliest end."""
         instance = self.instance
         if self.start_vm is None:
             there = [vm.market for vm in state.vms]
@@ -631,5 +633,5 @@ def _refuse_missing_commands(plan: Schedule, call: Callable[[str], object] | Non
 
 
 def _replan(instance: Instance, state: State, plan: Schedule) -> Schedule | None:
-    """Plan what is left at once: meanwhile cores wait."""
+    """Replan the open tasks as fast as possible: cores wait for the plan."""
     return plan_again(instance, state, start=plan).schedule

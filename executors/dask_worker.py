@@ -1,4 +1,4 @@
-"""What the workers of a Dask cluster do with the tasks of a plan."""
+"""Part of the executor on the workers of a Dask cluster: running the tasks of a plan."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Job(NamedTuple):
 
 @dataclass(slots=True)
 class _Book:
-    """What a VM does for a run of a plan."""
+    """State of a VM in a run of a plan."""
 
     generation: int = -1
     running: set[str] = field(default_factory=set)

@@ -15,7 +15,7 @@ from ..traces.bags.execution import Execution, TaskRun, VmRun
 def execution_state(
     schedule: Schedule, execution: Execution, lost: Collection[str] = (), since: State | None = None
 ) -> State:
-    """Return how far a plan is, from what happened.
+    """Return the state of a plan after an execution.
 
     Parameters
     ----------
@@ -44,14 +44,17 @@ def execution_state(
     since_s = 0.0 if since is None else since.time_s
     vms, over, spent_usd = [], [], 0.0
     for number, name in enumerate(schedule.vm_ids):
+        # A VM none of whose tasks was planned in the end was never requested.
         if name not in used:
             continue
         offer = schedule.instance.offers[int(schedule.vm_offer[number])]
         found = stretches.get(name, [])
         ended = bool(found) and found[-1].end_s is not None and not found[-1].lost
+        # A log that breaks off tells nothing about its VM: only the caller knows that it is lost.
         gone = ended or name in lost
         ready_s = found[0].start_s if found else max(float(schedule.vm_ready_s[number]), execution.until_s)
         until_s = (found[-1].end_s if gone and found else None) or execution.until_s
+        # A VM of the earlier state was billed there up to second 0 of this execution.
         billed_from_s = ready_s if name not in before else 0.0
         spent_usd += unpaid_usd(offer.price_usd_per_s, until_s, billed_from_s)
         if gone:
@@ -59,6 +62,7 @@ def execution_state(
             continue
         on_it = tuple(_on_vm(schedule, run, since_s) for run in running if run.vm == name)
         if name in before:
+            # Prices, credits and paid time of the earlier state hold on.
             vms.append(before[name].model_copy(update={"status": "running", "running": on_it}))
             continue
         vms.append(

@@ -1,4 +1,4 @@
-"""VMs that are processes of this machine: to try plans out."""
+"""Stand-ins for VMs, as processes of this machine: to try plans out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened when an exported plan was run, read back from its logs."""
+"""Reader of the logs of an exported plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_log(
     lost: Collection[str] = (),
     began_at: float | None = None,
 ) -> Execution:
-    """Read what happened when a plan was run by the scripts of `export_plan`.
+    """Read the logs of a run by the scripts of `export_plan`.
 
     Parameters
     ----------

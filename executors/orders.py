@@ -46,7 +46,7 @@ class TaskOrder:
 
 @dataclass(frozen=True, slots=True)
 class VmOrder:
-    """What a VM runs.
+    """Tasks of a VM in the order of their starts.
 
     Attributes
     ----------
@@ -63,22 +63,22 @@ class VmOrder:
 
     @property
     def cores(self) -> list[int]:
-        """Cores that have tasks."""
+        """Cores with tasks, ascending."""
         return sorted({task.planned.core for task in self.tasks})
 
     @property
     def end_s(self) -> float:
-        """When its last task ends in the plan."""
+        """Planned end of the last task."""
         return max(task.planned.end_s for task in self.tasks)
 
 
 def planned_tasks(plan: Schedule | ScheduleDocument) -> tuple[PlannedTask, ...]:
-    """What a plan says of each task, in the order of its document."""
+    """Planned place and time of each task, in the order of the document."""
     return _planned(plan.columns())
 
 
 def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
-    """Return what each VM of a plan runs in which order; VMs without tasks are left out.
+    """Return the tasks of each VM in their order, with the tasks to wait for; VMs without tasks are left out.
 
     On each core, tasks run one after the other. Where memory may bind, a task also waits for the end of all tasks of
     its VM that end in the plan before it starts, however long they take. Of tasks that run at the same time, then, any
@@ -163,7 +163,7 @@ def _refuse_disorder(planned: Sequence[PlannedTask], vms: set[str]) -> None:
 
 
 def _memory_may_bind(plan: Schedule | ScheduleDocument, rows: Sequence[int]) -> bool:
-    """Whether tasks of different cores of a VM, together, may need more memory than it has."""
+    """True if tasks of different cores of a VM may together need more memory than the VM has."""
     if isinstance(plan, ScheduleDocument):
         return True
     instance = plan.instance

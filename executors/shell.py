@@ -37,7 +37,7 @@ _MOST_ISSUES = 3
 def export_plan(
     plan: Schedule | ScheduleDocument, folder: str | os.PathLike[str], to: Target = "shell", infra: str | None = None
 ) -> list[Path]:
-    """Write what runs the commands of a plan: a folder for each VM.
+    """Write scripts for the commands of a plan: a folder for each VM.
 
     In the folder of a VM, ``sh run.sh`` runs its tasks, on each core one after the other in the order of the plan; see
     ``docs/howto/run.md``. What it logs is read back by `read_log`.
@@ -92,7 +92,7 @@ class ExportedVm:
 def write_export(
     plan: Schedule | ScheduleDocument, folder: str | os.PathLike[str], to: Target, infra: str | None
 ) -> list[ExportedVm]:
-    """Write what runs the commands of a plan, and say what was written; see `export_plan`."""
+    """Write scripts for the commands of a plan, and list them; see `export_plan`."""
     if to not in TARGETS:
         raise SpotbagError(f"to {to!r}: must be {' or '.join(TARGETS)}")
     if infra is not None and to != "skypilot":

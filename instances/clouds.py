@@ -1,4 +1,4 @@
-"""How clouds take spot VMs away, and how they bill: presets with source and date, which may be changed singly."""
+"""Rules of clouds for interruptions of spot VMs and for bills: presets with source and date, open to changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_SECONDS = 10**9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Billing:
-    """How a cloud bills, beyond the price of a running VM.
+    """Billing rules of a cloud, beyond the price of a running VM.
 
     A VM is billed by its sessions: each goes from when it is ready, resumed or booted again until it is interrupted or
     terminated.
@@ -71,7 +71,7 @@ class Billing:
             raise InputError("billing", issues)
 
     def __str__(self) -> str:
-        """How it bills, in words."""
+        """Billing rules in words."""
         parts = ["billed by the second" if self.block_s == 1 else f"billed in blocks of {self.block_s:,} s"]
         parts += [f"at least {self.minimum_s:,} s"] if self.minimum_s else []
         parts += ["free if interrupted in the first hour"] if self.first_hour_free else []
@@ -92,7 +92,7 @@ class Billing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cloud:
-    """What a cloud does to spot VMs, and how it bills.
+    """Rules of a cloud for interruptions of spot VMs and for bills.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Cloud:
 
 
 def interruption_text(kind: InterruptionKind, notice_s: int) -> str:
-    """Say what a cloud does to spot VMs that it takes away."""
+    """Phrase for the fate of interrupted spot VMs in a cloud."""
     verb = {"hibernate": "hibernate", "stop": "are stopped", "terminate": "are terminated"}[kind]
     return f"{verb} after {notice_s:,} s of notice" if notice_s else f"{verb} without notice"
 

@@ -1,4 +1,4 @@
-"""How long a task occupies a core of an offer: one notion for all methods."""
+"""Time for which a task occupies a core of an offer: one definition for all methods."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray, whole
+from ..core.tolerances import EXCESS, LEAST_DUMP_S
 from .entries import Checkpoints, RentalOffer, VmType, type_memory_kb
 
 NEVER = 2**61
@@ -53,7 +54,7 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
 
 
 def _values_of(names: Sequence[str]) -> Callable[[Mapping[str, float]], tuple[float, ...]]:
-    """Return what looks up the values of some keys."""
+    """Return a function that looks up the values of some keys."""
     if len(names) > 1:
         return operator.itemgetter(*names)
     return lambda values: tuple(values[name] for name in names)
@@ -69,7 +70,7 @@ def checkpoint_interval_s(checkpoint: Checkpoints | None, memory_mb: FloatArray)
     if checkpoint is None:
         return np.full(len(memory_mb), np.inf)
     dump = dump_s(checkpoint, memory_mb)
-    interval: FloatArray = np.where(dump < 1e-6, 1.0, dump / checkpoint.overhead_fraction)
+    interval: FloatArray = np.where(dump < LEAST_DUMP_S, 1.0, dump / checkpoint.overhead_fraction)
     return interval
 
 
@@ -88,7 +89,7 @@ def checkpoint_count(checkpoint: Checkpoints | None, memory_mb: FloatArray, runt
     """
     work = np.where(runtime_s < NEVER, runtime_s, 1).astype(float)
     intervals = work / checkpoint_interval_s(checkpoint, memory_mb)[:, None]
-    counts: FloatArray = np.maximum(np.ceil(intervals * (1 - 1e-12)) - 1, 0.0)
+    counts: FloatArray = np.maximum(np.ceil(intervals * (1 - EXCESS)) - 1, 0.0)
     return counts
 
 

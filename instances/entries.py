@@ -1,4 +1,4 @@
-"""What an instance is made of: tasks, VM types and their offers, limits, checkpoints, objective."""
+"""Entries of an instance document: tasks, VM types and their offers, limits, checkpoints, objective."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 
 
 class Offer(Record):
-    """What one market asks for a VM type.
+    """Price and limit of a VM type in one market.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Burstable(Record):
         return 24 * self.credits_per_hour if self.max_credits is None else self.max_credits
 
     def credits_after(self, credits: float, seconds: float, at_full_speed: int = 0, at_baseline: int = 0) -> float:
-        """Credits of a VM after seconds in which so many tasks run: it spends no more than it has."""
+        """Credits of a VM after some seconds with a number of busy cores; the balance is never below 0."""
         spent = (at_full_speed + at_baseline * self.baseline_fraction) / 60
         left = credits + (self.credits_per_hour / SECONDS_PER_HOUR - spent) * seconds
         return min(max(left, 0.0), self.credit_cap)
@@ -185,7 +185,7 @@ class Limits(Record):
 
 
 class Objective(Record):
-    """What is asked of a plan beside the deadline.
+    """Goal of a plan beside the deadline.
 
     Attributes
     ----------
@@ -305,7 +305,7 @@ class KnownOptimum(Record):
 
 
 class Provenance(Record):
-    """Where an instance comes from.
+    """Origin of an instance.
 
     Attributes
     ----------
@@ -363,7 +363,7 @@ class RentalOffer:
 
     @property
     def burstable(self) -> bool:
-        """Whether the VM type is burstable."""
+        """True if the VM type is burstable."""
         return self.vm_type.burstable is not None
 
     def __str__(self) -> str:

@@ -53,7 +53,7 @@ _FEW_TASKS = 100
 
 
 class RunningTasks(NamedTuple):
-    """Tasks that run on machines at second 0, each an array of shape (n_running,).
+    """Running tasks at second 0, on machines, as arrays of shape (n_running,).
 
     Attributes
     ----------
@@ -182,11 +182,11 @@ class Instance(WholeDocument):
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong between the fields that are valid on their own."""
+        """Faults between the fields that are valid on their own."""
         return first_issues(cross_issues_of_parts(fields))
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Say what is wrong between the parts by those that are changed."""
+        """Faults between the parts, as far as they depend on the parts that are changed."""
         issues = cross_issues(
             self.deadline_s,
             self.d_spot_s,
@@ -203,7 +203,7 @@ class Instance(WholeDocument):
         return first_issues(issues)
 
     def _tasks_are_right(self) -> bool:
-        """Whether arrays show that nothing is wrong with the tasks; if not, something may be."""
+        """True if arrays show all tasks to be free of faults; False if a closer look is needed."""
         if len(self.tasks) < _FEW_TASKS:
             return False
         longest_s = self.deadline_s - self.boot_overhead_s
@@ -259,12 +259,12 @@ class Instance(WholeDocument):
 
     @cached_property
     def has_commands(self) -> bool:
-        """Whether it is said of any task what it runs."""
+        """True if any task has a command."""
         return any(task.command for task in self.task_rows)
 
     @property
     def task_commands(self) -> Sequence[str | None]:
-        """What each task runs, shape (n_tasks,); None where it is not said."""
+        """Command of each task, shape (n_tasks,); None for a task without one."""
         # Most bags have none, and what is left of one has none either.
         whole = self if self.taken_from is None else self.taken_from[0]
         if not whole.has_commands:
@@ -309,7 +309,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def offers(self) -> tuple[RentalOffer, ...]:
-        """All offers, by catalogue order, spot before on-demand."""
+        """Offers in the order of the catalogue, spot before on-demand."""
         return tuple(self._offers())
 
     def _offers(self) -> Iterator[RentalOffer]:
@@ -342,7 +342,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def existing_vms(self) -> Counter[Any]:
-        """Machines that exist, by type and market, and by market alone."""
+        """Numbers of existing machines, by type and market, and by market alone."""
         by_offer = Counter((machine.type, machine.market) for machine in self.machines)
         existing: Counter[Any] = Counter(by_offer)
         for (_, market), count in by_offer.items():
@@ -362,7 +362,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def machine_ready_s(self) -> IntArray:
-        """When each machine can run tasks, shape (n_machines,)."""
+        """Times from which each machine can run tasks, shape (n_machines,)."""
         return read_only(np.array([machine.ready_s for machine in self.machines], dtype=np.int64))
 
     @cached_property
@@ -385,7 +385,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def open_tasks(self) -> IntArray:
-        """Tasks that are to be placed, in ascending order: those that do not run on machines."""
+        """Indices of the tasks to place, ascending: all but those that run on machines."""
         if not self.machines:
             return read_only(np.arange(self.n_tasks))
         return read_only(np.setdiff1d(np.arange(self.n_tasks), self.running.task, assume_unique=True))
@@ -407,7 +407,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def machine_core_free_s(self) -> IntArray:
-        """When each core of a machine is free, shape (n_machines, most cores); `durations.NEVER` beyond its cores."""
+        """Times from which each core of a machine is free, shape (n_machines, most cores); `NEVER` beyond its cores."""
         vcpus = np.array([self.offers[index].vcpus for index in self.machine_offer.tolist()], dtype=np.int64)
         free = np.repeat(self.machine_ready_s[:, None], int(vcpus.max(initial=1)), axis=1)
         free[np.arange(free.shape[1]) >= vcpus[:, None]] = NEVER
@@ -423,7 +423,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def duration_s(self) -> IntArray:
-        """How long a task occupies a core, shape (n_groups, n_offers, 2); see `durations.duration_table`.
+        """Seconds for which a task occupies a core, shape (n_groups, n_offers, 2); see `durations.duration_table`.
 
         The last axis is the mode: 0 full speed, 1 baseline (burstable types only).
         """
@@ -431,7 +431,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def sustained_s(self) -> IntArray:
-        """How long a task occupies a core whatever the credits, shape (n_groups, n_offers).
+        """Seconds for which a task occupies a core without any credits, shape (n_groups, n_offers).
 
         On burstable VMs at the baseline, on all others at full speed.
         """
@@ -508,7 +508,7 @@ class Instance(WholeDocument):
 
     @property
     def goal(self) -> Goal:
-        """What is asked of a plan: as given; else ``balanced`` with a weight or a scale, ``cheapest`` without."""
+        """Goal of the plan: the given one; else ``balanced`` with a weight or a scale, ``cheapest`` without."""
         objective = self.objective
         if objective.goal is not None:
             return objective.goal

@@ -1,4 +1,4 @@
-"""What must hold between the parts of an instance, beyond each part on its own."""
+"""Rules between the parts of an instance, each of which is valid on its own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
 from ..core.records import Numbered, concerns, duplicates, valid_parts
+from ..core.tolerances import EXCESS
 from .entries import (
     MAX_DURATIONS,
     MAX_TASKS,
@@ -69,7 +70,7 @@ def cross_issues(
     changed: Collection[str],
     tasks_are_right: Callable[[], bool],
 ) -> Iterator[Issue]:
-    """Everything that is wrong between the parts of an instance that are valid on their own, by those changed.
+    """Faults between the valid parts of an instance, as far as they depend on the parts that are changed.
 
     ``tasks`` are entries, or rows of them (`core.record_lists.Records.rows`). If ``tasks_are_right`` returns true,
     nothing is wrong with them.
@@ -95,7 +96,7 @@ def cross_issues(
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
-    """The same for a document with faulty parts: whatever can be said about those that are valid."""
+    """Faults between those parts of a faulty document that are valid on their own."""
     vm_types, all_types_valid = valid_parts(VmType, document.get("vm_types"))
     tasks, _ = valid_parts(Task, document.get("tasks"))
     deadline, d_spot, boot = (_whole_number(document.get(key)) for key in ("deadline_s", "d_spot_s", "boot_overhead_s"))
@@ -153,7 +154,7 @@ def _machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], tas
 
 
 def _is_task(name: str, counts: Mapping[str, int]) -> bool:
-    """Whether an id is one of those that entries stand for, which may be millions; by the counts of the entries."""
+    """True if an id names a task: an entry, or a copy of one by its number, without making all copies."""
     group, _, number = name.rpartition("#")
     count = counts.get(group, 1)
     # "#01" and "#１" are other ids than "#1".
@@ -203,7 +204,7 @@ def tasks_are_right(
     vm_types: Sequence[VmType],
     longest_s: int,
 ) -> bool:
-    """Whether `_task_issues` would find nothing, as far as arrays show it: if not, it may still find nothing.
+    """True if arrays show that `_task_issues` would find nothing; False if a closer look is needed.
 
     Parameters
     ----------
@@ -229,11 +230,11 @@ def tasks_are_right(
         return False
     fits = memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in vm_types])
     shortest_s = np.where(known & fits, given_runtime_s, np.inf).min(axis=1)
-    return bool((np.ceil(shortest_s * (1 - 1e-12)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
+    return bool((np.ceil(shortest_s * (1 - EXCESS)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
 
 
 def _size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:
-    """Refuse what would make tables of durations, one for each entry on each offer, that fill the memory."""
+    """Fault of an instance whose tables of durations, one for each entry on each offer, would fill the memory."""
     n_offers = sum(len(vm_type.offers) for vm_type in vm_types)
     if n_entries * n_offers > MAX_DURATIONS:
         rule = (
@@ -278,6 +279,7 @@ def _id_issues(tasks: Sequence[tuple[int, Any]]) -> Iterator[Issue]:
 def _placement_issues(
     tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType], longest_s: int | None
 ) -> Iterator[Issue]:
+    # Tables by type once: there may be many thousands of tasks.
     known = {vm_type.name: vm_type for vm_type in vm_types}
     sizes = {name: type_memory_kb(vm_type) for name, vm_type in known.items()}
     speeds = {name: vm_type.speed for name, vm_type in known.items()}
@@ -285,6 +287,7 @@ def _placement_issues(
     largest_kb = max(sizes.values())
     smallest_kb = min(sizes.values())
     architectures = {name: vm_type.architecture for name, vm_type in known.items()}
+    # Each rule leaves fewer types; a task is reported for the first rule that leaves none, and not for later ones.
     for index, task in tasks:
         if bool(task.runtime_s) == bool(task.base_runtime_s):
             continue
@@ -305,7 +308,8 @@ def _placement_issues(
                 rule = "is that of no VM type that it has a run time for"
                 yield Issue(where, rule, "architecture", task.architecture, task.id)
                 continue
-        need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - 1e-12))
+        # Rounded as all memory is: a need that is stated with an error of arithmetic must not exceed a size by it.
+        need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - EXCESS))
         if need_kb > smallest_kb:
             if need_kb > largest_kb:
                 yield Issue(where, f"fits no VM type (largest {largest:g})", "memory_mb", task.memory_mb, task.id)
@@ -315,9 +319,10 @@ def _placement_issues(
                 rule = "fits none of the VM types that it has a run time for"
                 yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
                 continue
+        # From here on, the task fits some type: only its time can be too long.
         shortest = min(times.values())
-        if longest_s is not None and math.ceil(shortest * (1 - 1e-12)) > longest_s > 0:
-            needed_s = math.ceil(shortest * (1 - 1e-12))
+        needed_s = math.ceil(shortest * (1 - EXCESS))
+        if longest_s is not None and needed_s > longest_s > 0:
             late = needed_s - longest_s
             rule = f"is {late} s longer than the deadline allows on every VM type it fits ({longest_s} s from ready)"
             yield TooLong(where, rule, "shortest run time", round(shortest, 3), task.id, needed_s, late)

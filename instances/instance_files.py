@@ -32,7 +32,7 @@ def write_instance(instance: Instance, path: str | os.PathLike[str]) -> None:
 
 
 def instance_warnings(instance: Instance) -> list[str]:
-    """What a user should know about how an instance was understood."""
+    """Warnings about the reading of an instance: run times that rounding up makes much longer."""
     added = instance.rounding_fraction
     if added <= ROUNDING_WARNING_FRACTION:
         return []

@@ -55,7 +55,7 @@ _FOLDERS = {"spotbag.instance": "", "spotbag.jobs": STREAMS, "spotbag.platform":
 
 
 def load(kind: type[Kind], name: str) -> Kind:
-    """Load what the library has of a kind by its name.
+    """Load an instance, stream or platform of the library by its name.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ def load(kind: type[Kind], name: str) -> Kind:
 
 
 def _who_takes(name: str) -> str | None:
-    """What to do with a name of the library that was given where one of another kind is wanted."""
+    """Advice for a library name of another kind than the wanted one; None if no kind has the name."""
     return next((WHO_TAKES[kind] for kind, names in _NAMES.items() if name in names()), None)
 
 
 def _unknown(format_name: str, name: str, names: list[str]) -> str:
-    """Say that there is no such name, and which are close to it."""
+    """Message for an unknown library name, with close names."""
     if format_name == "spotbag.instance":  # there are many, so that a list of some would not help
         return f"no library instance has this name ({close_names(name, names) or _ALL_INSTANCES})"
     noun = {"spotbag.jobs": "stream", "spotbag.platform": "platform"}[format_name]

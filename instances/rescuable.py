@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray, read_only
+from ..core.tolerances import NOISE
 from .durations import BASELINE, FULL_SPEED, NEVER
 from .entries import RentalOffer
 from .instance import Instance, RescueTime
@@ -85,7 +86,7 @@ class RescuableInstance(Instance):
         duration_s = np.minimum(super().duration_s[:, offer.index, mode], MAX_SECONDS)
         period_s = np.where(count > 0, self.checkpoint_interval_s + self.dump_s, 0.0) / speed
         for done in (np.zeros_like(count), np.maximum(count - 1, 0)):
-            lost_after_s = np.ceil((done + 1) * period_s - 1e-9).astype(np.int64)
+            lost_after_s = np.ceil((done + 1) * period_s - NOISE).astype(np.int64)
             before = begin_s - self._left_s(offer.type_index, done) - lost_after_s + duration_s
             latest = np.where((count > 0) & (least_s < NEVER), np.minimum(latest, before), latest)
         return latest
@@ -122,7 +123,7 @@ class RescuableInstance(Instance):
         return RescueTime(again_s, whole_s, members, from_s, most_s, (self.rescue_share * most_s).astype(np.int64))
 
     def _lost_at_once(self) -> list[BoolArray]:
-        """Offers that go down at one moment, of each set of them."""
+        """Sets of offers that are interrupted at one moment, as masks of shape (n_offers,)."""
         spot = self.offer_is_spot
         if self.lost_at_once == "market":
             return [spot]
@@ -143,14 +144,14 @@ class RescuableInstance(Instance):
         return least_on_demand_s(self)
 
     def _left_s(self, type_index: int, done: FloatArray) -> IntArray:
-        """What is left on demand of a task of each group with so many checkpoints done, shape (n_groups,)."""
+        """On-demand seconds left of a task of each group after ``done`` checkpoints, shape (n_groups,)."""
         return left_on_demand_s(
             self._least_on_demand_s, done, self.checkpoint_interval_s, self.runtime_s[:, type_index]
         )
 
     @cached_property
     def duration_s(self) -> IntArray:
-        """How long a task occupies a core, shape (n_groups, n_offers, 2), as of any instance.
+        """Seconds for which a task occupies a core, shape (n_groups, n_offers, 2), where a rescue would be possible.
 
         `NEVER` where it could not be done again; tasks that run already are where they are.
         """
@@ -183,7 +184,7 @@ def least_on_demand_s(instance: Instance) -> IntArray:
 
 
 def left_on_demand_s(least_s: IntArray, done: FloatArray, interval_s: FloatArray, runtime_s: IntArray) -> IntArray:
-    """What is left on demand of tasks with so many checkpoints done.
+    """On-demand seconds left of tasks with some checkpoints written.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ def left_on_demand_s(least_s: IntArray, done: FloatArray, interval_s: FloatArray
         Checkpoints written, the work between two of them, and the run time where they were written.
     """
     saved = np.where(done > 0, done * np.where(done > 0, interval_s, 0.0), 0.0) / runtime_s
-    left = np.ceil(np.where(least_s < NEVER, least_s, 0) * (1.0 - saved) - 1e-9).astype(np.int64)
+    left = np.ceil(np.where(least_s < NEVER, least_s, 0) * (1.0 - saved) - NOISE).astype(np.int64)
     return np.where(least_s < NEVER, left, NEVER)
 
 

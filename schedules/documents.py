@@ -106,7 +106,7 @@ class RescueTask(Record):
 
 
 class Rescue(Record):
-    """What is done when all spot VMs of some types go down for good, after whatever ends or starts in that second.
+    """Rescue of the tasks lost when all spot VMs of some types go down, after all other events of that second.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Survival(Record):
 
 
 class ScheduleHeader(Record):
-    """What a plan's document says beside its VMs and tasks; see `ScheduleDocument`."""
+    """Fields of a plan's document beside its VMs and tasks; see `ScheduleDocument`."""
 
     format: Literal["spotbag.schedule/1"] = SCHEDULE_FORMAT
     instance: Name
@@ -239,7 +239,7 @@ class ScheduleDocument(ScheduleHeader):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduleColumns:
-    """A plan's document in columns, for plans of so many tasks that a record of each costs too much.
+    """Plan's document in columns, for plans with too many tasks for a record of each.
 
     Attributes
     ----------

@@ -74,12 +74,12 @@ def objective_value(instance: Instance, cost_usd: float, makespan_s: float) -> f
 
 
 def held_objective(instance: Instance) -> float:
-    """What machines cost for the tasks that run on them, in units of the objective."""
+    """Cost of machines for the tasks that run on them, in units of the objective."""
     return objective_weights(instance)[0] * held_usd(instance)
 
 
 def held_usd(instance: Instance) -> float:
-    """What machines cost for the tasks that run on them, in dollars."""
+    """Cost of machines for the tasks that run on them, in dollars."""
     if not instance.machines:
         return 0.0
     price = instance.offer_price_usd_per_s[instance.machine_offer]

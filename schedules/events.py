@@ -1,4 +1,4 @@
-"""What may happen to a bag that is carried out, as events that a state goes on by."""
+"""Events of a bag that is carried out, from which a state makes the next one."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class VmRequested:
     vm: VmState
 
     def happen(self, after: Draft) -> None:
-        """Have one more VM, of a name that no other has or had."""
+        """Add a rented VM, whose name no other has or had."""
         if self.vm.id in after.vms:
             raise wrong_state(f"has a VM {self.vm.id!r} already")
         if self.vm.id in after.gone:

@@ -70,7 +70,7 @@ def read_hads_map(path: str | os.PathLike[str], instance: Instance) -> tuple[Sch
 
 
 def _differences(document: _Map, schedule: Schedule) -> list[str]:
-    """What the map says of itself and a plan for the instance does not keep."""
+    """Warnings about figures of the map that differ from those of the plan for the instance."""
     instance = schedule.instance
     warnings = []
     if document.deadline is not None and document.deadline != instance.deadline_s:

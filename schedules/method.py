@@ -1,4 +1,4 @@
-"""What a method is, what it receives for a run, and what it reports and returns."""
+"""Interface of methods: the request of a run, its incumbent, and the result."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from threading import Lock
 from typing import ClassVar, Literal, TypeAlias
 
 from ..core.gaps import closes_gap
+from ..core.tolerances import EXCESS, SOLVED
 from ..instances.instance import Instance
 from .schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """Where a search stands.
+    """State of a search at a moment.
 
     Attributes
     ----------
@@ -124,7 +125,7 @@ class Incumbent:
         self.steps: list[StepTaken] = []
 
     def part(self, on_better: Callable[[], None]) -> Incumbent:
-        """Return the same plan and bound for a part of the run; whatever that adds is told to a function."""
+        """Return a view of the incumbent for a part of the run, with a function to call for each improvement by it."""
         part = copy(self)
         part._on_better = on_better
         part.better_plan = part.better_bound = False
@@ -163,9 +164,9 @@ class Incumbent:
             self._on_better()
 
     def raise_bound(self, bound: float) -> None:
-        """Keep a proven bound if it is the best; one of whole seconds as such."""
+        """Keep a proven bound if it is the best; one of whole seconds is rounded up to them."""
         if self._second and math.isfinite(bound):
-            bound = max(bound, math.ceil(bound / self._second - 1e-6) * self._second * (1 - 1e-12))
+            bound = max(bound, math.ceil(bound / self._second - SOLVED) * self._second * (1 - EXCESS))
         with self._known.lock:
             better = bound > self._known.bound
             if better:

@@ -13,7 +13,7 @@ from .schedule import Schedule
 
 
 def goal_text(instance: Instance) -> str:
-    """Say what is made least, in which order."""
+    """Objective of an instance in words: the quantities to be made least, in their order."""
     budget = instance.objective.budget_usd
     within = "" if budget is None else f", for at most {dollars(budget)}"
     return {
@@ -41,11 +41,12 @@ def least_text(schedule: Schedule) -> str:
 
 
 def rented_table(schedule: Schedule) -> Table:
-    """Return what is rented: one row for each VM type and market; from a state, also how many VMs are new."""
+    """Table of rented VMs, a row for each VM type and market; from a state, also the numbers of new VMs."""
     offers, from_state = schedule.instance.offers, bool(schedule.instance.machines)
     vms = Counter(schedule.vm_offer.tolist())
     tasks = Counter(schedule.vm_offer[schedule.task_vm].tolist())
     ready = schedule.vm_ready_s
+    # Of tasks that run already, only the time from the state on is compared with what is paid from then on.
     from_s = schedule.task_start_s.clip(min=ready[schedule.task_vm])
     rows = []
     for index in sorted(vms):

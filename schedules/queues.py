@@ -94,5 +94,5 @@ def queues_of_schedule(schedule: Schedule) -> list[Queue]:
 
 
 def ends_in_time(instance: Instance, queue: Queue) -> bool:
-    """Whether all tasks of a queue end by the limit of its VM."""
+    """True if all tasks of a queue end by the limit of its VM."""
     return all(end <= instance.time_limit_s(queue.offer.market) for _, _, end in queue_times(instance, queue))

@@ -22,7 +22,7 @@ def rescuable(schedule: Schedule) -> Schedule | None:
 
 
 def _in_time(schedule: Schedule) -> bool:
-    """Whether each task ends early enough, but for those that run already."""
+    """True if each task, but for those that run already, ends early enough."""
     instance = schedule.instance
     latest_s = instance.latest_end_s[instance.task_group, schedule.vm_offer[schedule.task_vm]]
     late = schedule.task_end_s > latest_s
@@ -31,7 +31,7 @@ def _in_time(schedule: Schedule) -> bool:
 
 
 def _fits_on_demand(schedule: Schedule) -> bool:
-    """Whether what is lost at once, when no task has ended, is no more than there is time for on demand."""
+    """True if on-demand VMs have time for all tasks lost at once before any has ended."""
     time = schedule.instance.rescue_time
     if time is None:
         return True

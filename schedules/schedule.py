@@ -120,7 +120,7 @@ class Schedule:
 
     @cached_property
     def vm_ready_s(self) -> IntArray:
-        """When each VM can run tasks, shape (n_vms,): VMs that are rented after the boot."""
+        """Times from which each VM can run tasks, shape (n_vms,): rented VMs after the boot."""
         return read_only(self._of_vms(self.instance.machine_ready_s))
 
     @cached_property
@@ -160,7 +160,7 @@ class Schedule:
 
     @property
     def within_budget(self) -> bool:
-        """Whether it costs no more than the instance allows."""
+        """True if the cost is within the budget of the instance."""
         budget = self.instance.objective.budget_usd
         return budget is None or self.cost_usd <= at_most(budget)
 
@@ -181,6 +181,7 @@ class Schedule:
         burstable = instance.offer_is_burstable[self.vm_offer[self.task_vm]]
         baseline, burst = MODES.index("baseline"), MODES.index("burst")
         interval = self.checkpoint_interval_s
+        # Columns of numbers, not a record for each task: the checker and the writer take them as they are.
         return ScheduleColumns(
             header=ScheduleHeader(
                 instance=instance.name,

@@ -98,11 +98,13 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
     What the plan says that it survives is what it is to survive, and the D_spot that it was made for is its D_spot,
     unless the instance says something else.
     """
+    # The plan was made for a D_spot and a level of survival: they hold where the instance leaves them open.
     if instance.d_spot_s is None and document.d_spot_s is not None:
         instance = instance.replace(d_spot_s=min(document.d_spot_s, instance.deadline_s))
     if document.survival is not None and document.survival.verdict == "survives" and instance.survive is None:
         instance = instance.replace(survive=document.survival.level)
     placed, issues = _placed_by_task(document, instance)
+    # With another name and unknown tasks, a list of faults would hide that the wrong instance was given.
     if issues and (document.instance != instance.name or not placed):
         raise input_error(source, another_instance(document.instance, instance, document.task_rows))
     if issues and not instance.machines and any(row.start_s < 0 for row in document.task_rows):
@@ -116,11 +118,13 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
         if (vm.type, vm.market) not in offers:
             rule = f"is not offered by the instance {instance.name!r}"
             issues.append(Issue(f"vms[{index}]", rule, value=f"{vm.type} {vm.market}", item=vm.id))
+    # The first VM of a name is the one that tasks are taken to be on; the plan is refused in any case.
     vm_index: dict[str, int] = {}
     for index, vm in enumerate(document.vms):
         if vm.id in vm_index:
             issues.append(Issue(f"vms[{index}]", f"is a duplicate of vms[{vm_index[vm.id]}]", "id", vm.id))
         vm_index.setdefault(vm.id, index)
+    # Placement is checked only where all offers and names are known: else it would report what follows from these.
     if not issues:
         vm_offer = np.array([offers[vm.type, vm.market] for vm in document.vms], dtype=np.int64)
         issues = _placement_issues(placed, instance, vm_index, vm_offer)
@@ -139,7 +143,7 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
 
 
 def another_instance(made_for: str, instance: Instance, rows: Sequence[Any]) -> str:
-    """Say that a plan with rows of such tasks is one for another instance, which may have the same name."""
+    """Message about a plan whose tasks are those of another instance, maybe of the same name."""
     theirs = {row.id for row in rows}
     another = f"another {made_for!r}" if made_for == instance.name else f"{made_for!r}, another instance"
     unknown, missing = len(theirs.difference(instance.task_ids)), len(set(instance.task_ids) - theirs)

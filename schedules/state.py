@@ -1,4 +1,4 @@
-"""What has happened of a plan so far, and the problem that is left: for those who carry plans out."""
+"""State of a plan that is carried out, and the instance that remains, for executors and replanning."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ..core.errors import InputError, Issue, public
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
 from ..core.records import FROZEN, FrozenDict, WholeDocument, duplicates, first_issues, made_all
+from ..core.tolerances import STATED
 from ..instances.durations import BASELINE, FULL_SPEED, NEVER, duration_table
 from ..instances.entries import MAX_TASKS, Burstable, Machine, RunningTask, Task
 from ..instances.instance import Instance, RunningTasks
@@ -29,11 +30,10 @@ if TYPE_CHECKING:
 
 
 STATE_FORMAT: Literal["spotbag.state/1"] = "spotbag.state/1"
-_NOISE_S = 1e-6
 
 
 class State(WholeDocument):
-    """How far a bag is: what is done, what runs where, which VMs are rented, what was spent.
+    """Progress of a bag: finished and running tasks, rented VMs, money spent.
 
     All times are seconds since the bag was begun. A state never changes: `advance` returns the next one. Tasks that are
     neither done nor running wait.
@@ -99,6 +99,7 @@ class State(WholeDocument):
         Burstable VMs have the credits that the plan leaves them then.
         """
         _refuse_from_state(plan)
+        # What happens at the moment itself has happened: tasks that end then are done, and those that start then run.
         ids, started = plan.instance.task_ids, plan.task_start_s <= time_s
         done = started & (plan.task_end_s <= time_s)
         running: dict[int, list[TaskOnVm]] = {}
@@ -117,6 +118,7 @@ class State(WholeDocument):
                     mode=mode,
                 )
             )
+        # A VM is terminated with its last task, but one that is still to boot has had none.
         there = (plan.vm_end_s > time_s) | (plan.vm_ready_s > time_s)
         alive = np.flatnonzero(there).tolist()
         vms = [
@@ -149,7 +151,7 @@ class State(WholeDocument):
         return made
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between fields that are valid on their own."""
+        """Faults between fields that are valid on their own."""
         return first_issues(self._issues())
 
     def _issues(self) -> Iterable[Issue]:
@@ -273,7 +275,7 @@ class State(WholeDocument):
 
     @public
     def remaining(self, instance: Instance) -> Instance:
-        """Return what is left to be planned: the tasks that are not done, and the VMs that exist.
+        """Return the instance that remains: the tasks that are not done, and the VMs that exist.
 
         Its times count from the moment of the state. Tasks that run are tasks of it, which every plan has where they
         run. What has been spent is spent; a budget is what is left of it.
@@ -303,7 +305,7 @@ def _refuse_from_state(plan: Schedule) -> None:
 
 
 def _price_of(since_s: float, until_s: float) -> Any:
-    """What a VM costs from one moment to another."""
+    """Return a function for the cost of a VM from one moment to another."""
 
     def usd(vm: VmState) -> float:
         if vm.price_usd_per_hour is None or vm.status in ("hibernated", "launching"):
@@ -362,7 +364,7 @@ class _Remaining:
         if instance.machines:
             rule = "is to be applied to the bag as it was at the beginning, not to what a state has left of it"
             raise wrong_state(rule)
-        self.left_s = math.floor(instance.deadline_s - state.time_s + _NOISE_S)
+        self.left_s = math.floor(instance.deadline_s - state.time_s + STATED)
         self.now_s = instance.deadline_s - self.left_s  # from when times count
         self.tasks = self._tasks()
         if not len(self.tasks):
@@ -376,7 +378,7 @@ class _Remaining:
         self.saved = self._saved()
 
     def _tasks(self) -> IntArray:
-        """Tasks that are not done, as indices into those of the given instance."""
+        """Indices of the open tasks in the given instance."""
         index, state = self.given.task_index, self.state
         left = np.ones(self.given.n_tasks, dtype=bool)
         try:
@@ -388,7 +390,7 @@ class _Remaining:
         return np.flatnonzero(left)
 
     def _saved(self) -> dict[int, float]:
-        """Fraction that is saved of tasks, by their position among those that are left."""
+        """Saved fractions of tasks, by position among the open tasks."""
         index = self.given.task_index
         at = {int(task): position for position, task in enumerate(self.tasks)} if self.state.saved else {}
         wanted = ((at.get(index[name]), fraction) for name, fraction in self.state.saved.items() if fraction > 0)
@@ -400,6 +402,7 @@ class _Remaining:
         ids = given.task_ids
         rows = rows_of(given.tasks)
         names = picked(ids, self.tasks.tolist())
+        # Entries that stand for several tasks fall apart: of their copies, some may be done and others saved in part.
         single = given.n_tasks == len(given.tasks)
         runtime_s, given_runtime_s = given.runtime_s[group], given.given_runtime_s[group]
         kept: list[Any] = [*picked(rows, group.tolist())]
@@ -408,13 +411,14 @@ class _Remaining:
         duration_s = given.duration_s[group]
 
         def take(position: int, times: float) -> None:
-            """Have a task take so many times as long, on all types."""
+            """Multiply the run time of a task by a factor, on all types."""
             whole = runtime_s[position]
             able = whole < NEVER
-            left = np.clip(np.ceil(np.where(able, whole, 0) * times - _NOISE_S), 1, MAX_SECONDS)
+            left = np.clip(np.ceil(np.where(able, whole, 0) * times - STATED), 1, MAX_SECONDS)
             left = np.where(able, left, NEVER)
             runtime_s[position] = left
             given_runtime_s[position] = np.where(able, left, np.inf)
+            # The record and the arrays must tell the same: documents are written from one, plans made from the other.
             by_type = {
                 vm_type.name: float(seconds)
                 for vm_type, seconds in zip(given.vm_types, left.tolist(), strict=True)
@@ -427,6 +431,7 @@ class _Remaining:
 
         for position, fraction in self.saved.items():
             take(position, 1 - fraction)
+        # Saved work first: only then is known how long a task should take where it runs.
         overruns = self._overruns(duration_s)
         for position, (place, taken_s) in overruns.items():
             at = (position, *place)
@@ -440,6 +445,7 @@ class _Remaining:
             fields["d_spot_s"] = max(given.d_spot_s - self.now_s, 0)
         fields["tasks"] = Records(Task, tuple(kept))
         fields["objective"] = self._objective()
+        # Unchecked, for speed: what remains of a valid instance is valid, and replanning has milliseconds.
         remaining = Instance.model_construct(set(fields), **{**_defaults(), **fields})
         arrays: dict[str, Any] = {
             "n_tasks": len(names),
@@ -455,12 +461,14 @@ class _Remaining:
             "duration_s": duration_s,
         }
         if not self.saved and not overruns:
+            # Times are those of the whole bag, row by row, as long as no task takes another time than there.
             arrays["sustained_s"] = given.sustained_s[group]
             arrays["taken_from"] = (given, group) if single else None
         # Of what is rented, only how much of it may be depends on the machines.
         arrays |= {name: getattr(given, name) for name in _OF_OFFERS}
         for name, value in arrays.items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
+        # Machines come last: their running tasks need the durations above. Tables made without them are dropped.
         machines = self._machines(remaining)
         for name in _OF_MACHINES:
             remaining.__dict__.pop(name, None)
@@ -470,7 +478,7 @@ class _Remaining:
         return remaining
 
     def _overruns(self, duration_s: IntArray) -> dict[int, tuple[tuple[int, int], int]]:
-        """Tasks that are expected to run for longer than they take, by their position.
+        """Overdue tasks, by position, with the time that they now take.
 
         Returns
         -------
@@ -487,13 +495,13 @@ class _Remaining:
                     continue
                 position = int(np.searchsorted(self.tasks, self.given.task_index[entry.task]))
                 mode = BASELINE if offer.burstable and entry.mode == "baseline" else FULL_SPEED
-                taken_s = math.ceil(entry.end_s - entry.start_s - _NOISE_S)
+                taken_s = math.ceil(entry.end_s - entry.start_s - STATED)
                 if duration_s[position, offer.index, mode] < taken_s:
                     found[position] = ((offer.index, mode), taken_s)
         return found
 
     def _share_offers(self, remaining: Instance) -> None:
-        """Take what follows of how many machines of each offer exist from the last state that had as many."""
+        """Take the tables of machines from an earlier state with as many machines of each offer, if there was one."""
         known: dict[bytes, dict[str, Any]] = self.given.__dict__.setdefault(_FLEETS, {})
         fleet = np.bincount(remaining.machine_offer).tobytes()
         shared = known.get(fleet)
@@ -519,12 +527,13 @@ class _Remaining:
         return asked
 
     def _machines(self, remaining: Instance) -> dict[str, Any]:
-        """VMs that exist, as machines, and what follows of them in arrays."""
+        """Fields of the remaining instance for its machines and running tasks, in arrays."""
         now, given, vms = self.now_s, self.given, self.state.vms
         known = {(offer.vm_type.name, offer.market): offer.index for offer in given.offers}
         offer = np.array([known.get((vm.type, vm.market), -1) for vm in vms], dtype=np.int64)
         entries = [entry for vm in vms for entry in vm.running]
         machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
+        # Open tasks are sorted, and those that run are among them: positions are found without a table of names.
         task = np.searchsorted(self.tasks, self.running)
         cores, since, expected, modes = zip(*map(_ENTRY, entries), strict=True) if entries else ((), (), (), ())
         core = np.array(cores, dtype=np.int64)
@@ -533,6 +542,7 @@ class _Remaining:
         baseline = np.array([mode == "baseline" for mode in modes], dtype=bool)
         where = offer[machine]
         mode = np.where(given.offer_is_burstable[where] & baseline, BASELINE, FULL_SPEED)
+        # VMs of no offer have index -1 here, which is wrong but harmless: they are refused just below.
         seconds = remaining.duration_s[task, where, mode]
         vcpus = np.array([entry.vcpus for entry in given.offers], dtype=np.int64)
         wrong = (seconds >= NEVER) | (core >= vcpus[where])
@@ -540,8 +550,9 @@ class _Remaining:
             self._refuse(offer, machine, entries, wrong)
         expected_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
         # One that should have ended may end at any moment: the next whole second is as good as any.
-        overdue = expected_s <= self.state.time_s + _NOISE_S
-        left_s = np.maximum(np.ceil(expected_s - now - _NOISE_S), overdue).astype(np.int64)
+        overdue = expected_s <= self.state.time_s + STATED
+        left_s = np.maximum(np.ceil(expected_s - now - STATED), overdue).astype(np.int64)
+        # A start that fits the end and the duration, in whole seconds; it may be off the real one by a fraction.
         start_s = np.minimum(left_s - seconds, 0)
         records = made_all(
             RunningTask,
@@ -561,8 +572,8 @@ class _Remaining:
                     "id": name,
                     "type": kind,
                     "market": market,
-                    "ready_s": 0 if runs else max(math.ceil(ready_s - now - _NOISE_S), 0),
-                    "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + _NOISE_S), 0),
+                    "ready_s": 0 if runs else max(math.ceil(ready_s - now - STATED), 0),
+                    "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + STATED), 0),
                     "open": status in ("launching", "running"),
                     "running": tuple(records[first:after]),
                     "credits": self._credits_now(offer[len(fields)], status, balance, runs),
@@ -571,12 +582,14 @@ class _Remaining:
             first = after
         ready_s = np.array([entry["ready_s"] for entry in fields], dtype=np.int64)
         paid_until_s = np.maximum(np.array([entry["paid_until_s"] for entry in fields], dtype=np.int64), ready_s)
+        # Arrays that an instance would derive from its machines, made here from the same numbers without a detour.
         end_s, waits = start_s + seconds, np.ones(len(self.tasks), dtype=bool)
         waits[task] = False
         held_s = paid_until_s.copy()
         np.maximum.at(held_s, machine, end_s)
         of_machine = vcpus[offer]
         core_free_s = np.repeat(ready_s[:, None], int(of_machine.max(initial=1)), axis=1)
+        # Rows have as many columns as the largest machine has cores; cores that a machine lacks are never free.
         core_free_s[np.arange(core_free_s.shape[1]) >= of_machine[:, None]] = NEVER
         core_free_s[machine, core] = np.maximum(end_s, 0)
         arrays = {

@@ -17,7 +17,7 @@ _LONGEST_REASON = 200
 
 
 def survival_lines(survival: Survival) -> list[tuple[str, str]]:
-    """Say what a plan survives and at most for how much, or why it does not: lines by their names.
+    """Lines on the certificate of survival: the verdict, its reason, and the highest cost, by their names.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def survival_text(survival: Survival) -> str:
 
 
 def checked_lines(found: Survival, certificate: Survival | None = None) -> list[tuple[str, str]]:
-    """Say what a checker found.
+    """Lines on the survival that a checker found, by their names.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def checked_lines(found: Survival, certificate: Survival | None = None) -> list[
 
 
 def _place(survival: Survival) -> str:
-    """What goes down and when, at the worst moment."""
+    """Types and moment of the worst loss, in brackets."""
     if survival.worst_at_s is None:
         return ""
     types = f"{shortened(', '.join(survival.worst_types), 60)} " if survival.worst_types else ""

@@ -49,7 +49,7 @@ class VmTimeline:
         return timeline
 
     def earliest_start_s(self, memory_kb: int, duration_s: int, since_s: int = 0) -> int | None:
-        """When a task could start, no earlier than ``since_s``; None if the VM's memory is too small for it."""
+        """Earliest start of a task, not before ``since_s``; None if the VM's memory is too small for the task."""
         start = self.earliest_core_s if self.earliest_core_s > since_s else since_s
         if self._memory_kb is None:
             return start
@@ -123,7 +123,7 @@ class VmTimeline:
             del self._used_kb[:past]
 
     def _breakpoint(self, time_s: int) -> int:
-        """Step that begins at a time, made if there is none."""
+        """Index of the step that begins at a time; a new one is inserted where none does."""
         step = bisect_left(self._times, time_s)
         if step == len(self._times) or self._times[step] != time_s:
             self._times.insert(step, time_s)

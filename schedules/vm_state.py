@@ -1,4 +1,4 @@
-"""VMs that are rented, and the tasks that run on them, at a moment."""
+"""Rented VMs at a moment, and the tasks that run on them."""
 
 from __future__ import annotations
 

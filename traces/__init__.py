@@ -1,1 +1,1 @@
-"""What happened: the events of a replay, read back, described and counted."""
+"""Traces of replays: events, read back, described and counted."""

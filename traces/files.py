@@ -140,6 +140,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
             record = _parsed(line, number, source)
             kind = _kind(record, before, number, source)
         except InputError:
+            # A file whose first line is no record may be another document: the message says which command takes it.
             if not before:
                 refuse_another_document(text, TRACE_FORMAT, source)
             raise
@@ -152,6 +153,7 @@ def parse_traces(text: str, source: str) -> list[Trace]:
             if len(issues) >= _MOST_ISSUES:
                 break
         if kind == "run":
+            # A file may hold several replays of one instance: header, then run, events and end of each.
             run, events = record, []
         elif kind == "event":
             events.append(_sharing(record, texts))
@@ -214,7 +216,7 @@ def _parsed(line: str, number: int, source: str) -> dict[str, Any]:
 
 
 def _kind(record: Mapping[str, Any], before: str, number: int, source: str) -> str:
-    """Say what a record is; refuse one that cannot stand here."""
+    """Kind of a record; an error if such a record cannot stand here."""
     where, kind = f"line {number}", record.get("record")
     if not before:
         if kind != "header":
@@ -262,7 +264,7 @@ def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
 
 
 def _issues(record: dict[str, Any], kind: str, number: int, models: _Models) -> list[Issue]:
-    """Say what is wrong with the fields of a record."""
+    """Faults of the fields of a record."""
     if kind != "event":
         return _record_issues(models.run if kind == "run" else models.end, record, number)
     name = record.get("event")

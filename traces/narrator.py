@@ -1,4 +1,4 @@
-"""What stories of replays have in common: the walk through the moments, and sentences about VMs and tasks."""
+"""Base of the stories of replays: the walk through the moments, and sentences about VMs and tasks."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ class Narrator(ABC):
 
     @abstractmethod
     def heading(self) -> str:
-        """Say what was replayed."""
+        """Sentence on the subject of the replay."""
 
     def pass_deadlines(self, before_s: int) -> None:  # noqa: B027 (a story of a platform has none)
         """Describe the deadlines before a second that have not been described."""
 
     @abstractmethod
     def moment(self, time_s: int, events: Sequence[Event]) -> None:
-        """Describe what happens in a second."""
+        """Add sentences on the events of a second."""
 
     @abstractmethod
     def outcome(self) -> list[str]:
-        """Say how the replay ended, in lines of their own."""
+        """Lines on the end of the replay."""
 
 
 class TaskNarrator(Narrator):
@@ -77,14 +77,14 @@ class TaskNarrator(Narrator):
         self.n_tasks = self.history.instance.n_tasks
 
     def launches_text(self, launches: Sequence[Event], kinds: Sequence[str], names: str = "") -> str:
-        """Say how many VMs of which kinds are rented, and when they are ready."""
+        """Sentence on rented VMs, their kinds, and their ready times."""
         mix = ", ".join(f"{number} {kind}" for kind, number in Counter(kinds).items())
         readies = {self.history.vms[event["vm"]].ready_s for event in launches} - {None, launches[0]["t"]}
         ready = f", ready at {moments_text(readies)}" if readies else ""
         return f"{counted(len(launches), 'VM')} rented: {mix}{names}{ready}"
 
     def finished_text(self) -> str:
-        """Say how many tasks finished, and by when."""
+        """Sentence on the finished tasks and the time of the last."""
         end = self.trace.end
         if end["unfinished"]:
             return f"{end['finished']:,} of {counted(self.n_tasks, 'task')} finished by {end['t']:,} s"
@@ -100,7 +100,7 @@ def by_kind(events: Sequence[Event]) -> dict[str, list[Event]]:
 
 
 def missed_text(trace: Trace) -> str:
-    """Say how many tasks missed a deadline; empty if none did."""
+    """Number of tasks that missed a deadline, in words; empty if none did."""
     unfinished, late = len(trace.end["unfinished"]), trace.end["late_tasks"]
     missed = [f"{counted(unfinished, 'task')} unfinished"] if unfinished else []
     missed += [f"{counted(late, 'task')} late"] if late else []
@@ -108,11 +108,11 @@ def missed_text(trace: Trace) -> str:
 
 
 def end_of_text(period: str, n_vms: int) -> str:
-    """Say that VMs are terminated at the ends of their cycles or blocks."""
+    """Phrase for terminations at the ends of cycles or blocks."""
     return f" at the end of {f'its {period}' if n_vms == 1 else f'their {period}s'}"
 
 
 def idle_text(idle_s: int, n_vms: int) -> str:
-    """Say how long machines were idle together; empty if they were not."""
+    """Phrase for the total idle time of machines; empty if there was none."""
     together = "" if n_vms == 1 else " together"
     return f"idle for {idle_s:,} s{together}" if idle_s else ""

@@ -14,7 +14,7 @@ from ..instances.platforms.platform import PLATFORM_FORMAT
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """All that happened in one replay.
+    """Events of one replay, with its instance and settings.
 
     Attributes
     ----------
@@ -59,26 +59,26 @@ class Trace:
 
     @property
     def of_stream(self) -> bool:
-        """Whether it is of a stream."""
+        """True for the trace of a stream."""
         return run_of_stream(self.run)
 
     @property
     def of_platform(self) -> bool:
-        """Whether it is of jobs on a hybrid platform."""
+        """True for the trace of a hybrid platform."""
         return document_of_platform(self.instance)
 
 
 def run_of_stream(run: Mapping[str, Any]) -> bool:
-    """Whether a run record is of a stream."""
+    """True for the run record of a stream."""
     return "jobs" in run
 
 
 def document_of_platform(document: Mapping[str, Any]) -> bool:
-    """Whether the document of a header is of a hybrid platform."""
+    """True for the document of a hybrid platform."""
     return document.get("format") == PLATFORM_FORMAT
 
 
 def document_sha256(document: Mapping[str, Any]) -> str:
-    """Digest that identifies a document: SHA-256 of its canonical JSON (sorted keys, no blanks, UTF-8), in hex."""
+    """SHA-256 digest of a document: of its canonical JSON (sorted keys, no blanks, UTF-8), in hex."""
     canonical = json.dumps(document, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

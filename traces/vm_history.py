@@ -1,4 +1,4 @@
-"""What each VM and each task went through in a replay, put together from its trace."""
+"""History of each VM and each task in a replay, from its trace."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ..core.quantities import SECONDS_PER_HOUR
+from ..core.tolerances import STATED
 from ..instances.entries import Market, RentalOffer
 from ..instances.instance import Instance
 from .trace import Trace
 
 Ending: TypeAlias = Literal["finished", "migrated", "suspended", "unfinished"]
 Span: TypeAlias = tuple[int, int]
-
-_NOISE = 1e-6
-"""What a share of an interval may differ by rounding."""
 
 
 @dataclass(slots=True)
@@ -181,7 +179,7 @@ class History:
         return next(o for o in self.instance.offers if (o.vm_type.name, o.market) == (life.vm_type, life.market))
 
     def cost_usd(self, vm: str, start_s: int, end_s: int) -> float:
-        """What a stretch of time on a VM costs by the prices of its moments, without minimum and blocks."""
+        """Cost of a VM for a span of time at the prices of its moments, without minimum and blocks."""
         life = self.vms[vm]
         changes = [(max(at, start_s), usd / SECONDS_PER_HOUR) for at, usd in self.prices[life.vm_type, life.market]]
         ends = [*(at for at, _ in changes[1:]), end_s]
@@ -203,7 +201,7 @@ class History:
         work = (run.saved_after - run.saved) * float(self.instance.runtime_s[group, offer.type_index])
         burstable = offer.vm_type.burstable
         speed = burstable.baseline_fraction if burstable is not None and run.baseline else 1.0
-        checkpoints = math.ceil(work / interval - _NOISE)  # the last one may come before the interval is over
+        checkpoints = math.ceil(work / interval - STATED)  # the last one may come before the interval is over
         return (work + checkpoints * dump) / speed
 
 

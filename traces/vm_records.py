@@ -22,7 +22,7 @@ Mode: TypeAlias = Literal["burst", "baseline"]
 
 
 class EventRecord(Record):
-    """What all events have in common."""
+    """Fields of all events."""
 
     record: Literal["event"]
     t: Moment
@@ -30,7 +30,7 @@ class EventRecord(Record):
 
 
 class VmEvent(EventRecord):
-    """What happens to a VM and needs no other field: it is ready, hibernates, is terminated, and so on."""
+    """Event of a VM without further fields: ready, hibernated, terminated and so on."""
 
     vm: Name
 

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ..facts import exact
 from ..vm_books import VmBook
 from .day import Day
 
-_FIRST_HOUR_S = 3600
-
 
 def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
-    """What a VM costs, once it is terminated.
+    """Cost of a VM that is terminated.
 
     Parameters
     ----------
@@ -31,11 +30,11 @@ def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
         assert session.end_s is not None
         length_s = session.end_s - session.start_s
         free = billing.get("first_hour_free", False) and vm.market == "spot" and not number
-        if free and session.cut and length_s < _FIRST_HOUR_S:
+        if free and session.cut and length_s < SECONDS_PER_HOUR:
             continue
         billed_s = -(-max(length_s, minimum_s) // block_s) * block_s
         total += day.cost_usd(vm.type.name, vm.market, session.start_s, session.end_s)
         total += (billed_s - length_s) * session.last_usd_per_s
     kept = vm.hibernated_s * exact(billing.get("hibernated_usd_per_gb_hour", 0))
     kept += vm.stopped_s * exact(billing.get("stopped_usd_per_gb_hour", 0))
-    return total + kept * vm.type.memory_gb / 3600
+    return total + kept * vm.type.memory_gb / SECONDS_PER_HOUR

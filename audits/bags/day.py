@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ..facts import exact, round_up
 from ..vm_books import LAST_RANK, RANKS
 
@@ -28,7 +29,7 @@ Presence: TypeAlias = Literal["launching", "running", "draining", "halted", "gon
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What should stand in the trace: of a VM, or of a type as a whole; its rank if not that of its kind."""
+    """Event due in the trace, of a VM or of a whole type; its rank among those of a second if not that of its kind."""
 
     time_s: int
     kind: str
@@ -51,7 +52,7 @@ class SpotVm:
 
     @property
     def there(self) -> bool:
-        """Whether it counts against the capacity of its type."""
+        """True if the VM counts against the capacity of its type."""
         return self.presence in ("launching", "running", "draining")
 
 
@@ -111,12 +112,12 @@ class Day:
             self._vms[name].presence = "gone"
 
     def expected_of(self, name: str) -> deque[Expected]:
-        """What should happen to a VM that has not been met in the trace."""
+        """Events due for a VM and not yet met in the trace."""
         vm = self._vms.get(name)
         return deque() if vm is None else vm.expected
 
     def _has_room(self, vm: SpotVm) -> bool:
-        """Whether a VM is among those of its type that there is capacity for, the first requested."""
+        """True if a VM is among the first requested of its type, as many as the capacity allows."""
         capacity = self._capacity.get(vm.type)
         there = [other for other in self._of_type[vm.type] if other.there]
         return capacity is None or vm in there[:capacity]
@@ -124,7 +125,7 @@ class Day:
     # ------------------------------------------------------------------ what happens
 
     def advance(self, time_s: int, rank: int = LAST_RANK) -> None:
-        """Let all happen up to a moment, and of that moment what comes up to a rank."""
+        """Apply all events before a moment, and those of the moment up to a rank."""
         while self._due and self._due[0][:2] <= (time_s, rank):
             at_s, at_rank, _, _, what = heapq.heappop(self._due)
             if isinstance(what, SpotVm):
@@ -147,7 +148,7 @@ class Day:
 
     @staticmethod
     def _ranks(moment: Mapping[str, Any]) -> tuple[int, ...]:
-        """When in a second an event of the timeline happens; a new capacity may bring VMs back, or take them away."""
+        """Rank of a timeline event within its second; a new capacity may bring VMs back, or take them away."""
         kind = moment["event"]
         down = RANKS["notice" if moment.get("notice_s") else "hibernate"]
         if kind == "price":
@@ -159,7 +160,7 @@ class Day:
     def _change_price(self, now_s: int, moment: Mapping[str, Any]) -> None:
         offer = moment["type"], moment["market"]
         if offer in self._prices:
-            self._prices[offer].append((now_s, exact(moment["usd_per_hour"]) / 3600))
+            self._prices[offer].append((now_s, exact(moment["usd_per_hour"]) / SECONDS_PER_HOUR))
         fields = {key: moment[key] for key in ("type", "market", "usd_per_hour")}
         self.announced.append(Expected(now_s, "price", fields))
 
@@ -234,7 +235,7 @@ class Day:
         return Fraction(0) if changes is None else changes[-1][1]
 
     def cost_usd(self, vm_type: str, market: str, start_s: int, end_s: int) -> Fraction:
-        """What seconds cost, each at the price of its moment."""
+        """Cost of a span of time, each second at its price."""
         changes = self._prices.get((vm_type, market), [])
         total = Fraction(0)
         for place, (since_s, usd_per_s) in enumerate(changes):

@@ -7,19 +7,18 @@ find the tasks and the VMs that may break a rule; these few are then looked at o
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.limits import sign_of_life
-from ...core.quantities import BoolArray, FloatArray
+from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray
 from ...instances.entries import Burstable, Market, RunningTask, SurvivalLevel, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import (
@@ -31,8 +30,9 @@ from ...schedules.documents import (
     Survival,
 )
 from ...schedules.schedule import Schedule
+from ..facts import exact, rounded_up
 from ..findings import SURVIVAL_RULES, Violation
-from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact, exact_run_time_s, interval_s, round_up
+from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s, size_kb
 
 if TYPE_CHECKING:
     from ...schedules.state import State
@@ -70,7 +70,7 @@ CLAIMS = frozenset({"claim", *SURVIVAL_RULES})
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the checker found.
+    """Report of the checker on one plan.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class CheckReport:
 
     @property
     def feasible(self) -> bool:
-        """Whether no rule is broken."""
+        """True if the plan breaks no rule."""
         return not self.violations
 
 
@@ -137,10 +137,12 @@ def check(
     if d_spot_s is None:
         if instance.d_spot_rule is not None and any(vm.market == "spot" for vm in columns.vms):
             raise SpotbagError("the plan has spot VMs, but the instance wants d_spot_s estimated and none was passed")
+        # Without a D_spot of the instance, the plan is held to the one that it was made for.
         made_for_s = columns.header.d_spot_s
         d_spot_s = instance.deadline_s if made_for_s is None else min(made_for_s, instance.deadline_s)
     report = _Checker(instance, columns, d_spot_s).report()
     claimed = columns.header.survival
+    # A certificate is judged even if nobody asks for survival: a false one must not pass.
     level = survive if survive is not None or claimed is None else claimed.level
     return report if level is None else _with_survival(report, instance, columns, level)
 
@@ -174,7 +176,7 @@ class _Checker:
         self.plan = plan
         self.d_spot_s = d_spot_s
         self.types = {vm_type.name: vm_type for vm_type in instance.vm_types}
-        self.sizes_kb = {name: _size_kb(vm_type.memory_mb) for name, vm_type in self.types.items()}
+        self.sizes_kb = {name: size_kb(vm_type.memory_mb) for name, vm_type in self.types.items()}
         self.bag = Bag.of(instance)
         # The entry of the bag for each row of the plan; -1 for a task that is not in the instance.
         self.entry = self.bag.entries_of(plan.task_ids)
@@ -239,6 +241,7 @@ class _Checker:
         sign_of_life()
         doubtful = self._doubtful_vms(by_vm)
         seconds: Counter[tuple[str, Market]] = Counter()
+        # Costs and makespan are worked out of broken plans as well: a report has always all figures.
         # Of VMs with the same name, the last.
         here = np.array([self.numbers[vm.id] for vm in plan.vms], dtype=np.int64) if vms.doubled else vms.numbers
         used = np.array(vms.offered, dtype=bool) & (by_vm.count[here] > 0)
@@ -264,7 +267,7 @@ class _Checker:
         return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()))
 
     def _doubtful_rows(self) -> BoolArray:
-        """Rows that may break a rule on their own; no other does. See `_task`."""
+        """Mask of the rows with signs of a broken rule of single tasks, a superset of those found by `_task`."""
         plan, bag, vms = self.plan, self.bag, self.vms
         start, end, vm, mode = plan.task_start_s, plan.task_end_s, plan.task_vm, plan.task_mode
         spot = vms.spot[vm]
@@ -292,13 +295,15 @@ class _Checker:
         return agree
 
     def _doubtful_vms(self, by_vm: RowsByVm) -> BoolArray:
-        """VMs that may break a rule of cores, memory or credits, by their numbers; no other does."""
+        """Mask of the VMs with signs of a broken rule of cores, memory or credits, a superset of the real ones."""
         vms, need_kb = self.vms, self.bag.need_kb[self.entry[by_vm.rows]]
         doubtful = by_vm.overlapping()
+        # If the largest tasks of all cores fit at once, memory cannot be short: few VMs need a look at each moment.
         binding = by_vm.most_at_once(need_kb) > vms.size_kb * (1 - 1e-9)
         if binding.any():
             doubtful |= by_vm.overfull(binding, need_kb, vms.size_kb)
         if vms.burstable.any():
+            # At the baseline a task spends no more than is earned: only tasks at full speed can run out of credits.
             rows = by_vm.rows[self.plan.task_mode[by_vm.rows] != MODES.index("baseline")]
             at_full_speed = np.bincount(self.plan.task_vm[rows], minlength=len(doubtful)) > 0
             doubtful |= vms.burstable & at_full_speed
@@ -318,7 +323,7 @@ class _Checker:
                 yield Violation("task-once", name, count - 1, "tasks", f"task {name!r} is in the plan {count} times")
 
     def _tasks_stay(self) -> Iterator[Violation]:
-        """Tasks that run are where they run."""
+        """Violations by running tasks which the plan has in other places."""
         if not self.runs.any():
             return
         moved = self.runs.copy()
@@ -404,6 +409,7 @@ class _Checker:
             late = placed.end_s - self.d_spot_s
             message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
             yield Violation("d-spot", name, late, "s", message)
+        # Rules of times are judged above even where the type is unknown; those below need it.
         vm_type = self.types.get(vm.type)
         task = self.bag.task(name)
         if vm_type is None or task is None:
@@ -434,8 +440,7 @@ class _Checker:
             message = f"the plan gives task {placed.id!r} checkpoints, where none are taken"
             yield Violation("claim", placed.id, stated, "s", message)
             return
-        dump = rules.dump_base_s + rules.dump_s_per_mb * task.memory_mb
-        interval = dump / rules.overhead_fraction if dump >= 1e-6 else 1.0
+        interval = float(exact_interval_and_dump_s(rules, task.memory_mb)[0])
         if not _agree(stated, interval):
             message = (
                 f"the plan gives task {placed.id!r} a checkpoint interval of {stated:.9g} s, it is {interval:.9g} s"
@@ -457,13 +462,12 @@ class _Checker:
         total = Fraction(seconds)
         rules = self.instance.checkpoint
         if market == "spot" and rules is not None:
-            dump = exact(rules.dump_base_s) + exact(rules.dump_s_per_mb) * exact(task.memory_mb)
-            # One checkpoint after every dump / ovh seconds of work (every second if it takes no time), none at the end.
-            interval = dump / exact(rules.overhead_fraction) if dump >= exact(1e-6) else Fraction(1)
-            total += (round_up(seconds / interval) - 1) * dump
+            interval, dump = exact_interval_and_dump_s(rules, task.memory_mb)
+            # One checkpoint after every interval of work, none at the end.
+            total += (rounded_up(seconds / interval) - 1) * dump
         if mode == "baseline" and vm_type.burstable is not None:
             total /= exact(vm_type.burstable.baseline_fraction)
-        return round_up(total)
+        return rounded_up(total)
 
     def _memory(self, vm: RentedVm, vm_type: VmType, placed_here: list[PlacedTask]) -> Iterator[Violation]:
         """Memory in use after every start and end; the worst moment is reported."""
@@ -509,7 +513,7 @@ class _Checker:
         for change_s, full, starts, baseline in changes:
             moment = max(change_s, now)  # of a machine, the credits at second 0 are known
             spent = (at_full + at_baseline * credits.baseline_fraction) / 60
-            balance += (credits.credits_per_hour / 3600 - spent) * (moment - now)
+            balance += (credits.credits_per_hour / SECONDS_PER_HOUR - spent) * (moment - now)
             if balance < 0:
                 if started:
                     first_at = first_at if lacking else moment
@@ -547,7 +551,7 @@ class _Checker:
         return _weighted(cost_usd, makespan_s, *self.weight_and_scales)
 
     def _claims(self, cost_usd: float, makespan_s: int) -> Iterator[Violation]:
-        """What the plan says of itself; its objective is judged by the weight and scales that it names."""
+        """Violations by stated figures; the objective is judged by the weight and scales which the plan states."""
         document = self.plan.header
         stated = document.cost_weight, document.cost_scale_usd, document.makespan_scale_s
         own = [mine if said is None else said for said, mine in zip(stated, self.weight_and_scales, strict=True)]
@@ -588,14 +592,8 @@ class _Checker:
                     yield f"the objective that the plan states has a {name} of {stated:g}; here it is {own:g}"
 
 
-@lru_cache(maxsize=1000)
-def _size_kb(memory_mb: float) -> int:
-    """Memory of a VM of so many MB that counts; catalogues are small, and asked again and again."""
-    return math.floor(exact(memory_mb) * 1024)
-
-
 def _bill_usd(billed: Sequence[tuple[float, int]]) -> float:
-    """What seconds cost at prices an hour: the exact sum, rounded once.
+    """Cost of seconds at prices per hour: the exact sum, rounded once.
 
     Each price is a whole number of some power of two, and the sum is one of whole numbers.
     """
@@ -605,7 +603,7 @@ def _bill_usd(billed: Sequence[tuple[float, int]]) -> float:
         numerator * (whole // denominator) * seconds
         for (numerator, denominator), (_, seconds) in zip(prices, billed, strict=True)
     )
-    return total / (3600 * whole)
+    return total / (SECONDS_PER_HOUR * whole)
 
 
 def _agree(claimed: float, found: float, tolerance: float = _CLAIM_TOLERANCE) -> bool:

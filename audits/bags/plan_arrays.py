@@ -1,4 +1,4 @@
-"""What the checker of plans works on: the bag, the VMs and the rows of a plan in arrays, and numbers rounded exactly.
+"""Arrays for the checker of plans: the bag, the VMs and the rows of a plan, and numbers rounded exactly.
 
 Floats decide where they are clear; what lies next to a whole number is said to be unclear, and left to fractions.
 """
@@ -9,22 +9,21 @@ import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import is_
 
 import numpy as np
 
 from ...core.limits import sign_of_life
-from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...core.record_lists import picked
 from ...instances.entries import Checkpoints, Market, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
+from ..facts import LEAST_DUMP_S, LONGEST_S, WITHOUT_EXCESS, copies, exact, interval_and_dump_s, rounded_up
 
-_NOISE = Fraction(1, 10**12)
 _FLOAT_ERROR = 1e-14
 """More than ten roundings, of floats and of what they are worked out from, change a number by, relative to it."""
-_LONGEST_S = 10**9
 _NO_TIMES: Mapping[str, float] = {}
 _BAG = "_bag_of_checker"
 
@@ -50,11 +49,11 @@ class Bag:
         self.names = [row.id for row in rows]
         if (self.counts > 1).any():
             entries = zip(self.names, self.counts.tolist(), strict=True)
-            self.names = [name for entry, count in entries for name in _copies(entry, count)]
+            self.names = [name for entry, count in entries for name in copies(entry, count)]
         self.memory_mb = np.array([*[row.memory_mb for row in rows], 1.0])
         need_kb, clear = _rounded_up(self.memory_mb * 1024)
         for index in np.flatnonzero(~clear).tolist():
-            need_kb[index] = round_up(exact(float(self.memory_mb[index])) * 1024)
+            need_kb[index] = rounded_up(exact(float(self.memory_mb[index])) * 1024)
         self.need_kb = need_kb.astype(np.int64)
         self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
         architectures = [row.architecture or "" for row in rows]
@@ -165,7 +164,7 @@ class Bag:
         seconds, clear = _rounded_up(given)
         for index in np.flatnonzero(~clear & ~np.isnan(given)).tolist():
             seconds[index] = exact_run_time_s(self.tasks[index], vm_type)
-        able = (seconds <= _LONGEST_S) & (self.need_kb[:-1] <= size_kb)
+        able = (seconds <= LONGEST_S) & (self.need_kb[:-1] <= size_kb)
         return np.where(able, seconds, np.inf)
 
     def ideal_cost_usd(self, types: Iterable[VmType], sizes_kb: Mapping[str, int]) -> float:
@@ -175,7 +174,7 @@ class Bag:
             sign_of_life()
             seconds = self.run_times_s(vm_type, sizes_kb[vm_type.name])
             for market, offer in vm_type.offers.items():
-                usd = offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds
+                usd = offer.price_usd_per_hour / SECONDS_PER_HOUR / vm_type.vcpus * seconds
                 cheapest[market] = np.minimum(cheapest[market], usd)
         on_demand = cheapest["on-demand"]
         usd = np.where(np.isfinite(on_demand), on_demand, cheapest["spot"])
@@ -202,6 +201,7 @@ class Vms:
     """
 
     def __init__(self, instance: Instance, plan: ScheduleColumns, sizes_kb: Mapping[str, int]) -> None:
+        # Unknown types have the number -1: the last entry of each array, added for them, stands for these.
         number = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
         self.kinds: list[tuple[str, Market]] = [(vm.type, vm.market) for vm in plan.vms]
         self.numbers = np.arange(len(plan.vms))
@@ -241,6 +241,7 @@ class RowsByVm:
     """
 
     def __init__(self, plan: ScheduleColumns, rows: IntArray) -> None:
+        # Sorted once: then neighbours are the tasks that follow each other on a core.
         order = np.lexsort((plan.task_start_s[rows], plan.task_core[rows], plan.task_vm[rows]))
         self.rows = rows[order]
         self.vm, self.core = plan.task_vm[self.rows], plan.task_core[self.rows]
@@ -285,24 +286,26 @@ class RowsByVm:
         return found
 
 
-def _copies(entry: str, count: int) -> list[str]:
-    return [entry] if count == 1 else [entry + "#" + str(number + 1) for number in range(count)]
-
-
 def dump_s(rules: Checkpoints, memory_mb: FloatArray) -> FloatArray:
     """Time to write a checkpoint of tasks of some memory."""
     return rules.dump_base_s + rules.dump_s_per_mb * memory_mb
 
 
 def interval_s(rules: Checkpoints, dump_s: FloatArray) -> FloatArray:
-    """Work between two checkpoints that take so long to write; a second if that is no time."""
-    interval: FloatArray = np.where(dump_s < 1e-6, 1.0, dump_s / rules.overhead_fraction)
+    """Work between two checkpoints, by the time to write one; a second if writing takes no time."""
+    interval: FloatArray = np.where(dump_s < float(LEAST_DUMP_S), 1.0, dump_s / rules.overhead_fraction)
     return interval
 
 
-def size_kb(vm_type: VmType) -> int:
-    """Memory of a VM that counts."""
-    return math.floor(exact(vm_type.memory_mb) * 1024)
+def exact_interval_and_dump_s(rules: Checkpoints, memory_mb: float) -> tuple[Fraction, Fraction]:
+    """Return the work between two checkpoints of a task of some memory and the time to write one, as fractions."""
+    return interval_and_dump_s(rules.dump_base_s, rules.dump_s_per_mb, rules.overhead_fraction, memory_mb)
+
+
+@lru_cache(maxsize=1000)  # catalogues are small, and their sizes asked for again and again
+def size_kb(memory_mb: float) -> int:
+    """Return the memory of a VM in whole KB, from that in MB."""
+    return math.floor(exact(memory_mb) * 1024)
 
 
 def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
@@ -311,23 +314,13 @@ def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
         return None
     if task.runtime_s is None:
         assert task.base_runtime_s is not None
-        return round_up(exact(task.base_runtime_s) / exact(vm_type.speed))
+        return rounded_up(exact(task.base_runtime_s) / exact(vm_type.speed))
     given = task.runtime_s.get(vm_type.name)
-    return None if given is None else round_up(exact(given))
-
-
-def exact(value: float) -> Fraction:
-    """Decimal number that the file says, not the binary one nearest to it."""
-    return Fraction(repr(value))
-
-
-def round_up(value: Fraction) -> int:
-    """Round up, but an excess below 1e-12 of the value counts as noise."""
-    return math.ceil(value * (1 - _NOISE))
+    return None if given is None else rounded_up(exact(given))
 
 
 def _rounded_up(values: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """The same for floats, and which are clear: so far from the next whole number that no float error reaches it."""
-    less = values * (1 - 1e-12)
+    """Numbers rounded up, and a mask of the clear ones: no float error reaches from them to the next whole number."""
+    less = values * float(WITHOUT_EXCESS)
     clear = (np.abs(less - np.rint(less)) > _FLOAT_ERROR * less) & (less < 1e12)
     return np.ceil(less), clear

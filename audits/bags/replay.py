@@ -64,7 +64,7 @@ class PlanAudit(SecondsAudit):
     # ----------------------------------------------------------- what is given
 
     def _read_day(self) -> None:
-        """Find what cannot be true of the timeline: types are interrupted and come back in turn, at different times."""
+        """Report contradictions in the timeline: types are interrupted and come back in turn, at different times."""
         before_s, last = 0, dict[str, tuple[int, str, bool]]()
         disturbed = set[str]()
         moments = self.run["timeline"]["events"]
@@ -82,10 +82,12 @@ class PlanAudit(SecondsAudit):
             if time_s < before_s:
                 self._find("timeline", name, before_s - time_s, "s", f"{said}, after an event at {before_s} s")
             before_s = max(before_s, time_s)
+            # Events of single VMs change nothing for the type as a whole, but a type can be back after them.
             if kind == "price" or moment.get("vm") is not None or moment.get("share") is not None:
                 if kind not in ("price", "resume"):
                     disturbed.add(name)
                 continue
+            # A type that is down cannot be interrupted again, and one that nothing happened to cannot come back.
             at_s, before, down = last.get(name, (-1, "resume", False))
             if down if kind in RECORD_OF else kind == "resume" and name not in disturbed:
                 since = f"after {before} at {at_s} s" if at_s >= 0 else "though it has not hibernated"
@@ -99,7 +101,7 @@ class PlanAudit(SecondsAudit):
                 disturbed.add(name)
 
     def _read_plan(self) -> None:
-        """Find what cannot be true of the plan; note where it has each task."""
+        """Report contradictions in the plan, and note the planned place of each task."""
         for record in self.run["plan"]:
             name, market, vm_type = record["vm"], record["market"], self.facts.types.get(record["type"])
             if name in self.planned:
@@ -309,7 +311,7 @@ class PlanAudit(SecondsAudit):
         return Slot(task, core, *times_s, self.facts.memory_kb(task), baseline_s)
 
     def _take_down(self, book: TaskBook, saves: tuple[int, Fraction, Fraction]) -> bool:
-        """Count what a run has saved; say whether its task goes on from a checkpoint."""
+        """Count the work that a run has saved; return True if the task has a checkpoint to go on from."""
         done, fraction, work_s = saves
         self.figures.checkpoints += done
         if done:
@@ -368,7 +370,7 @@ class PlanAudit(SecondsAudit):
         self._find("timeline", vm.name, 1, "events", f"{described(event)}, but {reason}")
 
     def _gives_tasks(self, event: Event, vm: VmBook) -> bool:
-        """Whether the tasks of a VM may leave it: it is interrupted, or drains."""
+        """True if tasks may leave the VM: while it drains, and once it is interrupted."""
         return vm.draining or vm.reclaimed or self._in_state(event, vm, "hibernated", "stopped")
 
     def _trigger_set(self, event: Event, vm: VmBook) -> None:
@@ -406,7 +408,7 @@ class PlanAudit(SecondsAudit):
         vm.idle_since_uptime_s = None
 
     def _idle_limit(self, event: Event, vm: VmBook) -> None:
-        """How long a policy keeps idle VMs is its own affair; that this one has been idle for so long is not."""
+        """Check the idle time stated by an idle-limit event; the limit itself is the policy's choice."""
         if not self._in_state(event, vm, "up"):
             return
         if vm.tasks:
@@ -419,7 +421,7 @@ class PlanAudit(SecondsAudit):
             self._find("idle-limit", vm.name, abs(event["idle_s"] - idle_s), "s", message)
 
     def _may_be_idle(self, vm: VmBook, now: int) -> None:
-        """Note that a VM has nothing left to do."""
+        """Note the uptime at which a VM became idle, if it has no task left."""
         if not vm.tasks and vm.state == "up" and not vm.draining:
             vm.idle_since_uptime_s = vm.became_idle_uptime_s = vm.uptime_s(now)
 
@@ -529,7 +531,7 @@ class PlanAudit(SecondsAudit):
     # ------------------------------------------------------------------- moves
 
     def _moved(self, event: Event, rule: str) -> tuple[TaskBook, VmBook, VmBook] | None:
-        """What a migration or steal is about, if that can be said."""
+        """Task, source and target of a migration or steal; None if one of them is unknown."""
         book = self._task(event)
         source, target = self._vm(event, event["from"], gone=True), self._vm(event, event["to"])
         if book is None or source is None or target is None:
@@ -578,13 +580,14 @@ class PlanAudit(SecondsAudit):
         self.timetables[source.name].disturbed = True
         work = self.facts.work(name, target.type, target.market, book.mode, book.saved)
         table = self.timetables[target.name]
+        # Where tasks were taken away, the policy may have moved others up: the table's starts are no longer certain.
         table.unsure = table.unsure or (table.disturbed and target.state == "up")
         if work is not None:
             slot = self._slot(name, target, 0, (0, work.duration_s))
             table.append(slot, target.runs.values(), self._starts_from_s(target, now))
 
     def _saved_by_run(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
-        """Checkpoints that a run has written; the fraction of the task and the work that they save.
+        """Checkpoints of a run, and the fraction of the task and the work saved by them.
 
         One that knew of its interruption long enough has written one more, just before; what is written stays written.
         """
@@ -597,12 +600,14 @@ class PlanAudit(SecondsAudit):
         knew = vm.state != "up" and vm.notice_s and run.preempted_uptime_s is None
         done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
         written = [self._saves(vm, run, done, done * interval), run.written]
+        # The notice must be long enough to write the checkpoint; the work done while it is written is lost.
         if knew and vm.notice_s * run.work.speed + NOISE >= dump:
             written.append(self._saved_by_one_more(vm, run, worked - dump))
+        # Checkpoints stay written: of several, the one that saves most is used.
         return max(written, key=lambda saves: (saves[2], saves[0]))
 
     def _saved_by_one_more(self, vm: VmBook, run: RunBook, worked: Fraction) -> tuple[int, Fraction, Fraction]:
-        """What a run saves that writes a checkpoint after so much work and checkpoints.
+        """Savings of a run with one checkpoint more, written after some work: as `_saved_by_run`.
 
         It saves whole seconds of work. If a regular one is being written then, that is the last.
         """
@@ -622,7 +627,7 @@ class PlanAudit(SecondsAudit):
         return (done, work_s / runtime, work_s) if done and runtime else (0, Fraction(0), Fraction(0))
 
     def _check_kind(self, event: Event, target: VmBook) -> None:
-        """Whether the target of a migration is idle, busy or new."""
+        """Check the stated kind of the target of a migration: idle, busy or new."""
         kind = event["kind"]
         if kind != ("busy" if target.tasks else "new" if target.state == "launching" else "idle"):
             state = f"{target.state}, launched at {target.launched_s} s, with {len(target.tasks)} unfinished tasks"

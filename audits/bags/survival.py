@@ -42,12 +42,12 @@ from itertools import combinations
 import numpy as np
 
 from ...core.limits import sign_of_life
-from ...core.quantities import IntArray
+from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
 from ...schedules.documents import ScheduleColumns, Survival
-from .survival_losses import NEVER_S, Fleet, Losses, Lost
-from .survival_rescues import Place, earliest_ends, filled
+from .survival_losses import NEVER_S, AvailableVms, Losses, Lost
+from .survival_rescues import TakeoverVm, earliest_ends, filled
 from .survival_twins import Twins
 
 _MOST_TO_FIND = 2_000_000
@@ -108,11 +108,11 @@ class Judge:
         return worst.model_copy(update={"level": level, "blackout_cost_usd": blackout.worst_cost_usd})
 
     def rescues(self, types: tuple[str, ...], at_s: int) -> bool:
-        """Whether a rescue is found that begins when the spot VMs of some types go down."""
+        """True if a rescue is found that begins when the spot VMs of some types go down."""
         return _Blocks(self.losses, types).usd(at_s, at_s) is not None
 
     def _together(self, types: tuple[str, ...]) -> Survival:
-        """Judge whether the plan survives that all spot VMs of some types go down at once."""
+        """Judge the survival of a loss of all spot VMs of some types at once."""
         if types not in self._found:
             self._found[types] = _Blocks(self.losses, types).survival()
         return self._found[types]
@@ -143,11 +143,12 @@ class _Blocks:
         self.placed = 0
 
     def survival(self) -> Survival:
-        """Judge all moments."""
+        """Judge the loss at every moment."""
         planned_usd = self.losses.paid_usd()
         if not len(self.moments_s):
             return Survival(level="blackout", verdict="survives", worst_cost_usd=float(planned_usd))
         found: list[tuple[Fraction, int, int]] = []
+        # One rescue may do for a whole block: begun at the last moment with all that is lost at the first.
         waiting, lacking = [(0, len(self.moments_s) - 1)], -1
         while waiting:
             first, last = waiting.pop()
@@ -159,12 +160,14 @@ class _Blocks:
                 waiting += [(middle + 1, last), (first, middle)]
             else:
                 at_s = int(self.moments_s[last])
+                # Only a bound can tell "does not survive"; without one, the search for rescues was too weak.
                 reason = beyond_rescue(self.losses, self.types, at_s, self.losses.instance.deadline_s)
                 if reason is not None:
                     return self._failed("does-not-survive", at_s, reason)
                 lacking = at_s
         if lacking >= 0:
             return self._failed("not-shown", lacking, "no rescue was found, and no bound shows that there is none")
+        # The dearest block is halved again and again: smaller blocks lose less and begin earlier, so their bills fall.
         heapq.heapify(found)
         enough = self.placed + max(_MOST_TO_IMPROVE, _MOST_WHOLE_PLANS * len(self.losses.rows_of(self.types)))
         while self.placed < enough and found[0][1] < found[0][2]:
@@ -199,6 +202,7 @@ class _Blocks:
         losses = self.losses
         lost, fleet = losses.lost(self.types, from_s), losses.fleet(at_s)
         usd = [self._highest_usd(lost, places, at_s) for places in self._rescues(lost, fleet)]
+        # Twins are a way out at single moments only: their argument is about what runs at that moment.
         if not usd and from_s == at_s:
             by_twins = Twins(losses).usd_at(self.types, fleet)
             usd = [] if by_twins is None else [by_twins + self._least_saved_usd(at_s)]
@@ -208,9 +212,10 @@ class _Blocks:
         """Bill of the plan's VMs if the type goes down whose loss saves least: no less for any set of types."""
         return max(self.losses.paid_usd((name,), at_s) for name in self.types)
 
-    def _highest_usd(self, lost: Lost, places: list[Place], at_s: int) -> Fraction:
+    def _highest_usd(self, lost: Lost, places: list[TakeoverVm], at_s: int) -> Fraction:
         """Highest bill, over all sets of the types, if of a rescue only what they lose is done."""
         losses = self.losses
+        # There are 2^n sets of types: of many types, a bound that is no less for any set must do.
         if len(self.types) > _MOST_TYPES:
             return self._least_saved_usd(at_s) + _rescue_usd(losses, places, at_s)
         types = [losses.market_type[int(losses.plan.task_vm[row])][0] for row in lost.rows]
@@ -221,19 +226,21 @@ class _Blocks:
                 bills.append(losses.paid_usd(down, at_s) + _rescue_usd(losses, places, at_s, done))
         return max(bills)
 
-    def _rescues(self, lost: Lost, fleet: Fleet) -> list[list[Place]]:
+    def _rescues(self, lost: Lost, fleet: AvailableVms) -> list[list[TakeoverVm]]:
         """Find rescues that end by the deadline."""
         types, by_s = self.losses.types, self.losses.instance.deadline_s
         if _task_without_place(lost, fleet, len(types), by_s) >= 0:
             return []
         self.placed += len(lost.rows) * (_WEIGHT_OF_MEMORY if any(found.memory_may_bind for found in types) else 1)
         left_s = np.array(lost.left_s, dtype=float)
+        # A type is worth its price only by its speed for these tasks.
         slowness = (left_s / left_s.min(axis=1)[:, None]).mean(axis=0)
         cheapest = sorted(
             range(len(types)), key=lambda kind: types[kind].usd_per_s / types[kind].vcpus * slowness[kind]
         )
         strongest = sorted(range(len(types)), key=lambda kind: -types[kind].vcpus / slowness[kind])
         orders = [(cheapest, True), (strongest, True), *([(cheapest, False)] if fleet.own else [])]
+        # Filled VMs are few and cheap; tasks where they end first meet more deadlines. The latter costs more time.
         tried = [filled(lost, types, fleet, by_s, order, own_first) for order, own_first in orders]
         found = [places for places in tried if places is not None]
         if not found:
@@ -244,26 +251,26 @@ class _Blocks:
         own = tuple(place.own for place in best if place.own is not None)
         new = Counter(place.type for place in best if place.own is None)
         counts = tuple(new[kind] for kind in range(len(types)))
-        evened = earliest_ends(lost, types, Fleet(fleet.at_s, fleet.ready_s, own, counts, sum(counts)), by_s)
+        evened = earliest_ends(lost, types, AvailableVms(fleet.at_s, fleet.ready_s, own, counts, sum(counts)), by_s)
         return [best] if evened is None else [best, evened]
 
 
-def _rescue_usd(losses: Losses, places: Iterable[Place], at_s: int, done: Sequence[bool] | None = None) -> Fraction:
+def _rescue_usd(losses: Losses, vms: Iterable[TakeoverVm], at_s: int, done: Sequence[bool] | None = None) -> Fraction:
     """Bill of a rescue: new VMs from the end of their boot, VMs of the plan from their end in the plan.
 
     ``done`` says which of the tasks that are lost are done; all if absent.
     """
     ready_s, seconds = at_s + losses.instance.boot_overhead_s, [0] * len(losses.types)
-    for place in places:
-        from_s = ready_s if place.own is None else losses.planned_until_s(place.own.number)
-        ends_s = (end_s for number, _, _, end_s in place.tasks if done is None or done[number])
-        seconds[place.type] += max(max(ends_s, default=0) - from_s, 0)
+    for vm in vms:
+        from_s = ready_s if vm.own is None else losses.planned_until_s(vm.own.number)
+        ends_s = (end_s for number, _, _, end_s in vm.tasks if done is None or done[number])
+        seconds[vm.type] += max(max(ends_s, default=0) - from_s, 0)
     paid = (found.usd_per_s * paid_s for found, paid_s in zip(losses.types, seconds, strict=True))
     return sum(paid, start=Fraction(0))
 
 
 def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) -> str | None:
-    """Why no rescue ends by a time if spot VMs of some types go down at a moment; None if no bound shows that."""
+    """Message of a bound that rules out a rescue by a time if spot VMs of some types go down; None if none does."""
     lost, fleet = losses.lost(types, at_s), losses.fleet(at_s)
     number = _task_without_place(lost, fleet, len(losses.types), by_s)
     if number >= 0:
@@ -303,8 +310,8 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
     return None
 
 
-def _beyond_memory(losses: Losses, lost: Lost, fleet: Fleet, least_s: IntArray, by_s: int) -> str | None:
-    """Why what is lost needs more memory, for so long, than may be had; None if it does not."""
+def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: IntArray, by_s: int) -> str | None:
+    """Message for lost tasks that need more memory-seconds than are available; None if there are enough."""
     types, rest = losses.types, fleet.most_new
     room = sum(types[own.type].size_kb * max(by_s - min(own.core_from_s), 0) for own in fleet.own)
     for kind in sorted(range(len(types)), key=lambda kind: -types[kind].size_kb):
@@ -313,11 +320,11 @@ def _beyond_memory(losses: Losses, lost: Lost, fleet: Fleet, least_s: IntArray, 
     needed = sum(need_kb * seconds for need_kb, seconds in zip(lost.need_kb, least_s.tolist(), strict=True))
     if needed <= room:
         return None
-    needed_gb_h, room_gb_h = needed / 1024**2 / 3600, room / 1024**2 / 3600
+    needed_gb_h, room_gb_h = needed / 1024**2 / SECONDS_PER_HOUR, room / 1024**2 / SECONDS_PER_HOUR
     return f"what is lost needs at least {needed_gb_h:,.1f} GB of memory for an hour, and {room_gb_h:,.1f} can be had"
 
 
-def _from_s(fleet: Fleet, n_types: int) -> dict[int, int]:
+def _from_s(fleet: AvailableVms, n_types: int) -> dict[int, int]:
     """From when on a core of each type may be had, of the types of which one may be."""
     found = {kind: fleet.ready_s for kind in range(n_types) if fleet.most_new > 0 and fleet.new[kind] > 0}
     for own in fleet.own:
@@ -325,7 +332,7 @@ def _from_s(fleet: Fleet, n_types: int) -> dict[int, int]:
     return found
 
 
-def _task_without_place(lost: Lost, fleet: Fleet, n_types: int, by_s: int) -> int:
+def _task_without_place(lost: Lost, fleet: AvailableVms, n_types: int, by_s: int) -> int:
     """Number of a lost task that ends late wherever it is alone; -1 without any."""
     room_s = [by_s - from_s for from_s in _from_s(fleet, n_types).values()]
     if not room_s:

@@ -19,7 +19,7 @@ _MOST_MOMENTS = 100
 
 
 def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[Violation]:
-    """Find what does not hold in a certificate.
+    """Find false claims of a certificate.
 
     Parameters
     ----------
@@ -32,6 +32,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
     """
     losses, found = judge.losses, judge.judge(claimed.level)
     said = LOSSES[claimed.level]
+    # A verdict is false only if the opposite is proved: a rescue that was not found proves nothing.
     if claimed.verdict == "survives" and found.verdict == "does-not-survive":
         where = f"{' and '.join(found.worst_types or ())} at {found.worst_at_s:,} s"
         message = f"the plan says that it survives {said}; it does not survive the loss of {where}: {found.reason}"
@@ -43,6 +44,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         single = tuple((name,) for name in losses.spot_types)
         together = single if len(single) < 2 else (*single, losses.spot_types)
         groups = single if claimed.level == "one-type" else together
+        # Stated costs and slack are compared with bounds, not with rescues found here: a better one may exist.
         yield from _cheaper_than_the_plan(losses, claimed)
         yield from _cheaper_than_can_be(losses, claimed.worst_cost_usd, groups, "worst_cost_usd")
         if found.verdict == "survives":
@@ -52,6 +54,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         if lasting and claimed.level == "one-type":
             message = f"the plan states a bill for {LOSSES['blackout']}, which it does not survive"
             yield Violation("survival-claim", "blackout_cost_usd", 1, "plans", message)
+    # This plan is one without a demand as well, so the cheapest of those cannot cost more.
     without = claimed.cost_without_usd
     if without is not None and without > cost_usd * (1 + float(_TOLERANCE)):
         message = (
@@ -63,7 +66,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
 
 
 def _rescued(judge: Judge, claimed: Survival) -> bool:
-    """Whether the moment that is said to be beyond rescue is not; if none is said, no moment is."""
+    """True if no moment is claimed to be beyond rescue, or a rescue is found for the claimed moment."""
     if claimed.worst_at_s is None or not claimed.worst_types:
         return True
     types = tuple(name for name in judge.losses.spot_types if name in claimed.worst_types)
@@ -71,7 +74,7 @@ def _rescued(judge: Judge, claimed: Survival) -> bool:
 
 
 def doubts(judge: Judge, claimed: Survival) -> Iterator[str]:
-    """Say what in a certificate is neither shown nor found to be false."""
+    """Claims of a certificate that are neither shown nor refuted."""
     found = judge.judge(claimed.level)
     if claimed.verdict != "survives" or found.verdict == "does-not-survive":
         return
@@ -124,7 +127,7 @@ def _some_moments_s(losses: Losses, types: tuple[str, ...]) -> list[int]:
 
 
 def _later_than_said(losses: Losses, slack_s: int, groups: Collection[tuple[str, ...]]) -> Iterator[Violation]:
-    """Find a moment for which a bound shows that no rescue ends so long before the deadline."""
+    """Find a moment at which a bound rules out a rescue with the claimed slack."""
     for types in groups:
         for at_s in _some_moments_s(losses, types) if slack_s > 0 else ():
             reason = beyond_rescue(losses, types, at_s, losses.instance.deadline_s - slack_s)
@@ -163,7 +166,7 @@ class _Stored:
         self.vms = {vm.id: vm for vm in rescue.vms}
 
     def violations(self) -> Iterator[Violation]:
-        """Judge it by all rules."""
+        """Judge the rescue by all rules."""
         rescue, losses = self.rescue, self.losses
         types = set(rescue.types)
         if not types <= set(losses.spot_types) or (self.claimed.level == "one-type" and len(types) != 1):
@@ -202,7 +205,7 @@ class _Stored:
                 yield Violation("rescue-vm", vm.id, 1, "VMs", f"{vm.id} of the rescue at {at_s:,} s {wrong}")
 
     def _requested_s(self, vm: RescueVm) -> int:
-        """When a new VM is requested."""
+        """Time of the request for a new VM."""
         return vm.ready_s - self.boot_s
 
     def _limits(self) -> Iterator[Violation]:
@@ -337,6 +340,7 @@ class _Stored:
     def _costs(self) -> Iterator[Violation]:
         losses, rescue = self.losses, self.rescue
         ends_s: dict[str, int] = {}
+        # Bills are made anew of times that were checked above, and each stated figure is compared with its own.
         for task in rescue.tasks:
             ends_s[task.vm] = max(ends_s.get(task.vm, 0), task.end_s)
         total = losses.paid_usd(rescue.types, rescue.at_s)
@@ -357,6 +361,7 @@ class _Stored:
                     f"{vm.id} of the rescue says that it ends at {vm.end_s:,} s; its last task ends at {end_s:,} s"
                 )
                 yield Violation("rescue-cost", vm.id, abs(vm.end_s - end_s), "s", message)
+            # VMs of the plan are paid to their planned end in any case: only what comes after is added.
             usd = losses.types[losses.type_number[vm.type]].usd_per_s * max(end_s - from_s, 0)
             total += usd
             if abs(Fraction(vm.cost_usd) - usd) > _TOLERANCE * usd:

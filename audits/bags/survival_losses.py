@@ -1,4 +1,4 @@
-"""What a plan loses when spot VMs go down for good, what is left of it, and where that may be done.
+"""Losses of a plan when spot VMs go down for good: the tasks, their rest, and the VMs for a rescue.
 
 All times are whole seconds, and all numbers are worked out by fractions from those in the files.
 """
@@ -14,10 +14,11 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.limits import sign_of_life
-from ...core.quantities import IntArray
+from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
-from .plan_arrays import Bag, exact, round_up, size_kb
+from ..facts import exact, rounded_up
+from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
 
 NEVER_S = 2**40
 """What is left of a task on a type that cannot run it."""
@@ -59,8 +60,8 @@ class OwnVm:
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
-    """What may be had at a moment.
+class AvailableVms:
+    """VMs available for a rescue at a moment.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Tasks that are lost, those first of which most is left.
+    """Lost tasks, those with most work left first.
 
     Attributes
     ----------
@@ -122,12 +123,13 @@ class Losses:
         self.bag = bag = Bag(instance)
         self.entry = bag.entries_of(plan.task_ids)
         self.need_kb = bag.need_kb[self.entry]
-        self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)  # tasks move while VMs boot
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
         machines = {machine.id: machine for machine in instance.machines}
         exist = [(number, machines[vm.id]) for number, vm in enumerate(plan.vms) if vm.id in machines]
         self.closed = frozenset(number for number, machine in exist if not machine.open)
+        # VMs that exist when the plan begins are paid, and ready, at other times than those that it requests.
         self.paid_until_s = np.full(len(plan.vms), instance.boot_overhead_s, dtype=np.int64)
         self.ready_s = self.paid_until_s.copy()
         for number, machine in exist:
@@ -139,21 +141,21 @@ class Losses:
         for vm_type in instance.vm_types:
             sign_of_life()
             offer = vm_type.offers.get("on-demand")
-            rescues = offer is not None and vm_type.burstable is None
+            rescues = offer is not None and vm_type.burstable is None  # what a burstable one can do depends on credits
             if rescues or vm_type.name in used:
-                seconds = bag.run_times_s(vm_type, size_kb(vm_type))
+                seconds = bag.run_times_s(vm_type, size_kb(vm_type.memory_mb))
                 self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
             if rescues and offer is not None:
                 able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
-                largest = np.sort(able)[-vm_type.vcpus :]
+                largest = np.sort(able)[-vm_type.vcpus :]  # if these fit together, memory never binds here
                 types.append(
                     RescueType(
                         vm_type.name,
                         vm_type.vcpus,
-                        size_kb(vm_type),
+                        size_kb(vm_type.memory_mb),
                         offer.limit,
-                        exact(offer.price_usd_per_hour) / 3600,
-                        bool(int(largest.sum()) > size_kb(vm_type)),
+                        exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR,
+                        bool(int(largest.sum()) > size_kb(vm_type.memory_mb)),
                     )
                 )
         self.types = tuple(types)
@@ -162,7 +164,7 @@ class Losses:
         lost = {vm.type for number, vm in enumerate(plan.vms) if vm.market == "spot" and self.vm_end_s[number] > 0}
         self.spot_types = tuple(vm_type.name for vm_type in instance.vm_types if vm_type.name in lost)
         self.usd_per_s = {
-            (vm_type.name, str(market)): exact(offer.price_usd_per_hour) / 3600
+            (vm_type.name, str(market)): exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR
             for vm_type in instance.vm_types
             for market, offer in vm_type.offers.items()
         }
@@ -209,7 +211,7 @@ class Losses:
         key = int(self.entry[row]), name, int(plan.task_mode[row])
         if key not in self._marks:
             interval, dump = self._interval_and_dump_s(row)
-            count = round_up(self._run_s(row) / interval) - 1
+            count = rounded_up(self._run_s(row) / interval) - 1
             period = (interval + dump) / self._speed(row)
             parts, of = period.numerator, period.denominator
             ends = [-((of - number * parts * _NOISE_S) // (of * _NOISE_S)) for number in range(1, count + 1)]
@@ -217,7 +219,7 @@ class Losses:
         return self._marks[key]
 
     def left_s(self, row: int, at_s: int) -> list[int]:
-        """Return what is left of a task on each rescue type if its VM goes down at a moment."""
+        """Seconds left of a task on each rescue type if its VM goes down at a moment."""
         whole: list[int] = self.whole_s[row].tolist()
         done = bisect_right(self.marks_s(row), at_s - int(self.plan.task_start_s[row]))
         if not done:
@@ -230,7 +232,7 @@ class Losses:
         ]
 
     def growth_of_loss_s(self, row: int) -> tuple[Fraction, bool]:
-        """By how much longer it takes, from one checkpoint to the next, to do a task anew on demand.
+        """Growth of the time to redo a task on demand, from one checkpoint to the next; True if whole seconds.
 
         That is the time that passes less that which the checkpoint saves there; and whether both are whole seconds.
         """
@@ -246,9 +248,7 @@ class Losses:
         rules = self.instance.checkpoint
         assert rules is not None
         memory_mb = float(self.bag.memory_mb[self.entry[row]])
-        dump = exact(rules.dump_base_s) + exact(rules.dump_s_per_mb) * exact(memory_mb)
-        interval = dump / exact(rules.overhead_fraction) if dump >= exact(1e-6) else Fraction(1)
-        return interval, dump
+        return exact_interval_and_dump_s(rules, memory_mb)
 
     def _run_s(self, row: int) -> int:
         """Run time of a task where it is, at full speed and without checkpoints."""
@@ -263,7 +263,7 @@ class Losses:
         return exact(burstable.baseline_fraction)
 
     def lost(self, types: Collection[str], at_s: int) -> Lost:
-        """Tasks that are lost if all spot VMs of some types go down at a moment."""
+        """Lost tasks if all spot VMs of some types go down at a moment."""
         plan, ordered = self.plan, self.rows_of(types)
         rows = ordered[np.searchsorted(plan.task_end_s[ordered], at_s, side="right") :]
         left = self.whole_s[rows]
@@ -276,8 +276,8 @@ class Losses:
 
     # ------------------------------------------------------------------------------------------------ where it is done
 
-    def fleet(self, at_s: int) -> Fleet:
-        """Return what may be had when spot VMs go down at a moment."""
+    def fleet(self, at_s: int) -> AvailableVms:
+        """VMs available for a rescue when spot VMs go down at a moment."""
         ready_s = at_s + self.overhead_s
         alive = [number for number in self.on_demand if self.vm_end_s[number] > at_s]
         counts = Counter(self.market_type[number][0] for number in alive)
@@ -290,7 +290,7 @@ class Losses:
             for number in alive
             if (name := self.market_type[number][0]) in self.type_number and number not in self.closed
         )
-        return Fleet(at_s, ready_s, own, new, most_new)
+        return AvailableVms(at_s, ready_s, own, new, most_new)
 
     def _core_ends_s(self) -> dict[int, list[int]]:
         """From when on the cores of each of the plan's VMs that may take over are free."""

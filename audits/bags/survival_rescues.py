@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .survival_losses import NEVER_S, Fleet, Lost, OwnVm, RescueType
+from .survival_losses import NEVER_S, AvailableVms, Lost, OwnVm, RescueType
 
 _TASKS_LOOKED_AT = 16
 _VMS_LOOKED_AT = 8
@@ -19,7 +19,7 @@ _ENOUGH_KB = 2**62
 
 
 @dataclass(slots=True)
-class Place:
+class TakeoverVm:
     """A VM that takes over: its cores, and what has been put on them, in the order of the starts.
 
     Attributes
@@ -37,7 +37,7 @@ class Place:
     running : list of (int, int)
         A heap: ends and memory of those that run then.
     tasks : list of (int, int, int, int)
-        Place of a task among those lost, core, start and end.
+        Index of a task among those lost, core, start and end.
     """
 
     type: int
@@ -51,7 +51,7 @@ class Place:
     tasks: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def room(self) -> tuple[int, int]:
-        """Return when a task may start that is not before another's, and the memory that is free from then on."""
+        """Earliest start of another task, not before the last one, and the free memory from then on."""
         at_s = self.free[0][0]
         if not self.memory_may_bind:
             return at_s, _ENOUGH_KB
@@ -83,25 +83,26 @@ class Place:
         self.tasks.append((number, core, start_s, end_s))
 
 
-def _place(types: Sequence[RescueType], kind: int, own: OwnVm | None, ready_s: int) -> Place:
+def _place(types: Sequence[RescueType], kind: int, own: OwnVm | None, ready_s: int) -> TakeoverVm:
     """Make a VM without tasks."""
     found = types[kind]
     free = sorted((from_s, core) for core, from_s in enumerate(own.core_from_s if own else [ready_s] * found.vcpus))
-    return Place(kind, own, free, found.size_kb, found.memory_may_bind)
+    return TakeoverVm(kind, own, free, found.size_kb, found.memory_may_bind)
 
 
-def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: int) -> list[Place] | None:
+def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, by_s: int) -> list[TakeoverVm] | None:
     """Put each task where it ends first, those first of which most is left; None if one ends late."""
-    heaps: list[list[tuple[int, int, Place]]] = [[] for _ in types]
-    opened: list[Place] = []
+    heaps: list[list[tuple[int, int, TakeoverVm]]] = [[] for _ in types]
+    opened: list[TakeoverVm] = []
 
-    def add(place: Place) -> None:
+    def add(place: TakeoverVm) -> None:
         heapq.heappush(heaps[place.type], (place.free[0][0], len(opened), place))
         opened.append(place)
 
     for own in fleet.own:
         add(_place(types, own.type, own, fleet.ready_s))
     new, most_new, kinds = list(fleet.new), fleet.most_new, range(len(types))
+    # Greedy: a rescue that is found proves survival, and one that is missed proves nothing. So speed matters more.
     for number, (left_s, need_kb) in enumerate(zip(lost.left_s, lost.need_kb, strict=True)):
         best_end, best_kind, best = by_s + 1, -1, 0
         for kind in kinds:
@@ -109,6 +110,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: i
             if seconds >= NEVER_S:
                 continue
             at, start_s = 0, fleet.ready_s
+            # A new VM of the type starts no later than any that is in use, as long as one can be had.
             if new[kind] > 0 and most_new > 0:
                 at = -1
             elif not heaps[kind]:
@@ -131,6 +133,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: i
         heap = heaps[best_kind]
         _, order, place = heap[best]
         place.take(number, best_end - left_s[best_kind], best_end, need_kb)
+        # The VM at the top, the usual case, is put in its new place at once; else the whole heap is made anew.
         if best == 0:
             heapq.heapreplace(heap, (place.free[0][0], order, place))
         else:
@@ -139,7 +142,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: i
     return [place for place in opened if place.tasks]
 
 
-def _roomiest(heap: list[tuple[int, int, Place]], need_kb: int) -> tuple[int, int]:
+def _roomiest(heap: list[tuple[int, int, TakeoverVm]], need_kb: int) -> tuple[int, int]:
     """Position in a heap of the VM that can start a task first, among those whose cores are free first."""
     best, best_s = 0, heap[0][2].start_s(need_kb)
     if best_s > heap[0][0]:
@@ -154,15 +157,15 @@ def _roomiest(heap: list[tuple[int, int, Place]], need_kb: int) -> tuple[int, in
 
 
 def filled(
-    lost: Lost, types: Sequence[RescueType], fleet: Fleet, by_s: int, order: Sequence[int], own_first: bool
-) -> list[Place] | None:
-    """Fill one VM after the other up to the deadline, with the tasks of which most is left; None if one has no place.
+    lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, by_s: int, order: Sequence[int], own_first: bool
+) -> list[TakeoverVm] | None:
+    """Fill VMs with lost tasks up to the deadline, one after the other, the longest first; None if a task finds no VM.
 
     Parameters
     ----------
     lost : Lost
         The tasks.
-    types, fleet : sequence of RescueType and Fleet
+    types, fleet : sequence of RescueType and AvailableVms
         What may be had.
     by_s : int
         When all must end.
@@ -182,8 +185,10 @@ def filled(
     return None if waiting.n else opened
 
 
-def _places(types: Sequence[RescueType], fleet: Fleet, order: Sequence[int], own_first: bool) -> Iterator[Place]:
-    """VMs one after the other; a type is left when one of its VMs was offered and nothing put there."""
+def _places(
+    types: Sequence[RescueType], fleet: AvailableVms, order: Sequence[int], own_first: bool
+) -> Iterator[TakeoverVm]:
+    """Offer VMs one after the other; a type is left once one of its VMs stays empty."""
     if own_first:
         yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
     most_new = fleet.most_new
@@ -199,7 +204,7 @@ def _places(types: Sequence[RescueType], fleet: Fleet, order: Sequence[int], own
 
 
 class _Waiting:
-    """Tasks that wait for a place, for each type in the order of what is left there, the most first."""
+    """Queue of the unplaced tasks, for each type in descending order of the time left there."""
 
     def __init__(self, lost: Lost, n_types: int) -> None:
         self.lost = lost
@@ -229,7 +234,7 @@ class _Waiting:
             at = beyond
         return at
 
-    def fill(self, place: Place, by_s: int) -> bool:
+    def fill(self, place: TakeoverVm, by_s: int) -> bool:
         """Put on a VM what ends in time; whether that is anything."""
         tasks, negative_s, _ = self._list(place.type)
         needs_kb, before = self.lost.need_kb, self.n

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.quantities import IntArray
-from .survival_losses import Fleet, Losses
+from .survival_losses import AvailableVms, Losses
 
 
 class Twins:
@@ -47,7 +47,7 @@ class Twins:
         return self._longest_s[key]
 
     def _late_moments(self, row: int) -> int:
-        """How many of the moments of a task, the last ones, may have the longest loss.
+        """Number of checkpoints of a task, the last ones, one of which has the longest loss.
 
         From one checkpoint to the next, the loss grows by what passes less what is saved, but that both are rounded up:
         so an earlier one is longer by less than two seconds. If both are whole and equal, all are the same.
@@ -74,7 +74,7 @@ class Twins:
         return self.losses.market_type[place[0]]
 
     def lack(self) -> str | None:
-        """Why the twin rule does not hold, for spot VMs that go down one by one at any moments; None if it does."""
+        """Reason against the twin rule, for spot VMs that go down one by one at any moments; None if it holds."""
         losses = self.losses
         spot = [number for number in range(len(losses.market_type)) if losses.vm_end_s[number] > 0]
         counts = Counter(losses.market_type[number][0] for number in spot)
@@ -98,7 +98,7 @@ class Twins:
         return None
 
     def worst_usd(self) -> Fraction:
-        """Most that spot VMs and twins can come to where the twin rule holds."""
+        """Highest cost of spot VMs and twins where the twin rule holds."""
         losses, boot_s = self.losses, self.losses.instance.boot_overhead_s
         worst_s: dict[int, tuple[int, int, int]] = {}  # first and last moment of each VM, and its longest loss
         for row in losses.rows_of(losses.spot_types).tolist():
@@ -118,7 +118,7 @@ class Twins:
             total += max(*bills, spot * max(end_s - paid_s, 0))
         return total
 
-    def usd_at(self, types: Collection[str], fleet: Fleet) -> Fraction | None:
+    def usd_at(self, types: Collection[str], fleet: AvailableVms) -> Fraction | None:
         """Bill of twins if all spot VMs of some types go down at once; None if they end late, or beyond the limits."""
         losses, at_s, plan = self.losses, fleet.at_s, self.losses.plan
         if any(name not in losses.type_number for name in types):

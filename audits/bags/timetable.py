@@ -29,7 +29,7 @@ class Slot:
 
 
 class Timetable:
-    """What waits on a VM: as planned, until tasks are taken away; what comes from elsewhere is appended.
+    """Queue of a VM: planned tasks until they are taken away, then those appended from elsewhere.
 
     Tasks are appended by list scheduling: at the earliest time at which a core has nothing left to do and the memory
     suffices to the end of the task, on the core that has been idle for the shortest time then, the first at a tie.
@@ -81,7 +81,7 @@ class Timetable:
         self.plan(slot)
 
     def is_due(self, task: str, now_s: int, held: Collection[int]) -> bool:
-        """Whether it is the turn of a task, on a core that is not held."""
+        """True if it is the turn of a task, on a core that is not held."""
         slot = self._slots.get(task)
         if slot is None or slot.moves_up or slot.core in held:
             return False
@@ -177,7 +177,7 @@ class Timetable:
                 yield queue[0]
 
     def misses_all(self, free_kb: int) -> bool:
-        """True if tasks wait and all of them fit so much memory; said of each once."""
+        """True if tasks wait and the given memory is enough for all of them; reported once for each task."""
         slots = self._slots.values()
         if not slots or any(slot.missed or slot.memory_kb > free_kb for slot in slots):
             return False

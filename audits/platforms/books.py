@@ -1,4 +1,4 @@
-"""What the parts of the audit of a replay on a hybrid platform share: books, findings, promises."""
+"""Base of the books in the audit of a hybrid platform: findings and promises."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from ...core.quantities import SECONDS_PER_HOUR
 from .facts import MINUTE_S, NOISE, CloudFacts, StreamFacts
 
-HOUR_S = 3600
 MOST_MACHINES = 10_000
 
 
@@ -27,12 +27,12 @@ class MachineBook:
 
     @property
     def idle(self) -> bool:
-        """Whether a job may use it."""
+        """True if a job may use the machine."""
         return self.used and self.job is None and self.terminated_s is None
 
     @property
     def hours(self) -> int:
-        """Hours that have begun until it was given back."""
+        """Hours begun until the machine was given back."""
         return _started_hours(self.launched_s, self.paid_until_s if self.terminated_s is None else self.terminated_s)
 
     @property
@@ -43,7 +43,7 @@ class MachineBook:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a cloud may promise: when a job ends, and what it costs."""
+    """Promise of a cloud for a job: its end and its cost."""
 
     end_s: int
     cost: Fraction
@@ -65,7 +65,7 @@ class CloudBook:
     idle: dict[str, MachineBook] = field(default_factory=dict)
 
     def run_s(self, job: StreamFacts, machines: int) -> int:
-        """How long a job runs on so many machines."""
+        """Run time of a job on some machines, in seconds."""
         return -(-MINUTE_S * job.size // (machines * self.facts.processors))
 
     def most_paid(self) -> list[int]:
@@ -77,14 +77,14 @@ class CloudBook:
         hours = 0
         for machine in machines:
             more = _started_hours(machine.paid_until_s, until_s)
-            machine.paid_until_s += more * HOUR_S
+            machine.paid_until_s += more * SECONDS_PER_HOUR
             hours += more
         return hours * self.facts.cost_per_hour
 
     # ------------------------------------------------------------------ offers
 
     def offers(self, job: StreamFacts, now_s: int, machines: int, exactly: bool) -> list[Offer]:
-        """What the cloud may promise for a job that then has so many machines (Algorithm 3).
+        """Promises of the cloud for a job with a given number of machines (Algorithm 3).
 
         It offers to end at the deadline, on as few machines as that takes (a minute, if less is left), or on as many as
         a job may have. If that is beyond the budget, it offers as well to end as early as the budget allows, on as many
@@ -107,7 +107,7 @@ class CloudBook:
         return offers
 
     def _most(self, job: StreamFacts, machines: int, now_s: int, paid: Sequence[int]) -> bool:
-        """Whether a budget pays for no larger number of machines, up to that which does the job in a minute."""
+        """True if the budget pays for no larger number of machines, up to the number for a run of one minute."""
         limit = min(-(-job.size // self.facts.processors), MOST_MACHINES)
         price = self.facts.cost_per_hour
         if price:
@@ -119,11 +119,11 @@ class CloudBook:
         )
 
     def _price(self, paid: Sequence[int], machines: int, now_s: int, until_s: int) -> Fraction:
-        """What machines cost until a time: the idle ones with the most paid time what is not paid, new ones all."""
+        """Cost of machines until a time: idle ones, the longest paid first, from the end of what is paid."""
         hours = sum(_started_hours(paid_s, until_s) for paid_s in paid[:machines])
         hours += max(machines - len(paid), 0) * _started_hours(now_s, until_s)
         return hours * self.facts.cost_per_hour
 
 
 def _started_hours(since_s: int, until_s: int) -> int:
-    return max(-(-(until_s - since_s) // HOUR_S), 0)
+    return max(-(-(until_s - since_s) // SECONDS_PER_HOUR), 0)

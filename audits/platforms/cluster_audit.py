@@ -72,7 +72,7 @@ class ClusterAudit(PlatformAuditBase):
             self._find("displacement", name, work - job.facts.size + 1, "processor-minutes", message)
 
     def _undisplaceable(self, name: str, job: JobBook, cluster: ClusterBook, late: Sequence[StreamFacts]) -> str:
-        """Say why a job may not be displaced by another; nothing if it may."""
+        """Reason against a displacement of a job by another; empty if there is none."""
         other = self.jobs.get(name)
         if other is None:
             return "is no job of the platform"

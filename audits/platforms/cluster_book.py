@@ -28,7 +28,7 @@ class Minutes:
     left: int
 
     def copy(self) -> Minutes:
-        """Return the same, to try something."""
+        """Return a copy, for a trial placement."""
         return Minutes(self.facts, self.minute, self.left)
 
     def from_time(self, time_s: int) -> None:
@@ -47,7 +47,7 @@ class Minutes:
         return self.minute
 
     def hand_out(self, work: int) -> int:
-        """Hand out so many processor-minutes, at least one; return when the last minute of them ends, in seconds."""
+        """Hand out processor-minutes, at least one; return the end of the last one's minute, in seconds."""
         repeat = self.facts.repeat
         if repeat is not None:
             # After as much work as all steps have, just as much is left of the same minute of a repetition.
@@ -130,11 +130,11 @@ class ClusterBook:
         self._queue = [other for other in self._queue if other.job is not job]
 
     def end_s(self, job: StreamFacts, now_s: int, behind_all: bool) -> int:
-        """When a job would end that joined the queue now."""
+        """End of a job that joined the queue now."""
         return self._after(self._key(job, behind_all), now_s)[0]
 
     def late_behind(self, job: StreamFacts, now_s: int) -> list[StreamFacts]:
-        """Who would be late behind a job that joined the queue now; each is left out before the next is looked at."""
+        """Jobs late behind a job that joined the queue now; each is left out before the next is looked at."""
         key = self._key(job)
         _, minutes = self._after(key, now_s)
         late_anyhow = self._late(now_s) if self._late_jobs_stay else ()
@@ -148,17 +148,17 @@ class ClusterBook:
         return late
 
     def _late(self, now_s: int) -> set[str]:
-        """Who is late in the queue as it is."""
+        """Ids of the waiting jobs that would end after their deadline."""
         minutes = self._minutes.copy()
         minutes.from_time(now_s)
         return {other.job.id for other in self._queue if minutes.hand_out(other.job.size) > other.job.deadline_s}
 
     def waits_behind(self, job: StreamFacts, other: StreamFacts) -> bool:
-        """Whether a job waits here, and would be behind another."""
+        """True if a job waits in the queue, behind the position of another job."""
         return any(waiting.job is job for waiting in self._queue[bisect(self._queue, self._key(other)) :])
 
     def _after(self, key: _Waiting, now_s: int) -> tuple[int, Minutes]:
-        """When a job ends that joins the queue now, and the minutes that are left then."""
+        """End of a job that joins the queue now, and the minutes left then."""
         minutes = self._minutes.copy()
         minutes.from_time(now_s)
         work = sum(other.job.size for other in self._queue[: bisect(self._queue, key)])

@@ -1,4 +1,4 @@
-"""What the auditor takes from the document of a hybrid platform: numbers exactly as they are written."""
+"""Facts of the document of a hybrid platform for the auditor: numbers exactly as they are written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ClusterFacts:
         return sum((end - start) * n for start, end, n in zip(self.from_minute, ends, self.processors, strict=True))
 
     def stretch(self, minute: int) -> tuple[int, int | None]:
-        """Processors in a minute, and the minute until which there are so many; None if there always are."""
+        """Processors in a minute, and the minute of their next change; None if there is none."""
         began = 0 if self.repeat is None else minute - minute % self.repeat
         step = bisect_right(self.from_minute, minute - began)
         if step < len(self.from_minute):

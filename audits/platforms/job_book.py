@@ -51,7 +51,7 @@ class JobBook:
 
     @property
     def where(self) -> str:
-        """Say where it is, after ``it``."""
+        """Place of the job as a phrase after ``it``."""
         if self.state == "to come":
             return "has not arrived"
         if self.state == "to be placed":
@@ -61,18 +61,18 @@ class JobBook:
 
     @property
     def delay_s(self) -> int:
-        """By how much it ended after its deadline."""
+        """Seconds from the deadline to the end of the job; 0 if in time."""
         return 0 if self.stated_end_s is None else max(self.stated_end_s - self.facts.deadline_s, 0)
 
     @property
     def overspend(self) -> Fraction:
-        """By how much it exceeds its budget."""
+        """Excess of the charge over the budget."""
         return over_budget(self.charge, self.facts.budget)
 
 
 @dataclass(slots=True)
 class PlacementCounts:
-    """What has been counted of the placements; see the end record in ``docs/formats.md``."""
+    """Counts of placements; see the end record in ``docs/formats.md``."""
 
     good: int = 0
     bad: int = 0
@@ -82,13 +82,13 @@ class PlacementCounts:
 
 
 def over_budget(cost: Fraction, budget: Fraction) -> Fraction:
-    """By how much a cost exceeds a budget, unless that is arithmetic noise."""
+    """Excess of a cost over a budget; 0 if it is arithmetic noise."""
     over = cost - budget
     return over if over > budget * NOISE else Fraction(0)
 
 
 def alike(one: Fraction, other: Fraction) -> bool:
-    """Whether two amounts are the same but for arithmetic noise."""
+    """True if two amounts are equal but for arithmetic noise."""
     return abs(one - other) <= NOISE * max(abs(one), abs(other))
 
 
@@ -118,6 +118,7 @@ def platform_figure_findings(
     cost = sum((job.charge for job in jobs), Fraction(0))
     overspend = sum((job.overspend for job in jobs), Fraction(0))
     found: dict[str, tuple[int | Fraction, str]] = {
+        # Counts and seconds are whole numbers, and must be equal.
         "t": (last_s, "s"),
         "finished": (len(ended), "jobs"),
         "execution_time_s": (sum((job.stated_end_s or 0) - job.facts.arrival_s for job in ended), "s"),
@@ -132,6 +133,7 @@ def platform_figure_findings(
         "stays": (counts.stays, "jobs"),
         "unwanted": (counts.unwanted, "jobs"),
     }
+    # Costs are sums of floats in the replay, and are looked at only where they differ by more than noise.
     if abs(end["cost"] - cost) > NOISE * cost:
         found["cost"] = cost, "units of cost"
     # It is what is left of costs when budgets are taken off them.

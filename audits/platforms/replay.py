@@ -152,7 +152,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
             self._find("placing", name, 1, "jobs", f"{described(event)}: the platform has no such resource")
 
     def _may_be_placed(self, event: Event, job: JobBook) -> bool:
-        """Whether a job has arrived, or has been displaced, at this moment; one that waits is moved all the same."""
+        """True if a job is free to be placed; a job that waits in a queue is reported, and taken out of the queue."""
         if job.facts.id in self.unplaced:
             return True
         self._find("one-place", job.facts.id, 1, "jobs", f"{described(event)}: it {job.where}")

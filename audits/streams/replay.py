@@ -28,7 +28,7 @@ class _Job:
 
 @dataclass(slots=True)
 class _Queue:
-    """What waits on a VM; since when its first task does although it could start; the last end of a block on record."""
+    """Queue of a VM, with the time since which its first task is held up, and the last reported end of a block."""
 
     tasks: list[str] = field(default_factory=list)
     stuck_since_s: int | None = None
@@ -142,7 +142,7 @@ class StreamAudit(Audit):
             self.handlers[kind](event, vm)
 
     def _follows_s(self, event: Event, vm: VmBook) -> int | None:
-        """When that happened which an event may follow at once."""
+        """Time of the cause of an event in the same second; None if the event has no such cause."""
         if event["event"] == "ready":
             return vm.launched_s
         run = vm.runs.get(event["task"]) if event["event"] == "finish" else None
@@ -214,7 +214,7 @@ class StreamAudit(Audit):
         queue.reported_block_end_s, queue.idle_since_s = now, None
 
     def _first_block_s(self, vm: VmBook) -> int:
-        """When the first block of a VM that is up began: with the bill."""
+        """Begin of the first block of a VM that is up: that of the bill."""
         from_request = self.run["billing"].get("from_request", False)
         return vm.launched_s if from_request or vm.ready_s is None else vm.ready_s
 
@@ -409,7 +409,7 @@ def _whole_if_it_is(value: Fraction) -> Any:
 
 
 def _where(book: TaskBook) -> str:
-    """Say where a task is, after ``it``."""
+    """Place of a task as a phrase after ``it``."""
     if book.home is None:
         return "is in the pool"
     return f"{'waits' if book.running_on is None else 'runs'} on {book.home}"

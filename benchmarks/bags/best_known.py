@@ -12,6 +12,7 @@ from ...audits.bags.plan import check
 from ...core.errors import SpotbagError
 from ...core.limits import Stop
 from ...core.text_files import write_text
+from ...core.tolerances import REORDERED
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import (
     BestKnown,
@@ -32,14 +33,12 @@ from ...solvers.bags.solve import solve
 MOST_TASKS_OF_A_PLAN = 1000
 """Plans of larger bags are not kept: the package stays small."""
 
-_NOISE = 1e-12
-
 Change: TypeAlias = Literal["new", "better plan", "better bound", "better plan and bound", "none", "no plan", "error"]
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What solving an instance again did to its entry.
+    """Change of an entry by a new run on its instance.
 
     Attributes
     ----------
@@ -221,7 +220,7 @@ def _plan_fields(entry: BestKnown | None) -> _PlanFields | None:
 
 
 def _checked_plan_fields(result: Result, schedule: Schedule) -> _PlanFields:
-    """What the independent checker says of a plan."""
+    """Figures of a plan, after its check by the independent checker."""
     report = check(result.instance, schedule)
     if not report.feasible:
         raise SpotbagError(
@@ -231,8 +230,8 @@ def _checked_plan_fields(result: Result, schedule: Schedule) -> _PlanFields:
 
 
 def _smaller(one: float, other: float) -> bool:
-    """Whether a number is smaller by more than the noise of another order of summation."""
-    return other - one > _NOISE * abs(one)
+    """True if a number is smaller by more than the noise of another order of summation."""
+    return other - one > REORDERED * abs(one)
 
 
 def _change(before: BestKnown | None, after: BestKnown | None) -> Change:

@@ -84,7 +84,7 @@ class StepDays:
         return {"type_interruptions_per_deadline": self.k_h, "type_resumes_per_deadline": self.k_r}
 
     def chance(self, events: float, deadline_s: int) -> float:
-        """Chance of an event in a step of which so many are to be expected within a deadline."""
+        """Chance of an event in a step, from the number expected within a deadline."""
         return -math.expm1(-events * self.step_s / deadline_s)
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
@@ -230,7 +230,7 @@ def _starts(replay: ReplayState, vm: Vm) -> int:
 
 
 def _seat(replay: ReplayState, problem: OnlineProblem, vm: Vm, offer: int) -> tuple[Seat, int]:
-    """Where the task is, and steps of its work that are left if it stays."""
+    """Place of the task, and steps of its work that are left if it stays."""
     left = round(problem.work * (1 - replay.saved.get(0, 0.0)))
     placed = vm.run_of(0)
     if placed is None:

@@ -109,6 +109,7 @@ def plain_cp_sat(instance: Instance, run: Run) -> Outcome:
     """
     from ortools.sat.python import cp_model
 
+    # A variable for each task and single machine, without symmetry breaking: the plain textbook model.
     offers = [offer for offer in instance.offers if offer.limit]
     machines = np.repeat(np.arange(len(offers)), [offer.limit for offer in offers])
     plain = all(offer.vcpus == 1 and offer.market == "on-demand" and not offer.burstable for offer in offers)
@@ -145,6 +146,7 @@ def plain_cp_sat(instance: Instance, run: Run) -> Outcome:
     for vm in range(len(rented)):
         mine = np.flatnonzero(task_vm == vm)
         start_s[mine] = np.cumsum(seconds[mine]) - seconds[mine]
+    # Each machine has one core, and no task a mode.
     nothing = np.zeros(instance.n_tasks, dtype=np.int64)
     offer_of_vm = np.array(columns, dtype=np.int64)[machines[rented]]
     plan = Schedule(instance, offer_of_vm, task_vm, nothing, start_s, nothing.astype(bool))

@@ -1,4 +1,4 @@
-"""What policies cost on clouds that hibernate, stop and terminate: ``python -m spotbag.benchmarks.bags.clouds``.
+"""Costs of policies on clouds that hibernate, stop and terminate: ``python -m spotbag.benchmarks.bags.clouds``.
 
 The same thousand days for all of a bag: on those of burst-hads/sc5, types are taken away and are back; on those of
 vms/shocks, VMs one by one, and several types together. First what an interruption is changes, and nothing else; then
@@ -31,7 +31,7 @@ def clouds() -> list[tuple[str, Cloud]]:
 
 
 def rows(days: int, workers: int) -> Iterator[Sequence[str]]:
-    """One row for each bag, scenario and cloud."""
+    """Rows of the table, for each bag, scenario and cloud."""
     for name, method in _BAGS:
         schedule = solve(library_instance(name), method, survive="none").schedule
         assert schedule is not None

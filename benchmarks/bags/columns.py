@@ -1,4 +1,4 @@
-"""What column generation proves beyond the divisible bound: ``python -m spotbag.benchmarks.bags.columns``.
+"""Gain of column generation over the divisible bound: ``python -m spotbag.benchmarks.bags.columns``.
 
 Bags of distinct tasks with few of them to a core, and the bags whose memory binds: the gap of the search's plan to the
 divisible bound, and that of the best plan to the best bound after 20 s of columns.

@@ -59,7 +59,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run.
+    """Result of one run of a method on an instance.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the plans for an instance are measured by: the best of all runs and of the best known values.
+    """Best plan and bound of an instance, from all runs and the best known values: the measure of its plans.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class Summary:
 
     @property
     def always_optimal(self) -> bool:
-        """Whether every run proved its plan optimal."""
+        """True if every run proved its plan optimal."""
         return self.statuses == (("optimal", self.runs),)
 
     @property
@@ -236,7 +236,7 @@ def run_case(
     threads: int = 1,
     on_result: Callable[[Result], None] | None = None,
 ) -> Row:
-    """Make one run; what goes wrong with the method becomes a row as well.
+    """Run a method on a case; an error of the method becomes a row as well.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def known_values(instances: Mapping[str, Instance], known: Mapping[str, BestKnow
 
 
 def same_problem(one: Instance, other: Instance) -> bool:
-    """Whether two instances ask the same: whatever is not written has its default, descriptions do not matter."""
+    """True if two instances pose the same problem: with defaults filled in, without descriptions."""
     return _asked(one) == _asked(other)
 
 

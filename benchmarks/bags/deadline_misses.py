@@ -1,4 +1,4 @@
-"""How often policies miss the deadline, why, and what it costs: ``python -m spotbag.benchmarks.bags.deadline_misses``.
+"""Missed deadlines of policies, their causes and costs: ``python -m spotbag.benchmarks.bags.deadline_misses``.
 
 A thousand days of each scenario of HADS on each instance of both papers, the same days for every policy; each policy
 also from the plan of the other paper. ``--days 60`` replays fewer.
@@ -38,7 +38,7 @@ _POLICIES = (AS_PRINTED, AS_READ, "hads+trigger-once", "burst-hads", "static")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PolicyMisses:
     """A policy on the days of all scenarios, from one plan.
 
     Attributes
@@ -59,7 +59,7 @@ class Row:
 
     @property
     def days(self) -> list[DayOutcome]:
-        """All days."""
+        """Number of days."""
         return [day for days in self.outcomes.values() for day in days]
 
     def missed(self, scenario: str) -> list[int]:
@@ -94,10 +94,10 @@ def plans() -> Iterator[tuple[str, str, Schedule]]:
             yield called, group, schedule
 
 
-def replay_rows(n_days: int, scenarios: Sequence[str], seed: int = 0) -> Iterator[list[Row]]:
+def replay_rows(n_days: int, scenarios: Sequence[str], seed: int = 0) -> Iterator[list[PolicyMisses]]:
     """Replay the days of all scenarios, plan by plan: a row for each policy."""
     for called, group, schedule in plans():
-        rows = [Row(called, group, policy) for policy in _POLICIES]
+        rows = [PolicyMisses(called, group, policy) for policy in _POLICIES]
         for label in scenarios:
             scenario = find_scenario(label)
             days = replay_days(schedule, _POLICIES, scenario, n_days, seed=seed, workers=_WORKERS, bounds=False)
@@ -111,7 +111,7 @@ def replay_rows(n_days: int, scenarios: Sequence[str], seed: int = 0) -> Iterato
         yield rows
 
 
-def cause_lines(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def cause_lines(rows: Sequence[PolicyMisses]) -> Iterator[tuple[str, ...]]:
     """Yield the days by cause, a column for each policy: of the plans with the one D_spot, then with the other."""
     for group in _GROUPS:
         for cause in CAUSES:
@@ -122,8 +122,8 @@ def cause_lines(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
             yield (group, cause, *(f"{number:,}" for number in numbers))
 
 
-def price_cells(printed: Row, read: Row) -> list[str]:
-    """By how many per cent the printed rule is dearer, in each scenario: of the mean costs, with its interval."""
+def price_cells(printed: PolicyMisses, read: PolicyMisses) -> list[str]:
+    """Percentage by which the printed rule is dearer, in each scenario: of the mean costs, with its interval."""
     cells = []
     for scenario, days in printed.outcomes.items():
         mine, others = ([day.cost_usd for day in each] for each in (days, read.outcomes[scenario]))
@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     n_days = parser.parse_args(arguments).days
     scenarios = [name for name in SCENARIOS if name.startswith("hads/sc")]
     names = [name.removeprefix("hads/") for name in scenarios]
-    rows: list[Row] = []
+    rows: list[PolicyMisses] = []
 
     def lines() -> Iterator[Sequence[str]]:
         for of_plan in replay_rows(n_days, scenarios):

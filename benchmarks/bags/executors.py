@@ -1,4 +1,4 @@
-"""Plans that are really run on this machine, against what was planned: ``python -m spotbag.benchmarks.bags.executors``.
+"""Executions of plans on this machine against their plans: ``python -m spotbag.benchmarks.bags.executors``.
 
 The commands sleep, so that two cores can be many VMs: 0.05 s less than planned, since starting them takes a while. In
 the last column, "yes" says that no task ran on a wrong VM, none of a core before one that comes earlier there, that all
@@ -67,7 +67,7 @@ def bag_of_sleepers(n_tasks: int) -> Instance:
 
 
 def plan_of_sleepers(n_tasks: int) -> Schedule:
-    """Return a plan of such a bag by the greedy."""
+    """Return a plan by the greedy for a bag of sleeping commands."""
     schedule = solve(bag_of_sleepers(n_tasks), "greedy").schedule
     assert schedule is not None
     return schedule

@@ -1,4 +1,4 @@
-"""What the heuristics reach and how fast: ``python -m spotbag.benchmarks.bags.heuristics``.
+"""Gaps and times of the heuristics: ``python -m spotbag.benchmarks.bags.heuristics``.
 
 Prints three tables, or that of ``--table``: the gap of the search to the proven bound (``gaps``), the heuristics where
 memory binds (``memory``), and the cost of a move of the iterated local search (``moves``). Times are those of solving,

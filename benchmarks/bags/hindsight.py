@@ -1,4 +1,4 @@
-"""How much of a regret may be the bound's: ``python -m spotbag.benchmarks.bags.hindsight``.
+"""Share of a regret that may be the bound's: ``python -m spotbag.benchmarks.bags.hindsight``.
 
 Prints how far policies are above the clairvoyant bound, in percent of the mean bound, with 95 % intervals of paired
 days, and how far what is found for the known days is above it: a policy that knew each day would have no larger regret.
@@ -45,7 +45,7 @@ def _percent(regret: Estimate, mean: float) -> str:
 
 
 def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str, str, int, int]]:
-    """What is replayed."""
+    """Cells to replay."""
     for name in arguments.bags.split(","):
         for where in arguments.scenarios.split(","):
             yield name, arguments.method, where, arguments.runs, arguments.seed

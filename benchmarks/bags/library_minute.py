@@ -1,4 +1,4 @@
-"""What ``auto`` makes of the library, a minute each: ``python -m spotbag.benchmarks.bags.library_minute``.
+"""Results of ``auto`` on the library, a minute each: ``python -m spotbag.benchmarks.bags.library_minute``.
 
 From scratch, with one thread, as ``spotbag compare INSTANCE... --methods auto --time-limit 60`` does.
 """

@@ -1,4 +1,4 @@
-"""How well time limits are kept, and what they are worth: ``python -m spotbag.benchmarks.bags.limits``.
+"""Accuracy and worth of time limits: ``python -m spotbag.benchmarks.bags.limits``.
 
 Generated bags of distinct tasks, a VM of each type and market for each 40 tasks; every method in a process that is
 warm. The times say something on an idle machine only.
@@ -44,12 +44,12 @@ def bag(n_tasks: int) -> Instance:
 
 
 def allowed_s(limit_s: float) -> float:
-    """Seconds that a limit may take: 50 ms and 5 % more."""
+    """Longest accepted time of a run with a limit: 50 ms and 5 % more."""
     return 1.05 * limit_s + 0.05
 
 
 def rows(methods: Sequence[str], sizes: Sequence[int], limits_s: Sequence[float]) -> Iterator[Sequence[str]]:
-    """One row for each bag, method and limit: what it took, the longest silence, and the gap."""
+    """Rows of bags, methods and limits: time taken, longest silence, gap."""
     for n_tasks in sizes:
         instance = bag(n_tasks)
         for method in methods:

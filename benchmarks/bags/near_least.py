@@ -1,4 +1,4 @@
-"""Plans that end early, under `on-time`: ``python -m spotbag.benchmarks.bags.near_least``.
+"""Early plans under `on-time`: ``python -m spotbag.benchmarks.bags.near_least``.
 
 For bags as users have them, the cheapest plan, and the fastest that costs at most 5 % more (`solve` with
 ``near_least``): what each costs on a quiet day, when it ends, and the mean regret of `on-time` from it over the

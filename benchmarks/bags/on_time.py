@@ -1,4 +1,4 @@
-"""What `on-time` brings: ``python -m spotbag.benchmarks.bags.on_time``.
+"""Gain of `on-time`: ``python -m spotbag.benchmarks.bags.on_time``.
 
 Prints the mean regret of policies over the clairvoyant bound, in percent of the mean bound, with 95 % intervals of
 paired days, and how many days are late; then the regret of `on-time` beside that of the better published policy of each
@@ -61,7 +61,7 @@ class Regret(NamedTuple):
     late: int
 
     def __str__(self) -> str:
-        """Show it as it stands in a table."""
+        """Text of the regret in a table."""
         if self.percent is None:
             return ""
         return f"{self.percent:.0f}" + ("" if self.half_width is None else f" ± {self.half_width:.0f}")
@@ -96,7 +96,7 @@ def regrets(cell: Cell) -> list[Regret]:
 
 
 def cells(arguments: argparse.Namespace, policies: Sequence[str]) -> Iterator[Cell]:
-    """What is replayed."""
+    """Cells to replay."""
     for name in arguments.bags.split(","):
         for method in arguments.methods.split(","):
             for where in arguments.scenarios.split(","):

@@ -1,4 +1,4 @@
-"""Whether `on-time` is ever late: ``python -m spotbag.benchmarks.bags.on_time_days --days 600 --workers 2``.
+"""Lateness of `on-time`, if any: ``python -m spotbag.benchmarks.bags.on_time_days --days 600 --workers 2``.
 
 Replays days of many bags, plans and scenarios, has the auditor judge each, and says on how many there was a rescue of
 all tasks when the bag began, how many of those are late, and how many of the others. Then days that are made to be as
@@ -67,7 +67,7 @@ class Case:
 
 @dataclass
 class Tally:
-    """What has become of days."""
+    """Counts of replayed days, by outcome."""
 
     days: int = 0
     covered: int = 0
@@ -152,7 +152,7 @@ def tally(case: Case) -> Tally:
 
 
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:
-    """What is replayed."""
+    """Cases to replay."""
     for bag in arguments.bags.split(","):
         for method in arguments.methods.split(","):
             for scenario in arguments.scenarios.split(","):

@@ -30,7 +30,7 @@ _Choices = npt.NDArray[np.int8]
 
 
 class Seat(NamedTuple):
-    """Where the task is.
+    """Place of the task.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class OnlineProblem:
         object.__setattr__(self, "others", tuple(others))
 
     def up(self, offer: int, mask: int) -> bool:
-        """Return whether VMs of an offer run; the bits of a mask are the spot types that are up."""
+        """True if VMs of an offer run; the bits of a mask are the available spot types."""
         return offer == len(self.spot_usd) or bool(mask >> offer & 1)
 
     def started(self, offer: int, starts: int, mask: int) -> tuple[int, float]:
@@ -156,7 +156,7 @@ class OnlinePolicy:
         self.first, self.usd = int(np.argmin(values)), float(values.min())
 
     def decide(self, step: int, seat: Seat, other: tuple[int, int], mask: int, left: int) -> Decision:
-        """Return the decision before a step, with so many steps of work left."""
+        """Return the decision before a step, for the steps of work left."""
         choice = int(self._choices[step][self._seat[seat], self._other[other], mask, left])
         n = len(self.problem.spot_usd)
         move, rest = divmod(choice, _codes(n))
@@ -214,7 +214,7 @@ class _Step:
             )
 
     def _of_seat(self, seat: Seat, mask: int) -> tuple[Seat, int, float]:
-        """Where the task is after a step, the work that it has done, and what its VM has cost."""
+        """Place of the task after a step, work done, and cost of its VM."""
         problem = self._problem
         n = len(problem.spot_usd)
         starts, usd = problem.started(seat.offer, seat.starts, mask)

@@ -1,4 +1,4 @@
-"""What both papers' tables are made of: a plan, a scenario, a policy, and the days it went through."""
+"""Replayed days of both papers' tables: a plan, a scenario, a policy, and its days."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FROM_PRINTED_MAKESPAN = "printed makespan"
 
 @dataclass(frozen=True, slots=True)
 class DayOptions(PaperOptions):
-    """What days are replayed.
+    """Settings of the replayed days.
 
     Attributes
     ----------
@@ -73,12 +73,12 @@ class Cell(Sample[DayOutcome]):
     policy: str
 
     def reduction_percent(self, other: Cell, metric: Callable[[DayOutcome], float]) -> Statistic:
-        """By how many percent the mean of a number is below that of another cell, day by day."""
+        """Percentage by which the mean of a number is below that of another cell, day by day."""
         return reduction_percent(self.values(metric), other.values(metric))
 
     @property
     def late_days(self) -> list[DayOutcome]:
-        """Days that missed the deadline."""
+        """Late days, which miss the deadline."""
         return [day for day in self.runs if not day.meets_deadline]
 
 
@@ -204,7 +204,7 @@ _ENOUGH_DAYS = 299
 
 @dataclass(frozen=True, slots=True)
 class Misses:
-    """Days that missed the deadline.
+    """Late days, which miss the deadline.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class Misses:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether no day misses the deadline; fewer days than `_ENOUGH_DAYS` cannot tell."""
+        """Verdict on the claim of no late day; fewer days than `_ENOUGH_DAYS` cannot tell."""
         if self.late_s:
             return "does not hold"
         return "holds" if self.days >= _ENOUGH_DAYS else "not decided"
@@ -238,7 +238,7 @@ class Misses:
         )
 
     def why(self) -> str:
-        """Say why the tasks were late that ended last, one of each late day; or why nothing is decided."""
+        """Reasons of the lateness of the last tasks, one of each late day; or of an open verdict."""
         if self.verdict == "not decided":
             return f"{_ENOUGH_DAYS} days without a miss would show that at most one in a hundred misses"
         return "; ".join(f"{cause}: {counted(number, 'day')}" for cause, number in self.causes)

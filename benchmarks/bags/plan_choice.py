@@ -1,4 +1,4 @@
-"""What choosing a plan for the days to come brings: ``python -m spotbag.benchmarks.bags.plan_choice``.
+"""Gain of choosing a plan by drawn days: ``python -m spotbag.benchmarks.bags.plan_choice``.
 
 For each bag and scenario, and for each policy, a plan is chosen on some days. On other days the same policies replay
 it, and three plans beside it: the one that is best on a quiet day, that of HADS's greedy, and that of Burst-HADS's

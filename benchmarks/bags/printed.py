@@ -93,7 +93,7 @@ class PublishedSteal(Record):
 
 
 class HadsFigures(Record):
-    """What the HADS paper prints.
+    """Printed figures of the HADS paper.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class PublishedAverage(Record):
 
 
 class BurstHadsFigures(Record):
-    """What the Burst-HADS paper prints."""
+    """Printed figures of the Burst-HADS paper."""
 
     format: Literal["spotbag.published-figures/1"]
     source: str
@@ -186,10 +186,10 @@ class BurstHadsFigures(Record):
 
 
 def hads_figures() -> HadsFigures:
-    """Read what the HADS paper prints."""
+    """Read the printed figures of the HADS paper."""
     return read_figures(HadsFigures, __package__, "hads.json")
 
 
 def burst_hads_figures() -> BurstHadsFigures:
-    """Read what the Burst-HADS paper prints."""
+    """Read the printed figures of the Burst-HADS paper."""
     return read_figures(BurstHadsFigures, __package__, "burst_hads.json")

@@ -1,4 +1,4 @@
-"""How good plans are that are made again within milliseconds: ``python -m spotbag.benchmarks.bags.replanning``.
+"""Quality of plans made again within milliseconds: ``python -m spotbag.benchmarks.bags.replanning``.
 
 Bags of distinct tasks whose plan is being carried out; a VM with tasks is lost, and what is left is planned again, in a
 process that is warm. Each plan is compared with the better one of two long runs, and with the best plan known, which is
@@ -60,7 +60,7 @@ def states(instance: Instance) -> Iterator[tuple[State, Schedule]]:
 def rows(
     sizes: Sequence[tuple[int, int]], limits_s: Sequence[float], for_s: float, long_s: float
 ) -> Iterator[Sequence[str]]:
-    """One row for each size and limit: how far above long runs, the best plan and the bound; and the time taken."""
+    """Rows of sizes and limits: distance from long runs, the best plan and the bound; and the time taken."""
     for n_tasks, limit in sizes:
         instance = bag(n_tasks, limit)
         found: dict[float, list[tuple[float, int]]] = {limit_s: [] for limit_s in limits_s}
@@ -70,11 +70,13 @@ def rows(
             left = state.remaining(instance)
             n_open.append(len(left.open_tasks))
             n_vms.append(len(left.machines))
+            # Long runs stand for the optimum, which is not known for bags of this size.
             long = [replan(instance, state, time_limit_s=long_s, start=plan, seed=seed) for seed in (1, 2)]
             values = [result.objective for result in long if result.objective is not None]
             best_of_long.append(min(values))
             bounds.append(max(result.bound for result in long if result.bound is not None))
             for limit_s in limits_s:
+                # Not measured: the first call fills caches of the bag.
                 replan(instance, state, time_limit_s=limit_s, start=plan)
                 for seed in range(max(int(for_s / limit_s), 2)):
                     gc.collect()  # else it is due when the next call begins, here where nothing else is made

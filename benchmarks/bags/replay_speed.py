@@ -1,4 +1,4 @@
-"""How fast days are replayed: ``python -m spotbag.benchmarks.bags.replay_speed``.
+"""Speed of replays of days: ``python -m spotbag.benchmarks.bags.replay_speed``.
 
 Days of published instances, under every policy: by the engine that keeps records and takes all policies, and in the
 compiled loops that `replay_days` uses where it can. Then one day of ever larger bags: 20 tasks to a VM of four types,
@@ -39,7 +39,7 @@ _JOB = Job(48 * SECONDS_PER_HOUR, 70 * SECONDS_PER_HOUR, 180)
 
 
 def published_rows() -> Iterator[Sequence[str]]:
-    """Replays per second on one core: two published jobs, and one long job under the policies for such."""
+    """Replays per second on one core: two published jobs, and a single long job under its policies."""
     for name, method, scenario in _PUBLISHED:
         schedule = solve(library_instance(name), method, survive="none").schedule
         assert schedule is not None
@@ -101,7 +101,7 @@ def large_schedule(n_vms: int, seed: int = 0) -> Schedule:
 
 
 def large_rows() -> Iterator[Sequence[str]]:
-    """One day of ever larger bags."""
+    """Rows of one day of ever larger bags."""
     scenario = find_scenario("hads/sc4")
     for n_vms in _SIZES:
         schedule = large_schedule(n_vms)

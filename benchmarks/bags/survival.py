@@ -1,4 +1,4 @@
-"""What survival promises, and what it costs: ``python -m spotbag.benchmarks.bags.survival``.
+"""Promises of survival, and their price: ``python -m spotbag.benchmarks.bags.survival``.
 
 Prints two tables, or that of ``--table``. ``promises``: random bags, each planned to survive the loss of any one spot
 type; at the worst moment, at a random one and at the last, each type goes down for good, and all at once where the plan
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.tolerances import SAME
 from ...core.workers import each
 from ...heuristics.bags.rescue import Certificate, certify, rescue_at, spot_types
 from ...instances.bags.generator import generate_instance
@@ -38,7 +39,6 @@ _MOVES = {"promises": 200_000, "d-spot": 1_000_000}
 _LEAST_TASKS = 10
 _WORKERS = 2
 _SECONDS = 100
-_CENT = 1e-9
 
 
 def bag(seed: int) -> Instance:
@@ -74,7 +74,7 @@ def planned(instance: Instance, table: str, **changes: Any) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of the certificates of a bag.
+    """Outcome of the certificates of a bag.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def keep(seed: int) -> Kept | None:
 
 
 def _is_dearer(plan: Schedule, certificate: Certificate, types: tuple[str, ...], at_s: int) -> bool:
-    """Whether the rescue of a second breaks the promise."""
+    """True if the rescue of a second breaks the promise."""
     rescue = rescue_at(plan, types, at_s)
     if rescue is None or rescue.end_s > plan.instance.deadline_s:
         return True
@@ -134,11 +134,11 @@ def _is_dearer(plan: Schedule, certificate: Certificate, types: tuple[str, ...],
     ends = np.where(lost, np.clip(at_s, boot_s, np.maximum(plan.vm_end_s, boot_s)), plan.vm_end_s)
     cost = float((instance.offer_price_usd_per_s[plan.vm_offer] * (ends - boot_s)).sum()) + rescue.cost_usd
     assert certificate.worst_cost_usd is not None
-    return cost > certificate.worst_cost_usd * (1 + _CENT)
+    return cost > certificate.worst_cost_usd * (1 + SAME)
 
 
 def print_promises(bags: int) -> None:
-    """Print what survives, and policies on the same days."""
+    """Print the numbers of plans that survive, and of policies on the same days."""
     results = [kept for kept in each(keep, range(bags), _WORKERS) if kept is not None]
     levels = [level for kept in results for level in kept.levels]
     seconds, dearer = sum(kept.seconds for kept in results), sum(kept.dearer for kept in results)
@@ -152,7 +152,7 @@ def print_promises(bags: int) -> None:
 def _days(results: Sequence[Kept]) -> Iterator[Sequence[str]]:
     for policy in _POLICIES:
         days = [day for kept in results for day in kept.days.get(policy, ())]
-        over = [bill for missed, bill in days if not missed and bill > 1 + _CENT]
+        over = [bill for missed, bill in days if not missed and bill > 1 + SAME]
         yield (
             policy,
             f"{len(days):,}",

@@ -1,4 +1,4 @@
-"""One long job under policies of two decades: ``python -m spotbag.benchmarks.bags.uniform_progress``.
+"""Policies of two decades on one long job: ``python -m spotbag.benchmarks.bags.uniform_progress``.
 
 48 h of work, to be done within 52 or 70 h, on one VM with a spot and an on-demand offer; each change of VM takes 0.05
 or 0.2 h. Spot VMs come and go as in traces that are drawn for several availabilities, and all policies meet the same
@@ -173,7 +173,7 @@ _PRICES: Mapping[Market, float] = {"spot": SPOT_USD, "on-demand": ON_DEMAND_USD}
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Some traces of about the same availability, as long as the job may take."""
+    """Traces of about the same availability, as long as the job may take."""
 
     name: str
     windows: tuple[BoolArray, ...]

@@ -1,4 +1,4 @@
-"""How long the bounds of hybrid platforms take, and how they compare.
+"""Times and quality of the bounds of hybrid platforms.
 
 Run ``python -m spotbag.benchmarks.platforms.bounds_speed``.
 
@@ -27,7 +27,7 @@ _POLICY = "money-saving"
 
 
 def rows(numbers: Sequence[int] = (50, 400, 2_000, 10_000)) -> Iterator[Sequence[str]]:
-    """What runs come to, what is proved for schedules that are no worse otherwise, and how long that takes."""
+    """Rows of runs, the bounds for schedules no worse in other metrics, and the times."""
     kinds: tuple[JobSetKind, ...] = ("small", "mixed", "big")
     for number in numbers:
         for kind in kinds:

@@ -1,4 +1,4 @@
-"""How long replays on hybrid platforms take: ``python -m spotbag.benchmarks.platforms.replay_speed``.
+"""Times of replays on hybrid platforms: ``python -m spotbag.benchmarks.platforms.replay_speed``.
 
 Jobs of section VI of Caron & de Assuncao on 200 resources below agents of up to 8 children: as many dedicated and
 allocated clusters as clouds. With 64 processors each the clusters keep up; with 4 they do not, and many jobs are

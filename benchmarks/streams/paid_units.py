@@ -1,4 +1,4 @@
-"""How far the least wall time within a budget is proved: ``python -m spotbag.benchmarks.streams.paid_units``.
+"""Proofs of the least wall time within a budget: ``python -m spotbag.benchmarks.streams.paid_units``.
 
 Bags of the jobs of the A2HA paper as the library has them (``a2ha/...``).
 """

@@ -1,4 +1,4 @@
-"""How long sizing takes both ways: ``python -m spotbag.benchmarks.streams.sizing_speed``.
+"""Times of sizing by both methods: ``python -m spotbag.benchmarks.streams.sizing_speed``.
 
 Types are drawn around what a core costs and does, so that none is far better than the others: the hard case for an
 integer programme. Times are medians, without start-up.

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.quantities import BoolArray, IntArray, is_name, whole
+from ...core.tolerances import NOISE
 from .day_draws import (
     horizon_s,
     refuse_endless_day,
@@ -36,12 +37,11 @@ _SAY_IT = "say what a 1 in its data means: one_means (--one-means) is 'available
 _MOST_FAULTS = 100
 _GAP_LIMITS_S = 0.001, 1e9
 _MOST_VMS = 1_000_000
-_NOISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AvailabilityScenario:
-    """There are as many spot VMs as a trace says: all or none, or so many at most.
+    """Days of a trace of the availability of spot VMs: all or none, or a number at most.
 
     Entry i of the trace covers the time from ``i * gap_s`` until before ``(i + 1) * gap_s``. Day 0 starts with its
     first entry, the others with one drawn at random; after the last entry the first comes again.
@@ -84,12 +84,12 @@ class AvailabilityScenario:
 
     @property
     def law(self) -> None:
-        """Nobody knows it."""
+        """Nothing: the probability law of a trace is unknown."""
         return
 
     @property
     def counts(self) -> bool:
-        """Whether it says more than that all VMs of a type are there, or none."""
+        """True if the trace gives numbers of VMs, not only that all VMs of a type are available or none."""
         return self.vms_per_one != "all" or max(int(column.max()) for column in self._columns) > 1
 
     @property
@@ -97,7 +97,7 @@ class AvailabilityScenario:
         return list(self.data.values()) if isinstance(self.data, Mapping) else [self.data]
 
     def available(self, type_name: str | None = None) -> BoolArray:
-        """Return whether any VMs were available, in a trace that does not count, shape (n_entries,).
+        """Entries at which VMs were available, in a trace without numbers of VMs, shape (n_entries,).
 
         Parameters
         ----------
@@ -159,10 +159,10 @@ class AvailabilityScenario:
             return vms
         counted: FloatArray = column * np.float64(self.vms_per_one)
         exact: FloatArray = counted if self.one_means == "available" else limit - counted
-        return np.clip(np.floor(exact + _NOISE), 0, limit).astype(np.int64)
+        return np.clip(np.floor(exact + NOISE), 0, limit).astype(np.int64)
 
     def _changes(self, vms: IntArray, full: int, start: float, instance: Instance) -> tuple[IntArray, IntArray]:
-        """When the number of VMs changes, in whole seconds, and to what; before, it is full."""
+        """Times of changes of the number of VMs, in whole seconds, and the new numbers; before, it is full."""
         n_entries, end_s = len(vms), horizon_s(instance)
         first = int(start * n_entries)
         rounds = math.ceil(end_s / self.gap_s / n_entries)
@@ -217,6 +217,7 @@ def availability_of_document(
     InputError
         With everything that is wrong in the trace, or if it is not said what a 1 means.
     """
+    # Public traces write 1 for an available VM or for a preempted one: a wrong guess would turn every day around.
     if one_means is None:
         raise input_error(source, f"is an availability trace; {_SAY_IT}")
     if one_means not in _MEANINGS:
@@ -226,6 +227,7 @@ def availability_of_document(
         rule = f"must be 'all', or a number above 0, at most {_MOST_VMS}: the VMs that a 1 in its data stands for"
         issues.append(Issue("", rule, "vms_per_one", vms_per_one))
     data = document.get("data")
+    # A trace of a single column is one for all types, under the name None.
     columns: dict[str | None, Any] = dict(data) if isinstance(data, dict) else {None: data}
     if "data" not in document:
         issues.append(Issue("", "is missing", "data"))
@@ -244,6 +246,7 @@ def availability_of_document(
     if issues:
         raise InputError(source, issues)
     arrays = {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
+    # Entries above 1 are numbers of VMs. With 0 and 1 alone, a 1 says nothing about how many there are.
     if vms_per_one is None:
         vms_per_one = 1.0 if any(column.max() > 1 for column in arrays.values()) else "all"
     by_type = {name: column for name, column in arrays.items() if name is not None}
@@ -256,7 +259,7 @@ def _is_scale(value: Any) -> bool:
 
 
 def _gap_of(document: Mapping[str, Any]) -> tuple[float, list[Issue]]:
-    """Time that an entry covers, and what is wrong with it."""
+    """Sampling interval of the trace in seconds, and the faults of that field."""
     metadata = document.get("metadata")
     inside = metadata.get("gap_seconds") if isinstance(metadata, dict) else None
     places: dict[str, Any] = {"gap_seconds": document.get("gap_seconds"), "metadata.gap_seconds": inside}
@@ -276,7 +279,7 @@ def _gap_of(document: Mapping[str, Any]) -> tuple[float, list[Issue]]:
 
 
 def _column_issues(place: str, column: Any) -> list[Issue]:
-    """Say what is wrong with the entries of a type."""
+    """Faults of the entries of a VM type."""
     if not isinstance(column, list):
         expected = "an array of whole numbers" + (", or an object of VM type to such arrays" if place == "data" else "")
         return [Issue("", f"must be {expected}", place, column)]

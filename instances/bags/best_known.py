@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import Field
 
 from ...core.errors import InputError, Issue
+from ...core.gaps import OPTIMALITY_TOLERANCE
 from ...core.json_documents import check_format, format_json, parse_json
 from ...core.quantities import MAX_SECONDS, Name
 from ...core.records import INTEGRAL, Record, Text
@@ -18,8 +19,6 @@ from ...core.text_files import read_text, source_name
 from ..library import library_data
 
 BEST_KNOWN_FORMAT: Literal["spotbag.best-known/1"] = "spotbag.best-known/1"
-BEST_KNOWN_TOLERANCE = 1e-9
-"""Relative difference of value and bound that is rounding; an optimum is proved below it."""
 
 _FILE = "best_known.json"
 _Amount: TypeAlias = Annotated[float, Field(ge=0)]
@@ -80,7 +79,7 @@ class BestKnownDocument(Record):
     entries: Annotated[tuple[BestKnown, ...], Field(strict=False)]
 
     def issues_between_fields(self) -> list[Issue]:
-        """What is wrong inside the entries, and entries given twice."""
+        """Faults inside the entries, and entries that name an instance twice."""
         issues = []
         first: dict[str, int] = {}
         for index, entry in enumerate(self.entries):
@@ -97,7 +96,7 @@ class BestKnownDocument(Record):
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make it of a parsed JSON document; ``source`` names that in messages.
+        """Make the values from a parsed JSON document; ``source`` names the document in messages.
 
         Raises
         ------
@@ -112,13 +111,13 @@ class BestKnownDocument(Record):
 
 
 def bound_contradicts(value: float, bound: float) -> bool:
-    """Whether a bound is above the value of a plan by more than rounding."""
-    return bound > value + BEST_KNOWN_TOLERANCE * abs(value)
+    """True if a bound is above the value of a plan by more than rounding."""
+    return bound > value + OPTIMALITY_TOLERANCE * abs(value)
 
 
 def bound_closes_gap(value: float, bound: float) -> bool:
-    """Whether a bound proves a value optimal."""
-    return value - bound <= BEST_KNOWN_TOLERANCE * abs(value)
+    """True if a bound proves a value optimal."""
+    return value - bound <= OPTIMALITY_TOLERANCE * abs(value)
 
 
 def best_known(path: str | os.PathLike[str] | None = None) -> dict[str, BestKnown]:
@@ -143,12 +142,12 @@ def best_known(path: str | os.PathLike[str] | None = None) -> dict[str, BestKnow
 
 
 def best_known_path() -> Path:
-    """Where the file of the package lies."""
+    """Path of the file of the package."""
     return Path(str(_package_file()))
 
 
 def best_known_plan_path(instance: str, path: str | os.PathLike[str] | None = None) -> Path:
-    """Where the plan of an instance lies: in a folder beside the file, which has its name without the ending."""
+    """Path of the plan of an instance: in a folder beside the file, with the file's name without the ending."""
     file = best_known_path() if path is None else Path(path)
     return file.with_suffix("").joinpath(*f"{instance}.json".split("/"))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...core.quantities import MB_PER_GB
 from ..entries import Burstable, Market, Offer, VmType
 from .vm_catalogue import VmChoice, choose_vm_types
 
-MB_PER_GB = 1024
 LIMIT_PER_TYPE_AND_MARKET = 5
 """Most VMs of one type in one market at once, by default, at Amazon (HADS, section 3)."""
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.quantities import MAX_SECONDS, NUMBER, duration_s, number_of
+from ...core.quantities import KB_PER_MB, MAX_SECONDS, MB_PER_GB, NUMBER, TIME_UNITS_S, duration_s, number_of
 from ...core.records import field_issues
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable, columns_text
@@ -30,44 +30,15 @@ _SPELLINGS: dict[Role, tuple[str, ...]] = {
     "count": ("count", "copies", "n", "number", "tasks", "repeat", "repetitions"),
     "architecture": ("architecture", "arch", "cpu_architecture"),
 }
-MEMORY_UNITS_MB: dict[str, float] = {
-    "b": 1 / 1024**2,
-    "bytes": 1 / 1024**2,
-    "kb": 1 / 1024,
-    "kib": 1 / 1024,
-    "k": 1 / 1024,
-    "mb": 1,
-    "mib": 1,
-    "m": 1,
-    "gb": 1024,
-    "gib": 1024,
-    "g": 1024,
-    "tb": 1024**2,
-    "tib": 1024**2,
+_SPELLINGS_OF_MEMORY: dict[float, tuple[str, ...]] = {
+    1 / (MB_PER_GB * KB_PER_MB): ("b", "bytes"),
+    1 / KB_PER_MB: ("kb", "kib", "k"),
+    1: ("mb", "mib", "m"),
+    MB_PER_GB: ("gb", "gib", "g"),
+    MB_PER_GB**2: ("tb", "tib"),
 }
+MEMORY_UNITS_MB = {name: unit for unit, names in _SPELLINGS_OF_MEMORY.items() for name in names}
 """MB of each unit. As everywhere here, 1 GB = 1024 MB."""
-TIME_UNITS_S: dict[str, float] = {
-    "ms": 0.001,
-    "s": 1,
-    "sec": 1,
-    "secs": 1,
-    "second": 1,
-    "seconds": 1,
-    "m": 60,
-    "min": 60,
-    "mins": 60,
-    "minute": 60,
-    "minutes": 60,
-    "h": 3600,
-    "hr": 3600,
-    "hrs": 3600,
-    "hour": 3600,
-    "hours": 3600,
-    "d": 86400,
-    "day": 86400,
-    "days": 86400,
-}
-"""Seconds of each unit."""
 _ARCHITECTURES: dict[str, Architecture] = {
     "x86_64": "x86_64",
     "x86-64": "x86_64",
@@ -90,7 +61,7 @@ _MOST_ISSUES = 25_000
 
 @dataclass(frozen=True, slots=True)
 class CsvFormat:
-    """How a CSV file is to be read, where its header does not say.
+    """Roles and units of the columns of a CSV file, where the header does not give them.
 
     Attributes
     ----------
@@ -111,7 +82,7 @@ class CsvFormat:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """What a column holds: its heading, role, what its numbers are multiplied by, and whose run times they are."""
+    """A column of the file: its heading, its role, the factor of its numbers, and the VM type of its run times."""
 
     index: int
     heading: str
@@ -150,12 +121,15 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     table = TextTable(read_text(path), source)
     table.check_headings()
     catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
+    # Longer type names first: a heading with c6i.large.metal must not be taken for c6i.large.
     columns, unknown, warnings = _columns(table, form, sorted(catalogue, key=len, reverse=True))
     asked = _with_types(asked, columns, source)
     columns, more = _columns_of_types(columns, [row.name for row in chosen_rows(asked.vms)], source)
+    # Where commas divide the cells, no number can have a decimal comma.
     reader = _Reader(columns, unknown, asked, form, decimal_commas=table.delimiter != ",")
     tasks = reader.tasks(table)
     warnings += reader.notes(source)
+    # All faults of rows are reported at once, so that one run shows every line to mend.
     if reader.issues or table.issues:
         raise InputError(source, grouped([*reader.issues, *table.issues]))
     if not tasks:
@@ -439,7 +413,7 @@ class _Reader:
         return []
 
     def notes(self, source: str) -> list[str]:
-        """Say how numbers were read, where that might be taken amiss."""
+        """Notes for the user on decimal commas, if any were read as such."""
         found = self._with_comma
         if found is None:
             return []
@@ -487,6 +461,7 @@ class _Reader:
             headings |= {f"runtime_s.{column.vm_type}": column.heading for column in self._by_type}
         if "memory" not in self._by_role:
             task |= self._memory(line, None, "")
+        # The record's own check would report the same cells again, under names of fields nobody has written.
         if len(self.issues) > before:
             return None
         try:
@@ -579,8 +554,8 @@ def seconds_of(cell: str, factor: float | None = None) -> float | None:
         return None if factor is None else number * factor
     clock = _CLOCK.fullmatch(cell)
     if clock is not None:
-        hours, minutes, seconds = clock[1] or 0, clock[2], clock[3]
-        return float(hours) * 3600 + float(minutes) * 60 + float(seconds)
+        hours, minutes, seconds = map(float, clock.groups("0"))
+        return hours * TIME_UNITS_S["h"] + minutes * TIME_UNITS_S["min"] + seconds
     amount = _quantity(cell, TIME_UNITS_S, None)
     if amount is not None or not cell or cell != cell.strip():  # or a number with odd blanks would be one of seconds
         return amount

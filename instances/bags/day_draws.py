@@ -1,4 +1,4 @@
-"""What drawn days have in common: their random streams, their horizon, and making a timeline of moments fast."""
+"""Random streams and horizon of days that are drawn, and a fast way from drawn moments to a timeline."""
 
 from __future__ import annotations
 

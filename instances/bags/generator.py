@@ -183,14 +183,17 @@ def generate_instance(
     counts = _class_counts(n_tasks, classes, rng)
     sampled = runtimes.sample(counts, rng)
     memory = np.maximum(memories.sample(counts, rng).round(2), 0.01)
+    # Distinct run times are made of the drawn ones, so that the draws, and all after them, stay those of the seed.
     if distinct:
         sampled = _distinct(sampled)
     if sampled.max() > MAX_SECONDS / 2:
         raise SpotbagError(f"the distribution {_show(runtimes)} gives run times beyond {MAX_SECONDS // 2} s")
     table = _runtime_table(sampled, vm_types, rng)
+    # Tasks on their own are shuffled: some distributions draw sorted values.
     order = rng.permutation(len(counts)).tolist() if classes is None else range(len(counts))
     tasks = _tasks(order, table, memory, counts, vm_types)
     used = MARKETS if markets is None else (markets,)
+    # The deadline follows from the cores; the limit, if it is free, from the work to be done by the deadline.
     if deadline_s is None:
         deadline_s = _deadline_s(table, counts, core_count(vm_types, max_on_demand, used), tightness)
     if limit is None:
@@ -279,7 +282,7 @@ def _tasks(
 
 
 def _deadline_s(table: IntArray, counts: IntArray, cores: int, tightness: float) -> int:
-    """Deadline that the least time for the work on all cores fills by the tightness."""
+    """Deadline at which the work on all cores takes the share ``tightness`` of the time."""
     busy = _least_work_s(table, counts) / cores
     least = max(busy, float(table.min(axis=1).max())) / tightness  # in floats of Python, which overflow silently
     if least > MAX_SECONDS:

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.json_documents import format_json, parse_json
+from ...core.quantities import MB_PER_GB
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name, write_text
 from ..entries import MARKETS, MAX_TASKS, Burstable, Market, Offer, VmType
@@ -22,11 +23,10 @@ from ..instance_files import instance_warnings
 from .imported import Imported
 
 HADS_MARKETS: dict[Market, str] = {"spot": "preemptible", "on-demand": "on-demand"}
-MB_PER_GB = 1024
 
 
 class _HadsRecord(LimitedRecord):
-    """Their files may hold keys that we do not know."""
+    """A part of a HADS file, which may hold keys that are not known here."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 
@@ -146,6 +146,7 @@ def _vm_types(environment: _HadsEnvironment, source: str, warnings: list[str]) -
             if switch not in ("yes", "no"):
                 issues.append(Issue(f"instances.{name}", "must be yes or no", f"restrictions.markets.{theirs}", switch))
             limit = getattr(entry.restrictions.limits, theirs)
+            # Those files list every type for both markets, and switch markets off by one or the other.
             if switch == "yes" and limit != 0:
                 offers[market] = {"price_usd_per_hour": getattr(entry.prices, theirs), "limit": limit}
         if not offers:
@@ -209,6 +210,7 @@ def hads_files(instance: Instance) -> HadsFiles:
     job_tasks = _export_tasks(instance)
     if instance.task_ids != tuple(str(index) for index in range(instance.n_tasks)):
         warnings.append(f"tasks are renamed 0 .. {instance.n_tasks - 1}, in the order of the instance")
+    # Their format knows no times but run times: what cannot be written is named, for nobody to miss it later.
     dropped = [
         name
         for name in ("d_spot_s", "boot_overhead_s", "migration_overhead_s", "checkpoint", "objective")

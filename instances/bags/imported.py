@@ -34,7 +34,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a file of tasks does not say of an instance.
+    """Facts of an instance that a file of tasks does not hold: deadline, VM types, name, default memory.
 
     Attributes
     ----------
@@ -87,6 +87,7 @@ def make_instance(
     vm_types = choose_vm_types(asked.vms)
     notes = price_notes(asked.vms)
     provider = read_catalogue(asked.vms.prices).provider
+    # Run times of a file were measured on one machine; an instance states those of speed 1.
     more = _at_speed_1(tasks, asked.vms, [vm_type["name"] for vm_type in vm_types])
     caps = {"max_spot": asked.vms.max_spot, "max_on_demand": asked.vms.max_on_demand}
     limits = {key: value for key, value in caps.items() if value is not None}
@@ -104,6 +105,7 @@ def make_instance(
     }
     try:
         instance = Instance.from_document(document, source)
+    # The instance knows nothing of the file: places in the document become lines, for people to find them.
     except InputError as error:
         issues = with_deadline_first(error.issues, asked.deadline_s)
         raise InputError(source, grouped(_placed(issues, place))) from None
@@ -160,7 +162,7 @@ def _placed(issues: Sequence[Issue], place: Callable[[int], tuple[str, str]]) ->
 
 
 def grouped(issues: Iterable[Issue]) -> list[Issue]:
-    """Make one issue of many that say the same of a column, with the first places and their number."""
+    """Merge issues with the same rule and column into one, with the first lines and the number of all."""
     groups: dict[tuple[str, str], list[Issue]] = {}
     for issue in issues:
         groups.setdefault((issue.field, _NUMBERS.sub("0", issue.rule)), []).append(issue)

@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
-from ...core.quantities import MAX_SECONDS, NO_NUMBER, number_of
+from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
 from ...core.text_files import STANDARD_INPUT, source_name
 from ...core.wording import counted
 from ..entries import MAX_TASKS
@@ -34,7 +34,6 @@ _STRUCTURE, _BAG = 18, 19
 _PRECEDING = 16
 _BLANKS = re.compile(" +")
 _MOST_ISSUES = 1_000
-_KB_PER_MB = 1024
 _LINES_PER_CHECK = 10_000
 
 
@@ -182,7 +181,7 @@ class _Log:
         self.source = source
         self.groups: dict[tuple[float, float], tuple[int, str, int]] = {}
         """Run time (s) and memory (KB, or -1) to line and id of the first job, and number of tasks."""
-        self._memory_kb = None if memory_mb is None else memory_mb * _KB_PER_MB
+        self._memory_kb = None if memory_mb is None else memory_mb * KB_PER_MB
         self._issues: list[Issue] = []
         self._jobs = self._tasks = 0
         self._other: dict[str, int] = {}
@@ -207,6 +206,7 @@ class _Log:
         wanted = self.wanted
         statuses, user, bag, swf = frozenset(wanted.statuses), self._user, wanted.bag, self.kind == "swf"
         for number, line in enumerate(lines, 1):
+            # Only a file's first line can have a byte-order mark; long logs must stay open to a request to stop.
             if number == 1:
                 line = line.lstrip("\ufeff")
             elif number % _LINES_PER_CHECK == 0:
@@ -217,6 +217,7 @@ class _Log:
             job = (
                 self._job(cells, number) if len(cells) == self._width or self._has_width(cells, number, line) else None
             )
+            # What the user asked to leave out goes silently; what the log lacks is counted, for the warnings.
             if job is None or (bag is not None and cells[_BAG] != bag):
                 continue
             submitted, run, cores, memory_kb, status, depends, user_of_job = job
@@ -232,12 +233,14 @@ class _Log:
             if run <= 0:
                 self._left_out("without a run time" if run else "with a run time of 0")
                 continue
+            # By default a log with jobs of several cores is refused, with the first one as an example.
             if cores > 1:
                 self._several += 1
                 self._multi_core = self._multi_core or (number, cores)
                 if wanted.multi_core == "skip":
                     continue
                 self._split += 1
+            # Tasks of a bag are independent by definition: a workflow would give a plan that cannot be carried out.
             if depends:
                 self._fault(number, "", cells[0], "depends on another job; only jobs that are independent can be a bag")
                 continue
@@ -333,6 +336,7 @@ class _Log:
                 "--multi-core skip leaves them out"
             )
             issues.append(Issue("", rule))
+        # One message with the number and the first line: logs have millions of jobs.
         if self._without_memory:
             verb = "does" if self._without_memory == 1 else "do"
             rule = (
@@ -347,14 +351,14 @@ class _Log:
             raise input_error(self.source, "has no job that is wanted" + (f" ({others})" if others else ""))
         made = []
         for (run, memory_kb), (_, name, count) in self.groups.items():
-            task: dict[str, Any] = {"id": f"j{name}", "memory_mb": memory_kb / _KB_PER_MB, "base_runtime_s": run}
+            task: dict[str, Any] = {"id": f"j{name}", "memory_mb": memory_kb / KB_PER_MB, "base_runtime_s": run}
             if count > 1:
                 task["count"] = count
             made.append(task)
         return made
 
     def warnings(self) -> list[str]:
-        """Say what was left out, and what was made of the rest."""
+        """Warnings about jobs that were left out, and about assumptions on the rest."""
         said = [f"{self.source}: {count:,} jobs {what} left out" for what, count in sorted(self._other.items())]
         if self._several and self.wanted.multi_core == "skip":
             said.append(f"{self.source}: {self._several:,} jobs of several cores left out")

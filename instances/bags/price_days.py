@@ -52,12 +52,12 @@ class PriceScenario:
 
     @property
     def fixed(self) -> bool:
-        """Days that start at a given time are the same."""
+        """True if all days are equal: the history is replayed from a given time."""
         return self.start_s is not None
 
     @property
     def law(self) -> None:
-        """Nobody knows it."""
+        """Nothing: the probability law of a history is unknown."""
         return
 
     def notes(self, instance: Instance) -> list[str]:
@@ -143,6 +143,7 @@ def price_scenario(
     """
     chosen = _choice(prices, source, "product", product, LINUX)
     chosen = _choice(chosen, source, "zone", zone, None)
+    # The history begins with its first entry, whatever the type: all types share one clock.
     begin, end = min(entry.time for entry in chosen), max(entry.time for entry in chosen)
     start_s = None
     if since is not None:
@@ -158,6 +159,7 @@ def price_scenario(
     for name, pairs in by_type.items():
         pairs.sort(key=lambda pair: pair[0])
         times, usd = whole(np.array([time_s for time_s, _ in pairs])), np.array([price for _, price in pairs])
+        # Of several prices in one whole second, the last one holds.
         last_of_second = np.append(times[1:] != times[:-1], True)
         columns[name] = times[last_of_second], usd[last_of_second]
     return PriceScenario(source, columns, start_s)

@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import Memory, Name, Price, VCpus, number_in
+from ...core.quantities import MB_PER_GB, Memory, Name, Price, VCpus, number_in
 from ...core.records import validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
@@ -28,7 +28,6 @@ from .imported import grouped
 from .spot_price_history import LINUX, TheirRecord, read_spot_prices
 from .vm_catalogue import Catalogue, CataloguedType, Quote
 
-MB_PER_GIB = 1024
 _DIGITS = 12
 """Of a mean, which more digits than floats have would not make more exact."""
 _REGION = r"[a-z]{2,5}(?:-[a-z]+)+-[0-9]+"
@@ -83,7 +82,7 @@ class _InstanceTypes(TheirRecord):
 
 @dataclass(slots=True)
 class NewRows:
-    """What a source says, to be put into a catalogue.
+    """Facts and quotes of VM types from a source, ready for a catalogue.
 
     Attributes
     ----------
@@ -101,7 +100,7 @@ class NewRows:
 
 
 def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
-    """Read what ``aws ec2 describe-instance-types`` says: vCPUs, memory, architecture, whether a type is burstable.
+    """Read VM types from ``aws ec2 describe-instance-types``: vCPUs, memory, architecture, burstable or not.
 
     Parameters
     ----------
@@ -127,6 +126,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
         if first.setdefault(entry.name, index) != index:
             rule = f"is there twice (also InstanceTypes[{first[entry.name]}])"
             issues.append(Issue(where, rule, "InstanceType", entry.name))
+        # Mac types are dedicated hosts, billed for a day at least: none of the models fits.
         if any(name in _MAC for name in names):
             macs += 1
             continue
@@ -142,6 +142,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
         }
         if known:
             [facts["architecture"]] = known
+        # The document does not say how credits are earned, and without them a plan cannot use a burstable type.
         if entry.burstable:
             credits = credits_of(entry.name)
             if credits is None:
@@ -174,7 +175,7 @@ def credits_of(name: str) -> Burstable | None:
 def spot_prices_of_aws(
     path: str | os.PathLike[str], window_s: float | None = None, product: str = LINUX, region: str | None = None
 ) -> NewRows:
-    """Read what ``aws ec2 describe-spot-price-history`` says.
+    """Read spot prices from ``aws ec2 describe-spot-price-history``.
 
     Parameters
     ----------
@@ -202,6 +203,7 @@ def spot_prices_of_aws(
             raise input_error(
                 source, "has no availability zones, and a catalogue needs them: add a column AvailabilityZone"
             )
+        # A history often has all products and regions of an account: the others are left out, with their number.
         if entry.product and entry.product != product:
             dropped[f"of {entry.product}"] += 1
         elif _LOCAL_ZONE.fullmatch(entry.zone):
@@ -221,6 +223,7 @@ def spot_prices_of_aws(
     rows.warnings += [f"{source}: {count:,} prices {what} left out" for what, count in sorted(dropped.items())]
     if not history:
         raise input_error(source, f"has no price of {product}" + (f" in {region}" if region else ""))
+    # The mean ends at the last entry of the whole file, so that all zones are measured over the same time.
     last = max(time for prices in history.values() for time, _ in prices)
     zones: dict[tuple[str, str], dict[str, tuple[datetime, float]]] = defaultdict(dict)
     for (name, zone), prices in history.items():
@@ -231,6 +234,7 @@ def spot_prices_of_aws(
     said = f"aws ec2 describe-spot-price-history, {os.path.basename(source)}: {how}"
     for (name, of_region), by_zone in zones.items():
         prices_by_zone = {zone: _to_digits(price) for zone, (_, price) in sorted(by_zone.items())}
+        # A mean is of the window's last day; without a window, each zone has the day of its last price.
         day = max(time for time, _ in by_zone.values()) if window_s is None else last
         rows.quotes[name, of_region, "spot"] = _quote(prices_by_zone, day.date().isoformat(), said)
     return rows
@@ -327,6 +331,7 @@ class _Skypilot:
         if why is not None:
             self._dropped[why] += 1
             return
+        # A row with a fault must leave no trace in the catalogue, so nothing is kept before all of it is read.
         before = len(self.issues)
         facts = self._facts(line, row)
         prices = {key: self._number(line, row, key, _USD) for key in ("Price", "SpotPrice") if row[key]}
@@ -336,6 +341,7 @@ class _Skypilot:
             self.issues.append(Issue(f"line {line}", rule, "AvailabilityZone", zone))
         if len(self.issues) > before:
             return
+        # A type has a row for each zone: facts must agree in all of them, prices on demand in those of a region.
         self._says_the_same(line, row, {"vCPUs": facts["vcpus"], "MemoryGiB": facts["memory_mb"]}, name)
         self._says_the_same(line, row, {"Arch": facts.get("architecture")}, name)
         self._rows.facts[name] = facts
@@ -349,7 +355,7 @@ class _Skypilot:
             self._zones[name, region][zone] = prices["SpotPrice"]
 
     def _left_out(self, row: Mapping[str, str]) -> str | None:
-        """Why a row is left out; None if it is not."""
+        """Reason to leave a row out; None if there is none."""
         name = row["InstanceType"]
         if self._region is not None and row["Region"] != self._region:
             return "of other regions"
@@ -366,7 +372,7 @@ class _Skypilot:
         name = row["InstanceType"]
         facts: dict[str, Any] = {"source": self._said, "date": self._date}
         facts["vcpus"] = self._number(line, row, "vCPUs", _VCPUS)
-        facts["memory_mb"] = self._number(line, row, "MemoryGiB", _GIB) * MB_PER_GIB
+        facts["memory_mb"] = self._number(line, row, "MemoryGiB", _GIB) * MB_PER_GB
         if row["Arch"] in _ARCHITECTURES:
             facts["architecture"] = _ARCHITECTURES[row["Arch"]]
         elif row["Arch"]:
@@ -459,12 +465,14 @@ def updated(
     for new in news:
         warnings += new.warnings
         wanted = _wanted(types)
+        # Later sources win, so that a catalogue is brought up to date by reading old and new files in order.
         facts |= {type_name: said for type_name, said in new.facts.items() if wanted(type_name)}
         places: dict[tuple[str, str], dict[Market, Quote]] = defaultdict(dict)
         for (type_name, place, market), quote in new.quotes.items():
             if wanted(type_name):
                 places[type_name, place][market] = quote
         for (type_name, place), quotes in places.items():
+            # A price alone does not make a type: without cores and memory no plan can use it.
             if type_name not in facts:
                 unknown.add(type_name)
                 continue

@@ -29,7 +29,7 @@ _MOST_PRICES = 10_000_000
 
 
 class _Head(Record):
-    """What scenarios of all kinds have.
+    """Fields of scenarios of all kinds.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class _Head(Record):
 
 
 class PoissonDocument(_Head):
-    """All spot VMs of a type are up and down in turn; see `PoissonScenario`.
+    """Scenario in which the spot VMs of a type are up and down in turn; see `PoissonScenario`.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class AvailabilityDocument(_Head):
 
 
 class PriceEntry(Record):
-    """What spot VMs of a type cost from a time on.
+    """Spot price of a VM type from a time on.
 
     Attributes
     ----------

@@ -144,6 +144,7 @@ def find_scenario(
     """
     options: dict[str, object] = {"k_h": k_h, "k_r": k_r, "rate_scale": None if rate_scale == 1 else rate_scale}
     options |= {"one_means": one_means, "vms_per_one": vms_per_one, "zone": zone, "product": product, "since": since}
+    # Built-in names win over files of the same name, as plug-ins do not replace what is built in.
     if text in SCENARIOS:
         own = {"rate_scale"} if text != "quiet" and SCENARIOS[text].shocks is None else set()
         _refuse(options, own | ({"k_h", "k_r"} if text == "poisson" else set()), text, f"the scenario {text!r}")
@@ -151,6 +152,7 @@ def find_scenario(
     looks_like_path = (
         text.endswith((".json", ".csv", ".tsv")) or text.startswith((".", "/", "~")) or os.path.isdir(text)
     )
+    # A text that looks like a path is read as one, so that the message is of a missing file, not of a scenario.
     if text != STANDARD_INPUT and not is_readable_file(text) and not looks_like_path:
         close = difflib.get_close_matches(text, SCENARIOS, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(SCENARIOS)}; or give a file"
@@ -158,6 +160,7 @@ def find_scenario(
     source = source_name(text)
     content = read_text(text)
     prices = {"zone": zone, "product": product, "since": since}
+    # A table has neither brace nor bracket first; a JSON text is told apart by its keys below.
     if not text.endswith(".json") and content.lstrip()[:1] not in ("{", "[", ""):
         from .price_days import price_scenario
         from .spot_price_history import spot_prices_of_table
@@ -165,6 +168,7 @@ def find_scenario(
         _refuse(options, set(prices), source, "a history of spot prices")
         return price_scenario(spot_prices_of_table(content, source), source, **prices)
     document = parse_json(content, source)
+    # Our own formats come first: their keys could be those of a foreign document as well.
     ours = str(document.get("format", "")).startswith("spotbag.")
     if str(document.get("format", "")).startswith("spotbag.scenario/"):
         from .scenario_files import scenario_of_document

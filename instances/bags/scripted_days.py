@@ -1,4 +1,4 @@
-"""What all scenarios have in common, and days that are given: by hand, or drawn before."""
+"""The interface of all scenarios, and scenarios whose days are given: by hand, or drawn before."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class Scenario(Protocol):
-    """What days are like. A day is drawn before it is replayed, so that every policy meets the same one."""
+    """Days on which a bag may be run; a day is drawn before its replay, so that every policy meets the same one."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the scenario, for tables and messages."""
 
     @property
     def cloud(self) -> CloudName | None:
-        """Whose rules hold on its days, if it says so: a name of `spotbag.instances.clouds`."""
+        """Cloud whose rules hold on the days, if the scenario names one of `spotbag.instances.clouds`."""
 
     @property
     def fixed(self) -> bool:
-        """Whether every day is the same."""
+        """True if all days are equal."""
 
     @property
     def law(self) -> Mapping[str, float | None] | None:
@@ -81,7 +81,7 @@ class ScriptedScenario:
 
     @property
     def law(self) -> None:
-        """What happens on a single day is no law."""
+        """Nothing: a single given day follows no probability law."""
         return
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from ...core.quantities import Name, whole
+from ...core.quantities import SECONDS_PER_HOUR, Name, whole
 from ...core.records import Record
 from ..entries import CloudName
 from .day_draws import horizon_s, refuse_endless_day, spot_types, uniform_numbers
@@ -30,9 +30,8 @@ _STREAMS = 2**20
 """Random streams of each purpose: more than there are VM types."""
 _VMS, _SHOCKS, _STRUCK = _STREAMS, 2 * _STREAMS, 2 * _STREAMS + 1
 _OUTAGES = 4 * _STREAMS
-_S_PER_HOUR = 3600
 
-Rate = Annotated[float, Field(ge=0, le=3600)]
+Rate = Annotated[float, Field(ge=0, le=SECONDS_PER_HOUR)]
 
 
 class ShockScenario(Record):
@@ -90,7 +89,7 @@ class ShockScenario(Record):
 
     @property
     def struck_per_hour(self) -> float:
-        """How often a type is struck by shocks."""
+        """Rate at which a VM type is struck by shocks, per hour."""
         return self.shocks_per_hour * self.shock_share
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
@@ -110,7 +109,7 @@ class ShockScenario(Record):
 
 
 class _Draw:
-    """What is drawn of a day."""
+    """Draw of one day: its random moments, from one seed."""
 
     def __init__(self, scenario: ShockScenario, seed: int, day: int, start_s: int, end_s: int) -> None:
         self.scenario = scenario
@@ -119,7 +118,7 @@ class _Draw:
 
     def refuse_too_many(self, instance: Instance) -> None:
         """Refuse a day of too many events."""
-        hours = (self.end_s - self.start_s) / _S_PER_HOUR
+        hours = (self.end_s - self.start_s) / SECONDS_PER_HOUR
         scenario = self.scenario
         limits = [vm_type.offers["spot"].limit for vm_type in instance.vm_types if "spot" in vm_type.offers]
         of_types = len(limits) * (scenario.type_interruptions_per_hour + scenario.struck_per_hour)
@@ -132,7 +131,7 @@ class _Draw:
         none = np.zeros(0)
         if not scenario.struck_per_hour:
             return dict.fromkeys(types, none)
-        moments = self._poisson(_SHOCKS, _S_PER_HOUR / scenario.shocks_per_hour)[0]
+        moments = self._poisson(_SHOCKS, SECONDS_PER_HOUR / scenario.shocks_per_hour)[0]
         n = int(np.searchsorted(moments, self.end_s))
         chances = uniform_numbers(self.seed, self.day, [_STRUCK + index for index in types], max(n, 1))[:, :n]
         return {index: moments[:n][row < scenario.shock_share] for index, row in zip(types, chances, strict=True)}
@@ -171,7 +170,7 @@ class _Draw:
         rate, outage_s = self.scenario.vm_interruptions_per_hour, self.scenario.mean_outage_s
         if not rate or not n_vms:
             return
-        moments = self._poisson(_VMS + index, _S_PER_HOUR / rate, n_vms)
+        moments = self._poisson(_VMS + index, SECONDS_PER_HOUR / rate, n_vms)
         struck = np.flatnonzero((moments < self.end_s).any(axis=1))
         outages = None
         if outage_s is not None and len(struck):
@@ -200,7 +199,7 @@ class _Draw:
 
     def _process(self, exponential: Any, rate_per_hour: float) -> FloatArray:
         """Moments of interruptions and returns in turn, shape (n, enough); of the first only if nothing comes back."""
-        mean_up_s, outage_s = _S_PER_HOUR / rate_per_hour, self.scenario.mean_outage_s
+        mean_up_s, outage_s = SECONDS_PER_HOUR / rate_per_hour, self.scenario.mean_outage_s
         if outage_s is None:
             first: FloatArray = self.start_s + mean_up_s * exponential(1)
             return first
@@ -212,7 +211,7 @@ class _Draw:
 
 
 def _union(intervals: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Times that some interval covers; those that touch are one."""
+    """Union of time intervals, in ascending order; intervals that touch are merged."""
     begin = end = -1.0
     for first, last in sorted(intervals):
         if first > end:

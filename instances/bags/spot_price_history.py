@@ -38,7 +38,7 @@ _MARK = "SPOTPRICEHISTORY"
 
 
 class SpotPrice(NamedTuple):
-    """What spot VMs of a type cost in a zone from a time on.
+    """Spot price of a VM type in a zone from a time on.
 
     Attributes
     ----------
@@ -201,6 +201,7 @@ def _prices(
             continue
         zone, name, product = row.get("zone", ""), row["name"], row.get("product", "")
         entry = SpotPrice(zone, name, product, price, time, where)
+        # Histories are often joined of several files that overlap: equal entries are fine, different ones are not.
         before = first.setdefault((zone, name, product, time), entry)
         if before.price != price:
             rule = f"is another price than in {before.place}, of the same moment"

@@ -37,7 +37,7 @@ EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
 class TimelineEvent(NamedTuple):
-    """Something that happens to the spot VMs of a type, or to a price.
+    """Event of a day: an interruption or return of spot VMs, a change of capacity, or of a price.
 
     Attributes
     ----------
@@ -79,12 +79,12 @@ class TimelineEvent(NamedTuple):
 
     @property
     def interrupts(self) -> bool:
-        """Whether it is an interruption."""
+        """True for an interruption of VMs."""
         return self.kind in INTERRUPTIONS
 
     @property
     def of_type(self) -> bool:
-        """Whether it is about all spot VMs of the type."""
+        """True for an event of all spot VMs of the type."""
         return self.kind != "price" and self.vm is None and self.share is None
 
 
@@ -289,7 +289,7 @@ def _resolved(event: TimelineEvent, cloud: Cloud) -> TimelineEvent:
 
 
 def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None = None) -> list[Issue]:
-    """Say what is wrong with the events of a day.
+    """Faults of the events of a day.
 
     Parameters
     ----------
@@ -311,6 +311,7 @@ def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None =
         if event.kind not in EVENT_KINDS:
             issues.append(Issue(where, f"must be one of {', '.join(EVENT_KINDS)}", "event", event.kind))
             continue
+        # An event with a fault of its own changes no state: else each would bring others with it.
         fault = _fault_of_fields(event)
         if fault is not None:
             issues.append(Issue(where, fault[1], fault[0], getattr(event, fault[0])))
@@ -324,7 +325,7 @@ def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None =
 
 
 def _fault_of_fields(event: TimelineEvent) -> tuple[str, str] | None:
-    """Field that an event must not have, lacks or has out of its range, and the rule; None if all is well."""
+    """A field too many, missing or out of range in an event, and the rule; None if all is well."""
     fault = field_fault(event.kind, [field for field in _OPTIONAL if getattr(event, field) is not None])
     if fault is not None:
         return fault
@@ -371,7 +372,7 @@ _NEEDED: Mapping[EventKind, tuple[str, ...]] = {"capacity": ("vms",), "price": (
 
 @dataclass(slots=True)
 class _TypeSoFar:
-    """What has happened to a type: its last event that was about all of it, and whether it is down or was disturbed."""
+    """State of a VM type so far: its last event of the whole type, and flags: down, disturbed by any event."""
 
     time_s: int = -1
     place: int = -1
@@ -380,7 +381,7 @@ class _TypeSoFar:
     disturbed: bool = False
 
     def issues(self, event: TimelineEvent, where: str, place: int) -> list[Issue]:
-        """Say what is wrong with the next event, and take it in."""
+        """Faults of the next event; the state is updated with it."""
         name, kind = event.vm_type, event.kind
         if not event.of_type:
             self.disturbed |= event.interrupts

@@ -41,7 +41,7 @@ Day = Annotated[str, AfterValidator(_day), Field(json_schema_extra={"format": "d
 
 
 class Quote(Record):
-    """What a market asked for a VM type at some time.
+    """Price of a VM type in a market on a day.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Catalogue(WholeDocument):
     vm_types: Annotated[tuple[CataloguedType, ...], Field(strict=False, min_length=1)]
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Types that are there twice."""
+        """Faults for VM types that appear twice in a region."""
         first: dict[tuple[str, str], int] = {}
         issues = []
         for index, row in enumerate(self.vm_types):
@@ -127,7 +127,7 @@ class Catalogue(WholeDocument):
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """Its regions, in order of appearance."""
+        """Regions of the catalogue, in order of appearance."""
         return tuple(dict.fromkeys(row.region for row in self.vm_types))
 
 
@@ -246,6 +246,7 @@ def choose_vm_types(choice: VmChoice) -> list[dict[str, Any]]:
             for market in MARKETS
             if (price := _price(row, market, choice.zone)) is not None
         }
+        # Models have burstable VMs on demand only, as the papers do.
         if row.burstable is not None:
             offers.pop("spot", None)
         if not offers:

@@ -21,7 +21,7 @@ _BYTES_PER_MB = 1024**2
 
 
 class _Theirs(LimitedRecord):
-    """Their documents hold more than is read."""
+    """A part of a WfCommons document, of which only some keys are read."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 

@@ -202,7 +202,7 @@ def _one_task() -> Instance:
 
 
 def _two_cores() -> Instance:
-    """Tasks that fill two cores evenly."""
+    """Instance whose tasks fill two cores evenly."""
     return _tiny(
         "two-cores",
         KnownOptimum(
@@ -309,7 +309,7 @@ def _fast_or_cheap() -> Instance:
 
 
 def _checkpoints() -> Instance:
-    """Checkpoints that make a task on a spot VM longer."""
+    """Instance with checkpoints, which make a task on a spot VM longer."""
     return _tiny(
         "checkpoints",
         KnownOptimum(
@@ -356,7 +356,7 @@ def _credits() -> Instance:
 
 
 def _boot() -> Instance:
-    """VMs that must boot, and are billed from when they are ready."""
+    """Instance whose VMs must boot, and are billed from when they are ready."""
     return _tiny(
         "boot",
         KnownOptimum(
@@ -393,7 +393,7 @@ def tiny_instances() -> Iterator[Instance]:
 
 
 def library() -> Iterator[Instance]:
-    """All library instances."""
+    """Instances of the library."""
     yield from paper_instances()
     yield from memory_instances()
     yield from distinct_instances()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ..entries import Provenance
 from ..platforms.entries import Agent, AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, MalleableJob
 from ..platforms.platform import Platform
@@ -13,11 +14,11 @@ _PRINTED = (
     "Printed: processors of one speed, given away by the minute; a processor-minute of the allocated cluster costs 1; "
     "an hour of a cloud machine of 8 processors costs 960, which is 2 for a processor-minute."
 )
-_DAY_S = 24 * 3600
+_DAY_S = 24 * SECONDS_PER_HOUR
 
 
 def platforms() -> Iterator[Platform]:
-    """All hybrid platforms of the library."""
+    """Hybrid platforms of the library."""
     yield _hybrid()
     yield _two_sites()
     yield _tiny()
@@ -84,7 +85,7 @@ def _two_sites() -> Platform:
 
 def _by_day(name: str, parent: str, busy_h: tuple[int, int]) -> AllocatedCluster:
     """32 processors, of which 8 are left in the busy hours of each day."""
-    start_s, end_s = (hour * 3600 for hour in busy_h)
+    start_s, end_s = (hour * SECONDS_PER_HOUR for hour in busy_h)
     steps = [AvailabilityStep(from_s=0, processors=32), AvailabilityStep(from_s=start_s, processors=8)]
     if end_s < _DAY_S:
         steps.append(AvailabilityStep(from_s=end_s, processors=32))

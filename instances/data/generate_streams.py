@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.quantities import FloatArray
+from ...core.quantities import SECONDS_PER_HOUR, FloatArray
 from ..entries import Provenance
 from ..streams.entries import Application, Job, StreamVmType
 from ..streams.run_times import ConstantRunTimes, NormalRunTimes, RunTimes, SequenceRunTimes, UniformRunTimes
@@ -20,7 +20,7 @@ _M3 = {"m3.medium": (1, 3840, 0.073), "m3.large": (2, 7680, 0.146), "m3.xlarge":
 
 
 def library_streams() -> Iterator[Stream]:
-    """All streams of the library."""
+    """Streams of the library."""
     yield from _a2ha()
     yield _table2()
     yield _two_jobs()
@@ -91,7 +91,7 @@ def _constant(value_s: int) -> ConstantRunTimes:
 _A2HA = (
     "Silva, Veiga, Ferreira 2011, A2HA - automatic and adaptive host allocation in utility computing for bag-of-tasks"
 )
-_MONTH_S = 30 * 24 * 3600
+_MONTH_S = 30 * 24 * SECONDS_PER_HOUR
 
 
 def _a2ha() -> Iterator[Stream]:
@@ -146,7 +146,7 @@ def _a2ha_job(
             "are paid. The paper has no deadlines: 30 days are none.",
             **made,
         ),
-        block_s=3600,
+        block_s=SECONDS_PER_HOUR,
         creation_overhead_s=300,
         vm_types=(StreamVmType(name="host", price_usd_per_block=1),),
         applications=(Application(name=name, runtime_s={"host": run_times}),),

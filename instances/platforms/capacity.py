@@ -9,7 +9,7 @@ from .entries import SLOT_S, AllocatedCluster, DedicatedCluster
 
 
 class Capacity:
-    """How many processor-minutes a cluster has had by the start of a minute, and when it has had so many.
+    """Processor-minutes that a cluster has had by each minute, and the minute of each processor-minute.
 
     The processor-minutes of a cluster are numbered in the order of time: a job that takes numbers ``a`` to ``b - 1``
     starts in the minute of ``a`` and ends with that of ``b - 1``. So queues add up sizes, whatever the availability.
@@ -55,7 +55,7 @@ class Capacity:
         return self._slot_in_steps(number)
 
     def slots_for(self, number: int) -> int:
-        """Minutes after which there have been so many processor-minutes, at least one."""
+        """Minutes until a cluster has had some processor-minutes, at least one."""
         return self.slot_of(number - 1) + 1
 
     def _in_steps(self, slot: int) -> int:

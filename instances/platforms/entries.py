@@ -1,4 +1,4 @@
-"""What a platform is made of: agents, clusters, clouds, malleable jobs."""
+"""Entries of a platform document: agents, clusters, clouds, malleable jobs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pydantic import Field
 
 from ...core.bill import Bill
 from ...core.errors import Issue
-from ...core.quantities import MAX_SECONDS, Name, Seconds
+from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, Name, Seconds
 from ...core.records import INTEGRAL, Record
 
 SLOT_S = 60
 """Clusters give their processors away by the minute (Caron & de Assuncao 2016, section VI)."""
-VM_HOUR_S = 3600
+VM_HOUR_S = SECONDS_PER_HOUR
 """Cloud machines are paid by the started hour."""
 MAX_PLATFORM_JOBS = 1_000_000
 MAX_PROCESSORS = 10**6
@@ -65,7 +65,7 @@ class DedicatedCluster(Record):
 
 
 class AvailabilityStep(Record):
-    """How many processors are available from a time on.
+    """Number of available processors from a time on.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class AllocatedCluster(Record):
     repeat_s: Annotated[int, Field(ge=SLOT_S, le=MAX_SECONDS, multiple_of=SLOT_S), INTEGRAL] | None = None
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the steps."""
+        """Faults between the steps of availability."""
         steps = self.availability
         issues = []
         if steps[0].from_s != 0:
@@ -196,7 +196,7 @@ class MalleableJob(Record):
     budget: Annotated[float, Field(ge=0, le=10**15)]
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the times."""
+        """Fault of a deadline before the arrival."""
         if self.deadline_s > self.arrival_s:
             return []
         rule = (

@@ -51,11 +51,11 @@ class Platform(WholeDocument):
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong between the fields that are valid on their own."""
+        """Faults between the fields that are valid on their own."""
         return first_issues(cross_issues_of_parts(fields))
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Say what is wrong between the parts by those that are changed."""
+        """Faults between the parts, as far as they depend on the parts that are changed."""
         issues = cross_issues(self.agents, self.resources, self.jobs, changed=changed)
         return first_issues(issues)
 

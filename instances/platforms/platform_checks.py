@@ -1,4 +1,4 @@
-"""What must hold between the parts of a hybrid platform, beyond each part on its own."""
+"""Rules between the parts of a hybrid platform, each of which is valid on its own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cross_issues(
     jobs: Sequence[MalleableJob],
     changed: Collection[str],
 ) -> Iterator[Issue]:
-    """Everything that is wrong between the parts of a platform that are valid on their own, by those changed."""
+    """Faults between the valid parts of a platform, as far as they depend on the parts that are changed."""
     if concerns(changed, "agents", "resources"):
         agent_nodes = [_Node(f"agents[{index}]", agent.id, agent.parent) for index, agent in enumerate(agents)]
         resource_nodes = [_Node(f"resources[{index}]", node.id, node.parent) for index, node in enumerate(resources)]
@@ -57,7 +57,7 @@ def cross_issues(
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
-    """The same for a document with faulty parts: whatever can be said about those that are valid."""
+    """Faults between those parts of a faulty document that are valid on their own."""
     resources, _ = valid_parts(_RESOURCES, document.get("resources"))
     jobs, _ = valid_parts(MalleableJob, document.get("jobs"))
     yield from _tree_issues(_nodes(document, "agents"), _nodes(document, "resources"))
@@ -137,7 +137,7 @@ def _parent_issues(nodes: Sequence[_Node], agents: Sequence[_Node], resources: S
 
 
 def _cycle_and_level_issues(agents: Sequence[_Node]) -> Iterator[Issue]:
-    """Agents that are above themselves, each cycle once; and agents too far below the root."""
+    """Cycles of agents, each reported once, and agents too far below the root."""
     by_id: dict[str, _Node] = {}
     for agent in agents:
         by_id.setdefault(agent.id, agent)

@@ -142,7 +142,7 @@ def _demand_seed(seed: int) -> None:
 
 
 def _sampled_tasks(stream: Stream, seed: int) -> list[Task]:
-    """All tasks, job by job; the run times of an application are drawn at once."""
+    """Tasks of all jobs, in the order of the jobs; the run times of an application are drawn at once."""
     jobs_of: dict[str, list[Job]] = {}
     for job in stream.jobs_by_submission:
         jobs_of.setdefault(job.application, []).append(job)

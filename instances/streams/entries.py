@@ -1,4 +1,4 @@
-"""What a stream is made of: VM types, applications, jobs."""
+"""Entries of a stream document: VM types, applications, jobs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StreamVmType(Record):
 
 
 class Application(Record):
-    """What the tasks of some jobs execute.
+    """Program of the tasks of some jobs, with its run times.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Application(Record):
     runtime_s: Annotated[dict[Name, RunTimes], Field(min_length=1), FROZEN]
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the parameters of the distributions."""
+        """Faults between the parameters of the distributions."""
         return [
             Issue("", issue.rule, f"runtime_s.{name}.{issue.field}", issue.value)
             for name, run_times in self.runtime_s.items()
@@ -100,7 +100,7 @@ class Job(Record):
         )
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the times."""
+        """Fault of a deadline before the submission."""
         if self.deadline_s > self.submitted_s:
             return []
         rule = (

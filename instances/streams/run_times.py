@@ -26,7 +26,7 @@ RunSeconds: TypeAlias = Annotated[float, Field(ge=SHORTEST_RUN_S, le=LONGEST_RUN
 
 
 class ConstantRunTimes(Record):
-    """All tasks take equally long.
+    """Run time common to all tasks.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class UniformRunTimes(Record):
     high_s: RunSeconds
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the parameters."""
+        """Fault of bounds in the wrong order."""
         if self.low_s <= self.high_s:
             return []
         return [Issue("", f"is above high_s ({self.high_s:g})", "low_s", self.low_s)]
@@ -101,7 +101,7 @@ class NormalRunTimes(Record):
     min_s: RunSeconds | None = None
 
     def issues_between_fields(self) -> list[Issue]:
-        """Say what is wrong between the parameters."""
+        """Fault of a least run time above the mean."""
         if self.min_s is None or self.min_s <= self.mean_s:
             return []
         return [Issue("", f"is above mean_s ({self.mean_s:g})", "min_s", self.min_s)]
@@ -264,7 +264,7 @@ RunTimes: TypeAlias = Annotated[
 
 
 def is_the_same_for_all_seeds(run_times: RunTimes) -> bool:
-    """Whether nothing is drawn at random."""
+    """True if the run times do not depend on the seed: nothing is drawn."""
     return isinstance(run_times, ConstantRunTimes | SequenceRunTimes)
 
 

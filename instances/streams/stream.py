@@ -63,11 +63,11 @@ class Stream(WholeDocument):
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
-        """Say what is wrong between the fields that are valid on their own."""
+        """Faults between the fields that are valid on their own."""
         return first_issues(cross_issues_of_parts(fields))
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Say what is wrong between the parts by those that are changed."""
+        """Faults between the parts, as far as they depend on the parts that are changed."""
         issues = cross_issues(self.block_s, self.vm_types, self.applications, self.jobs, changed=changed)
         return first_issues(issues)
 
@@ -92,7 +92,7 @@ class Stream(WholeDocument):
 
     @cached_property
     def is_the_same_for_all_seeds(self) -> bool:
-        """Whether no run time of any job is drawn at random."""
+        """True if no run time of any job is drawn at random."""
         used = {job.application for job in self.jobs}
         return all(
             is_the_same_for_all_seeds(run_times)

@@ -1,4 +1,4 @@
-"""What must hold between the parts of a stream of jobs, beyond each part on its own."""
+"""Rules between the parts of a stream of jobs, each of which is valid on its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cross_issues(
     jobs: Sequence[Job],
     changed: Collection[str],
 ) -> Iterator[Issue]:
-    """Everything that is wrong between the parts of a stream that are valid on their own, by those changed."""
+    """Faults between the valid parts of a stream, as far as they depend on the parts that are changed."""
     if concerns(changed, "vm_types", "block_s"):
         yield from _type_issues(list(enumerate(vm_types)), block_s)
     if concerns(changed, "applications", "vm_types"):
@@ -35,7 +35,7 @@ def cross_issues(
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
-    """The same for a document with faulty parts: whatever can be said about those that are valid."""
+    """Faults between those parts of a faulty document that are valid on their own."""
     vm_types, _ = valid_parts(StreamVmType, document.get("vm_types"))
     applications, _ = valid_parts(Application, document.get("applications"))
     jobs, _ = valid_parts(Job, document.get("jobs"))

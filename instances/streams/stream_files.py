@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from ...core.errors import InputError, Issue, input_error
-from ...core.quantities import MAX_SECONDS, exact_seconds, is_name, number_of
+from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, exact_seconds, is_name, number_of
 from ...core.text_files import read_text, source_name
 from ..library import load
 from .entries import Application, Job, StreamVmType
@@ -33,7 +33,7 @@ def stream_of_run_times(
     path: str | os.PathLike[str],
     *,
     name: str | None = None,
-    block_s: int = 3600,
+    block_s: int = SECONDS_PER_HOUR,
     creation_overhead_s: int = 300,
     price_usd_per_block: float = 1.0,
     deadline_s: int | None = None,

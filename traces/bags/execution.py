@@ -1,4 +1,4 @@
-"""What really happened when the commands of a plan were run, whatever ran them, and how far it was from the plan."""
+"""Record of an execution of a plan's commands, by whatever executor, and its deviations from the plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class PlannedTask:
-    """What the plan says of a task.
+    """Planned place and time of a task.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class PlannedTask:
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """One attempt to run the command of a task; a task that fails, or is cut off, may have several.
+    """Attempt to run the command of a task; after a failure or a loss of the VM, others may follow.
 
     Attributes
     ----------
@@ -63,22 +63,22 @@ class TaskRun:
 
     @property
     def done(self) -> bool:
-        """Whether the command ended with exit code 0."""
+        """True if the command ended with exit code 0."""
         return self.exit_code == 0
 
     @property
     def failed(self) -> bool:
-        """Whether the command ended with another exit code."""
+        """True if the command ended with another exit code."""
         return self.exit_code not in (0, None)
 
     @property
     def cut_off(self) -> bool:
-        """Whether the command was ended with its VM, or by whoever stopped it."""
+        """True if the command was ended with its VM, or by a user."""
         return self.end_s is not None and self.exit_code is None
 
     @property
     def runs_still(self) -> bool:
-        """Whether the command had not ended when this was recorded."""
+        """True if the command had not ended at the time of the record."""
         return self.end_s is None
 
 
@@ -124,7 +124,7 @@ class TaskDeviation:
 
     @property
     def status(self) -> str:
-        """One of ``done``, ``failed``, ``cut off``, ``running`` and ``waiting``."""
+        """Status of the task: ``done``, ``failed``, ``cut off``, ``running`` or ``waiting``."""
         if self.run is None:
             return "waiting"
         if self.run.runs_still:
@@ -133,12 +133,12 @@ class TaskDeviation:
 
     @property
     def start_error_s(self) -> float | None:
-        """How much later than planned it started; None if it did not."""
+        """Delay of the start against the plan; None if the task has not started."""
         return None if self.run is None else self.run.start_s - self.planned.start_s
 
     @property
     def end_error_s(self) -> float | None:
-        """How much later than planned it ended; None if it is not done."""
+        """Delay of the end against the plan; None if the task is not done."""
         if self.run is None or self.run.end_s is None or not self.run.done:
             return None
         return self.run.end_s - self.planned.end_s
@@ -180,7 +180,7 @@ class VmDeviation:
 
 @dataclass(frozen=True)
 class Execution:
-    """What really happened when the commands of a plan were run.
+    """Record of an execution of the commands of a plan.
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ class Execution:
 
     @cached_property
     def failures(self) -> tuple[TaskRun, ...]:
-        """Runs that ended with another exit code than 0."""
+        """Runs of commands with another exit code than 0."""
         return tuple(run for run in self.runs if run.failed)
 
     @cached_property
@@ -285,14 +285,14 @@ class Execution:
 
     @property
     def makespan_s(self) -> float | None:
-        """When the last task ended, if all are done."""
+        """End of the last task, if all are done."""
         if self.unfinished or not self.planned:
             return None
         return max(deviation.run.end_s or 0.0 for deviation in self.deviations if deviation.run is not None)
 
     @property
     def planned_makespan_s(self) -> float:
-        """When the last task ends in the plan."""
+        """Planned end of the last task."""
         return max((planned.end_s for planned in self.planned), default=0)
 
     @property

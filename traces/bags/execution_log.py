@@ -23,7 +23,7 @@ Clock: TypeAlias = Annotated[float, Field(ge=0, le=2**53)]
 
 
 class _Line(Record):
-    """What all lines have: when, in seconds since 1970-01-01 UTC."""
+    """Time of a line, in seconds since 1970-01-01 UTC, common to all kinds of lines."""
 
     at: Clock
 
@@ -62,7 +62,7 @@ class StopLine(_Line):
 
 
 class FinishLine(_Line):
-    """All tasks have ended."""
+    """End of all tasks of a VM."""
 
     event: Literal["finish"]
 
@@ -79,7 +79,7 @@ def read_logs(
     lost: Iterable[str] = (),
     began_at: float | None = None,
 ) -> Execution:
-    """Read what happened from logs.
+    """Read an execution from its logs.
 
     Parameters
     ----------
@@ -123,6 +123,7 @@ def parse_log(text: str, source: str, cores: Mapping[str, int]) -> list[tuple[st
         if not text_line.strip():
             continue
         try:
+            # A broken line is a fault only if the log goes on after it otherwise than by a new beginning.
             document = parse_json(text_line, source)
         except InputError:
             broken.append(Issue(f"line {number}", "is no line of a log"))
@@ -188,7 +189,7 @@ def execution_of_lines(
 
 
 class _Book:
-    """What happened on a VM."""
+    """Runs on one VM, and its times up, from its log."""
 
     def __init__(self, vm: str, lines: Sequence[Line], began_at: float, until_s: float, lost: bool) -> None:
         self.vm = vm

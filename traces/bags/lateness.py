@@ -1,4 +1,4 @@
-"""Why a day missed its deadline, read from its trace.
+"""Causes of a missed deadline, read from the trace of the day.
 
 A rescue, in what follows, is the migration of a task to where it ends in time.
 """

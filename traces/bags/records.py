@@ -33,7 +33,7 @@ MIGRATION_KINDS = ("idle", "busy", "new")
 
 
 class TimelineMoment(Record):
-    """Something that happens to the spot VMs of a type, or to a price; as in a file of a day, and resolved."""
+    """Resolved event of a day: an interruption or return of spot VMs, or a change of capacity or of a price."""
 
     time_s: Moment
     type: Name
@@ -70,7 +70,7 @@ class CloudRecord(Record):
 
 
 class BillingRecord(Record):
-    """How sessions are billed, what is charged besides, and what is not charged."""
+    """Billing rules of sessions, with charges besides and exceptions."""
 
     minimum_s: Count = 0
     block_s: Annotated[int, Field(ge=1, le=LARGEST)] = 1
@@ -126,7 +126,7 @@ class PriceEvent(EventRecord):
 
 
 class CapacityEvent(EventRecord):
-    """How many spot VMs of a type there can be changes."""
+    """Change of the capacity of a VM type for spot VMs."""
 
     type: Name
     vms: Count
@@ -142,7 +142,7 @@ class PreemptEvent(VmEvent):
 
 
 class PreemptedEvent(VmEvent):
-    """It has stopped, and waits behind all that waits on its core."""
+    """Preemption of a task, which now waits behind all other tasks of its core."""
 
     core: Count
     task: TaskId

@@ -69,7 +69,7 @@ class BagNarrator(TaskNarrator):
             self.last_end_s[run.vm] = max(self.last_end_s.get(run.vm, 0), run.end_s)
 
     def pass_deadlines(self, before_s: int) -> None:
-        """Say how many tasks the deadline finds unfinished."""
+        """Add the sentence on the tasks unfinished at the deadline, once it has passed."""
         deadline_s, left = self.history.instance.deadline_s, self.n_tasks - self.done
         if self.deadline_passed or before_s <= deadline_s:
             return
@@ -97,7 +97,7 @@ class BagNarrator(TaskNarrator):
     # ------------------------------------------------------------- the moments
 
     def moment(self, time_s: int, events: Sequence[Event]) -> None:
-        """Describe what comes from outside, what the policy makes of it, and what ends."""
+        """Add sentences on a second: outside events, actions of the policy, ends of tasks."""
         kinds = by_kind(events)
         moves: list[Move] = []
         self.loads, self.restarted = {}, set()
@@ -127,7 +127,7 @@ class BagNarrator(TaskNarrator):
         self._describe_ends(time_s, kinds)
 
     def _follow(self, event: Event, moves: list[Move]) -> None:
-        """Count what runs and waits where; note the load of a VM when it hibernates or resumes."""
+        """Update the counts of running and waiting tasks; note the load of a VM that hibernates or resumes."""
         kind = event["event"]
         if kind == "finish":
             self.running[event["vm"]] -= 1
@@ -179,7 +179,7 @@ class BagNarrator(TaskNarrator):
             self._say_of_vms(time_s, vms, verbs)
 
     def _end_text(self, vm: str, until_s: int) -> str:
-        """Say what happens to a VM at the end of its notice."""
+        """Phrase for the fate of a VM at the end of its notice."""
         life = self.history.vms[vm]
         found = next((entry.kind for entry in life.interruptions if entry.start_s == until_s), None)
         return _ENDS[found or "reclaim"] if found or life.reclaimed_s == until_s else "be interrupted"
@@ -221,7 +221,7 @@ class BagNarrator(TaskNarrator):
                 del self.down_since[vm]
 
     def _ready_again_s(self, vm: str, restart_s: int) -> list[int]:
-        """When a VM that boots again is ready; empty if it never is."""
+        """Time at which a VM that boots again is ready; empty if it never is."""
         life = self.history.vms[vm]
         return [
             entry.end_s
@@ -291,12 +291,13 @@ class BagNarrator(TaskNarrator):
             self.say(time_s, start + "; ".join(says))
 
     def _targets_text(self, moves: list[Move]) -> str:
-        """Say where tasks go, and what is special about some."""
+        """Phrase for the targets of moved tasks, with their peculiarities."""
         kinds: dict[str, str] = {}
         numbers: Counter[str] = Counter()
         for move in moves:
             kinds.setdefault(move.target, move.kind)
             numbers[move.target] += 1
+        # Targets that get as many tasks and are of one kind share a phrase: hundreds may be named at once.
         alike: dict[tuple[int, str], list[str]] = {}
         for vm, number in numbers.items():
             alike.setdefault((number, kinds[vm]), []).append(vm)
@@ -323,6 +324,7 @@ class BagNarrator(TaskNarrator):
         late = sum(move.late for move in moves)
         if late:
             notes.append(f"{late} can no longer meet the deadline")
+        # With a single task, "1 starts again" would count what is already named.
         if len(moves) == 1:
             notes = [note.removeprefix("1 ") for note in notes]
         return where + (f" ({'; '.join(notes)})" if notes else "")
@@ -367,7 +369,7 @@ class BagNarrator(TaskNarrator):
             self.say(time_s, f"{listed(group, 'VM')} terminated{end}{idle or ', its tasks done' * done}")
 
     def _idle_text(self, vms: list[str], time_s: int) -> str:
-        """Say how long VMs were idle since their last task, and what that cost."""
+        """Phrase for the idle time of VMs since their last task, and its cost."""
         seconds, usd = 0, 0.0
         for vm in vms:
             idle, paid = self._idle_spans(vm, time_s)
@@ -377,7 +379,7 @@ class BagNarrator(TaskNarrator):
         return f" ({text}, ${usd:.4f})" if text else ""
 
     def _idle_spans(self, vm: str, time_s: int) -> tuple[list[Span], list[Span]]:
-        """When a VM was idle and awake since its last task, and what of that is paid."""
+        """Times in which a VM was idle and awake since its last task, and those of them that are paid."""
         life = self.history.vms[vm]
         ready_s = life.ready_s if life.ready_s is not None else time_s
         since = max(self.last_end_s.get(vm, 0), ready_s)
@@ -458,7 +460,7 @@ class BagNarrator(TaskNarrator):
         return [f"Late: {counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
 
     def _delay_text(self, run: Run, move: Move | None) -> str:
-        """Say what held up a task that was not known to be late."""
+        """Reason for the delay of a task that was not known to be late."""
         down = self.history.vms[run.vm].interruptions
         during = [entry for entry in down if run.start_s <= entry.start_s and entry.span[1] <= run.end_s]
         if during:
@@ -504,7 +506,7 @@ def _from_text(vm: str, number: int, victims: int) -> str:
 
 
 def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
-    """Say when which trigger is due."""
+    """Phrase for the next trigger, and its time."""
     by_moment: dict[int, list[str]] = {}
     for vm, at_s in moments.items():
         by_moment.setdefault(at_s, []).append(vm)
@@ -538,7 +540,7 @@ def _single_vms(trace: Trace) -> set[tuple[str, int]]:
 
 
 def cloud_lines(trace: Trace) -> list[str]:
-    """Say what the cloud does to spot VMs, and how it bills; nothing of the papers', or of one that is not named."""
+    """Sentence on the cloud's rules for interruptions and bills; none for the rules of the papers."""
     cloud = trace.run.get("cloud")
     if cloud is None or cloud["name"] == "papers":
         return []
@@ -558,7 +560,7 @@ _COUNTED = (
 
 
 def counts_text(trace: Trace) -> str:
-    """Say how often what happened."""
+    """Counts of migrations, steals, interruptions and restarts in words."""
     end = trace.end
     kinds = end["migrations"]
     moved = sum(kinds.values())
@@ -578,7 +580,7 @@ def counts_text(trace: Trace) -> str:
 
 
 def deadline_text(trace: Trace, history: History) -> str:
-    """Say whether the deadline was met, and by how much."""
+    """Verdict on the deadline, with the time to spare or the missed tasks."""
     missed = missed_text(trace)
     if missed:
         return f"deadline missed ({missed})"

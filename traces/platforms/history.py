@@ -1,4 +1,4 @@
-"""What each resource, machine and job of a hybrid platform went through in a replay, put together from its trace."""
+"""History of each resource, machine and job of a hybrid platform in a replay, from its trace."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class JobSpan:
 
     @property
     def start_s(self) -> float:
-        """When it begins."""
+        """Start of the job."""
         return self.profile[0][0]
 
     @property
     def end_s(self) -> float:
-        """When it ends."""
+        """End of the job."""
         return self.profile[-1][0]
 
 
@@ -82,7 +82,7 @@ class ResourceHistory:
 
     @property
     def cloud(self) -> bool:
-        """Whether it has machines, not processors."""
+        """True for a cloud, which has machines instead of processors."""
         return isinstance(self.resource, Cloud)
 
     @property
@@ -257,7 +257,7 @@ class _Queue:
         return [(begin_s, height), *inside, (end_s, 0.0)]
 
     def _time_s(self, number: int, belongs_to: int) -> float:
-        """Time by which so many processor-minutes have been had, in the minute to which one of them belongs."""
+        """Time of a processor-minute, by its number and its minute."""
         slot = self._capacity.slot_of(belongs_to)
         before = self._capacity.by(slot)
         return SLOT_S * (slot + (number - before) / (self._capacity.by(slot + 1) - before))

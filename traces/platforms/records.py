@@ -21,7 +21,7 @@ class RulesRecord(Record):
 
 
 class JobSetRecord(Record):
-    """Jobs that were drawn for a platform."""
+    """Parameters of the jobs drawn for a platform."""
 
     kind: Literal["small", "big", "mixed"]
     number: Annotated[int, Field(ge=1, le=MAX_PLATFORM_JOBS)]

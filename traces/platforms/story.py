@@ -66,7 +66,7 @@ class PlatformNarrator(Narrator):
     # ------------------------------------------------------------- the moments
 
     def moment(self, time_s: int, events: Sequence[Event]) -> None:
-        """Describe what happens, in its order; starts and machines given back together."""
+        """Add sentences on the events of a second in their order; starts, and machines given back, are put together."""
         starts: dict[str, list[str]] = {}
         gone: list[str] = []
         arriving: str | None = None
@@ -170,7 +170,7 @@ def _wants(job: MalleableJob) -> str:
 
 
 def _promise(event: Event, job: MalleableJob) -> str:
-    """Say what is expected of a placement."""
+    """Phrase for the promised end and cost of a placement."""
     late_s = event["end_s"] - job.deadline_s
     text = f"to end at {event['end_s']:,} s for {_amount(event['cost'])}"
     if event["good"]:

@@ -52,7 +52,7 @@ class JobRecord(Record):
 
 
 class StreamIdentity(Record):
-    """What identifies the stream whose run times were drawn: its name, and the digest of its document."""
+    """Identity of the stream whose run times were drawn: its name, and the digest of its document."""
 
     name: Name
     sha256: Name

@@ -28,7 +28,7 @@ class _Job:
 
     @property
     def left(self) -> int:
-        """Tasks that have not finished."""
+        """Number of unfinished tasks."""
         return len(self.tasks) - self.done
 
 
@@ -60,7 +60,7 @@ class StreamNarrator(TaskNarrator):
         )
 
     def pass_deadlines(self, before_s: int) -> None:
-        """Say how many tasks the deadline of a job finds unfinished."""
+        """Add sentences on the unfinished tasks of jobs whose deadlines have passed."""
         while self.deadlines and self.deadlines[0].deadline_s < before_s:
             job = self.deadlines.pop(0)
             if job.left:
@@ -69,7 +69,7 @@ class StreamNarrator(TaskNarrator):
     # ------------------------------------------------------------- the moments
 
     def moment(self, time_s: int, events: Sequence[Event]) -> None:
-        """Describe what comes from outside, what the policy makes of it, and what ends."""
+        """Add sentences on a second: outside events, actions of the policy, ends of tasks."""
         kinds = by_kind(events)
         self._describe_finishes(time_s, kinds.get("finish", []))
         for event in kinds.get("submit", []):

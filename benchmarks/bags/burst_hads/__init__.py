@@ -1,1 +1,1 @@
-"""What the paper on Burst-HADS prints, and what is measured here."""
+"""Comparison of replays with the paper on Burst-HADS."""

@@ -1,4 +1,4 @@
-"""What the Burst-HADS paper says of its results, and whether it holds on our days."""
+"""Claims of the Burst-HADS paper about its results, judged on replayed days."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def burst_hads_claims(days: BurstHadsDays) -> Iterator[Claim]:
 
 
 def burst_hads_findings(days: BurstHadsDays) -> Iterator[Claim]:
-    """Judge what the paper does not say."""
+    """Judge questions beyond the paper."""
     for policy, name in _NAMES.items():
         saving = days.mean_saving(policy, "last-task").estimate
         yield Claim(
@@ -107,6 +107,7 @@ def _quiet(days: BurstHadsDays) -> Iterator[Claim]:
         )
     found = []
     for job, rivals in days.rivals.items():
+        # HADS carries out the greedy's plan, so the search is compared with that.
         greedy = sum(next(plan.vms for plan in rivals.plans if plan.method == "greedy").values())
         more = mean_of([plan.vms - greedy for plan in rivals.burst_plans]).estimate
         burstable = min(plan.burstable_vms for plan in rivals.burst_plans)
@@ -160,7 +161,7 @@ def _quiet_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
 
 
 def _held_up_s(plan: BurstPlan) -> int:
-    """How much longer a plan takes for its burstable VMs."""
+    """Seconds by which burstable VMs make a plan longer."""
     return plan.makespan_s - plan.regular_makespan_s
 
 

@@ -1,4 +1,4 @@
-"""What the page says in its prose, computed from the results."""
+"""Facts for the prose of the page, computed from the results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .sensitivity import difference_table, result_of
 
 
 def burst_hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
-    """Return what the template needs."""
+    """Return the values of the page's template."""
     result = next(iter(results.values()))
 
     def quiet(quantity: str) -> str:
@@ -38,7 +38,7 @@ def _is_same_setting(result: PublishedComparisonResult, other: PublishedComparis
 
 
 def _is_cheap_and_fast(result: PublishedComparisonResult) -> bool:
-    """Whether Burst-HADS is hardly dearer than HADS, and as much faster as printed, give or take some points."""
+    """True if Burst-HADS is hardly dearer than HADS, and as much faster as printed, give or take some points."""
     dearer, shorter = (
         result.row("text", quantity, "all", "", ALL)
         for quantity in ("cost_increase_percent", "makespan_reduction_percent")

@@ -1,4 +1,4 @@
-"""Why our figures of the Burst-HADS paper are not the printed ones: the numbers of `notes.md`."""
+"""Reasons for the differences between our figures and those of the Burst-HADS paper: the numbers of `notes.md`."""
 
 from __future__ import annotations
 

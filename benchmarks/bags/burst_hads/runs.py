@@ -66,7 +66,7 @@ _SEEDS_APART = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurstHadsOptions(DayOptions):
-    """What days are replayed.
+    """Settings of the replayed days.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Rivals:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The same days of a job in a scenario under both schedulers.
+    """Results of both schedulers on the days of a job in a scenario.
 
     Attributes
     ----------
@@ -164,18 +164,18 @@ class Pair:
 
     @property
     def cost_reduction(self) -> Statistic:
-        """By how many percent Burst-HADS is cheaper."""
+        """Percentage by which Burst-HADS is cheaper."""
         return self.burst.reduction_percent(self.hads, cost_usd)
 
     @property
     def makespan_reduction(self) -> Statistic:
-        """By how many percent Burst-HADS is shorter."""
+        """Percentage by which Burst-HADS is shorter."""
         return self.burst.reduction_percent(self.hads, makespan_s)
 
 
 @dataclass(frozen=True, slots=True)
 class BurstHadsDays:
-    """All days that the tables are made of.
+    """Replayed days behind the tables.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class BurstHadsDays:
         return self.rivals[job].on_demand[self.baseline]
 
     def saving(self, cell: Cell, billing: BaselineBilling | None = None) -> Statistic:
-        """By how many percent the days of a cell are cheaper than the job on on-demand VMs."""
+        """Percentage by which the days of a cell are cheaper than the job on on-demand VMs."""
         return cell.reduction_percent(self.rivals[cell.job].on_demand[billing or self.baseline], cost_usd)
 
     def mean_saving(self, policy: str, billing: BaselineBilling) -> Statistic:
@@ -271,7 +271,7 @@ class _Day(NamedTuple):
 
 
 def n_burst_hads_days(options: BurstHadsOptions) -> int:
-    """How many days `burst_hads_days` replays."""
+    """Number of days replayed by `burst_hads_days`."""
     return options.runs * len(burst_hads_figures().quiet)
 
 

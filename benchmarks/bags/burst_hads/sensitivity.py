@@ -1,4 +1,4 @@
-"""What other assumptions change: the settings that the page of the paper compares with its own."""
+"""Sensitivity of the results to the assumptions: other settings beside those of the page."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _DIFFERENCE: Sequence[Mapping[str, str]] = (
 
 
 def _in_words(changes: Mapping[str, str]) -> tuple[str, str, Mapping[str, str]]:
-    """Return what is assumed, its value, and the options."""
+    """Return the assumption in words, its value, and the options."""
     words = [(_WORDS[name][0], _WORDS[name][1][value]) for name, value in changes.items()]
     return ", ".join(name for name, _ in words), "; ".join(value for _, value in words), changes
 
@@ -99,7 +99,7 @@ def _quiet(quantity: str, digits: int) -> Callable[[PublishedComparisonResult], 
 
 
 def difference_table(results: Mapping[str, PublishedComparisonResult]) -> Table:
-    """Return what the difference of the costs of Burst-HADS and HADS comes from: all settings in each line."""
+    """Table of the assumptions behind the difference between the costs of Burst-HADS and HADS."""
     columns = {
         "cost increase (%)": mean_of_all("cost_increase_percent"),
         "cheaper, of sc2 and sc5": cheaper_cells,

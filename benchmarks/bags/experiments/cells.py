@@ -44,7 +44,7 @@ def key_of(identity: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Where an instance comes from: it is made where, and when, it is needed.
+    """Origin of an instance, which is made where, and when, it is needed.
 
     Attributes
     ----------
@@ -68,18 +68,18 @@ class Source:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What defines it."""
+        """Definition of the source: label with digest of the text, or with parameters."""
         if self.text is not None:
             return {"instance": self.label, "digest": _digest(self.text)}
         return {"instance": self.label} | ({} if self.parameters is None else {"parameters": dict(self.parameters)})
 
     @property
     def made_of(self) -> tuple[str, str | None, str | None]:
-        """All that it is made of, by which a process finds what it has made before."""
+        """Label, text and parameters of the source, by which a process finds an instance made before."""
         return self.label, self.text, None if self.parameters is None else json.dumps(dict(self.parameters))
 
     def instance(self) -> Instance:
-        """Make it, or return the one that was made not long ago."""
+        """Make the instance, or return the one made before."""
         return instance_made_of(*self.made_of)
 
 
@@ -100,7 +100,7 @@ def instance_made_of(label: str, text: str | None, parameters: str | None) -> In
 
 
 def generator_of(name: str | None) -> Callable[..., Instance]:
-    """Return what generates instances: ``module:attribute``, or `family_instance` without a name.
+    """Return the generator of instances: ``module:attribute``, or `family_instance` without a name.
 
     Raises
     ------
@@ -173,7 +173,7 @@ class PlanCell:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is asked of the method."""
+        """Settings of the method."""
         return {
             "time_limit_s": self.time_limit_s,
             "target_gap": self.target_gap,
@@ -183,12 +183,12 @@ class PlanCell:
 
     @functools.cached_property
     def key(self) -> str:
-        """What its row is found by: the same for the same run."""
+        """Key of the cell's row: equal for equal runs."""
         return key_of({**self.source.identity, "method": self.method, "seed": self.seed, **self.settings})
 
     @property
     def cells(self) -> tuple[PlanCell, ...]:
-        """Those that are run together: itself."""
+        """Cells of this unit of work: the cell alone."""
         return (self,)
 
     @property
@@ -203,7 +203,7 @@ class PlanCell:
 
     @property
     def name(self) -> str:
-        """What it is called on a terminal."""
+        """Name of the cell on a terminal."""
         return f"{self.source.label} by {self.method}"
 
     def run(self, plan: str | None = None) -> list[Finished]:
@@ -251,14 +251,14 @@ class Finished:
 
 
 def reason_of(error: Exception) -> str:
-    """Say what went wrong, for a row."""
+    """Reason of a failure, for a row."""
     if isinstance(error, SpotbagError):
         return str(error)
     return f"{type(error).__name__}: {error}"
 
 
 def _about(instance: Instance) -> dict[str, Any]:
-    """Return what plans of an instance are judged by."""
+    """Return properties of an instance by which plans are judged."""
     binds = not all(instance.memory_never_binds)
     return {"n_tasks": instance.n_tasks, "goal": instance.goal, "memory_binds": binds, "survive": instance.survive}
 

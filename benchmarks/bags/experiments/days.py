@@ -24,7 +24,7 @@ _MANY_REPLAYS = 10**9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DaysCell:
-    """Some days of a plan under a policy.
+    """Days of a plan under a policy, as one cell.
 
     Attributes
     ----------
@@ -46,18 +46,18 @@ class DaysCell:
 
     @property
     def key(self) -> str:
-        """What its row is found by."""
+        """Key of the cell's row."""
         return key_of({"plan": self.plan.key, **self.asked})
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What is asked of the policy."""
+        """Settings of the policy and its days."""
         asked = {"scenario": self.scenario, "policy": self.policy, "cloud": self.cloud}
         return asked | {"days_seed": self.seed, "first_day": self.first_day, "n_days": self.n_days}
 
     @property
     def name(self) -> str:
-        """What it is called on a terminal."""
+        """Name of the cell on a terminal."""
         return f"{self.plan.name} under {self.policy}"
 
     def compile(self, plan: str) -> None:
@@ -72,7 +72,7 @@ class DaysCell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DaysBlock:
-    """The same days of a plan under several policies: they are drawn once, and the plan is made ready once.
+    """Days of a plan under several policies: days are drawn once, and the plan is prepared once.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def _replayed(cells: Sequence[DaysCell], plan: CheckedPlan) -> list[dict[str, An
 
 
 def _values(cell: DaysCell, days: Days, policies: Sequence[str], deadline_s: int, seconds: float) -> dict[str, Any]:
-    """Return what the days came to under the policy of a cell."""
+    """Return the figures of the days under the policy of a cell."""
     bounds = cell.policy == CLAIRVOYANT
     outcomes = () if bounds else days.outcomes[policies.index(cell.policy)]
     costs = days.bounds_usd if bounds else [_cost_if_done(day.cost_usd, day.makespan_s) for day in outcomes]

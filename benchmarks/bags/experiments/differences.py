@@ -1,4 +1,4 @@
-"""What got better or worse from one experiment to another: the same cells, before and after."""
+"""Differences between two experiments with common cells: improvements and losses."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from ....core.statistics import Estimate, estimate
+from ....core.tolerances import SAME
 from .rows import read_about, read_rows
 
-_SAME = 1e-9
 _PERCENT = 100.0
 _Plan: TypeAlias = tuple[str, str, int]
 _Days: TypeAlias = tuple[str, str, int, str, str, str, int, int]
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """What is compared of a row."""
+    """Compared fields of a row."""
 
     instance: str
     method: str = ""
@@ -224,7 +224,7 @@ def _by_time(one: _Row, two: _Row) -> bool:
 
 
 def _moved(one: float, two: float) -> bool:
-    return abs(two - one) > _SAME * abs(one)
+    return abs(two - one) > SAME * abs(one)
 
 
 def _ratios(pairs: Iterable[tuple[_Row, _Row]], of: Callable[[_Row], float | None]) -> dict[str, list[float]]:

@@ -76,7 +76,7 @@ class Family(Record):
     survive: SurvivalOption | list[SurvivalOption] | None = None
 
     def sources(self) -> Counted[Source]:
-        """Return its instances, which are not made yet."""
+        """Return the sources of the family's instances, which are not made yet."""
         given = {key: value for key, value in self.model_dump(exclude={"name"}).items() if value is not None}
         lists = {
             key: list({str(value): value for value in values}.values())
@@ -132,7 +132,7 @@ class Draw(Record):
         return values if isinstance(values, dict) else {str(value): {axis: value} for value in values}
 
     def sources(self) -> Counted[Source]:
-        """Return its instances, which are not made yet."""
+        """Return the sources of the drawn instances, which are not made yet."""
         axes = {axis: self.values(axis) for axis in self.axes}
         decks = {
             axis: [name for name, given in values.items() for _ in range(given.get("share", 1))]
@@ -201,7 +201,7 @@ class Draw(Record):
 
 
 class _CellSettings(Record):
-    """What a value of an axis says beside parameters of the bag."""
+    """Settings of runs in a value of an axis, beside the parameters of the bag."""
 
     share: int = Field(default=1, ge=1, le=1000)
     time_limit_s: Factor | Literal["none"] | None = None

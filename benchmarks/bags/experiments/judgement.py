@@ -25,7 +25,7 @@ _PERCENT = 100.0
 
 
 class _Row(MethodRow, frozen=True):
-    """What is read of a row, with what it is judged by."""
+    """Judged fields of a row."""
 
     seed: int = 0
     cost_usd: float | None = None
@@ -38,7 +38,7 @@ class _Row(MethodRow, frozen=True):
 
     @property
     def quantities(self) -> tuple[float, float]:
-        """What counts by the goal, and what counts where that is the same: infinite without a plan."""
+        """First and second quantity of the goal: infinite without a plan."""
         if self.objective is None or self.cost_usd is None or self.makespan_s is None:
             return math.inf, math.inf
         second = {"cheapest": float(self.makespan_s), "fastest": self.cost_usd}
@@ -90,12 +90,12 @@ class JudgedCell:
 
     @property
     def wanted_gap(self) -> float:
-        """Gap that its group is to reach."""
+        """Gap for the group to reach."""
         return GROUPS[self.group]
 
     @property
     def wanting(self) -> bool:
-        """Whether another plan is better, or the gap is greater than it is to be."""
+        """True if another plan is better, or the gap too wide."""
         far = self.gap is not None and self.gap > self.wanted_gap
         return far or self.verdict in ("beaten", "beaten-second", "missed", "no-plan")
 
@@ -148,7 +148,7 @@ class GroupGaps:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a method has come to beside others.
+    """Results of a method beside those of others.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ def _judged(row: _Row, rows: Sequence[_Row]) -> JudgedCell:
 
 
 def _counts(other: _Row, row: _Row) -> bool:
-    """Whether a plan meets the demand that another is judged by: it survives where that is asked for, or reached."""
+    """True if a plan meets the demand on another plan: it survives, where that was asked for or reached."""
     if other.objective is None:
         return False
     asked = row.survive not in (None, "none") or (row.survive is None and row.survives == "survives")

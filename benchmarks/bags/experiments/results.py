@@ -1,4 +1,4 @@
-"""What the runs of an experiment have come to so far: objective, gap, time and memory, by instance and method."""
+"""Results of an experiment so far: objective, gap, time and memory, by instance and method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .rows import read_about, read_rows
 
 
 class MethodRow(msgspec.Struct, frozen=True):
-    """What is read of a row of a method."""
+    """Fields of a method's row for the results."""
 
     instance: str
     method: str = ""
@@ -74,7 +74,7 @@ class RunResult:
 
 
 def experiment_results(folder: str | os.PathLike[str]) -> list[RunResult]:
-    """Return what the runs of an experiment have come to, in their order.
+    """Return the results of the runs of an experiment, in their order.
 
     Parameters
     ----------

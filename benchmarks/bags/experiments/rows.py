@@ -91,7 +91,7 @@ class Folder:
         return found
 
     def asked(self) -> dict[str, Any] | None:
-        """Return what was asked for when rows were added before; None if there is nothing yet."""
+        """Return the specification of the rows that exist; None if there are none."""
         return read_about(self.path)["spec"] if (self.path / ABOUT).is_file() else None
 
     def ask(self, spec: Mapping[str, Any], cells: int) -> None:
@@ -140,7 +140,7 @@ class Memory:
         self._plans: dict[str, str] = {}
 
     def finished(self) -> dict[str, str]:
-        """Return nothing: there are no rows of an earlier run."""
+        """Return an empty mapping: there are no rows of an earlier run."""
         return {}
 
     def asked(self) -> dict[str, Any] | None:
@@ -172,7 +172,7 @@ class Memory:
 
 
 def read_about(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the file on an experiment says: version, and what was asked for.
+    """Return the file about an experiment: version and specification.
 
     Raises
     ------

@@ -39,7 +39,7 @@ _Job: TypeAlias = "tuple[_Work, str | None]"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an experiment is.
+    """Progress of an experiment.
 
     Attributes
     ----------
@@ -109,6 +109,7 @@ def run_experiment(
         finished = place.finished()
         spec = asked.model_dump(exclude_none=True)
         before = place.asked()
+        # Rows are found by their keys: an experiment that asks for more goes on where another stopped.
         known = {key: finished[key] for key in _keys(plans, days) if key in finished} if finished else {}
         if before != spec and len(known) < len(finished):
             raise SpotbagError(
@@ -121,11 +122,14 @@ def run_experiment(
         done = 0
         runner = _Runner(workers)
         with interruptible(stop) as limit, suppress(LimitReached):
+            # Compiling must not count in the time of the first run.
             _warm_up(asked, workers)
+            # Plans before days: policies carry out the kept plans.
             for works in (_runs_left(plans, finished), _days_left(days, finished, place)):
                 for result in runner.run(works, place):
                     if on_row is not None:
                         on_row(result.row)
+                    # An interrupted run had less time than asked for: its row would not be comparable, and is not kept.
                     if result.row.get("interrupted"):
                         raise LimitReached
                     if result.plan is not None:

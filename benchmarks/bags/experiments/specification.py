@@ -1,4 +1,4 @@
-"""What an experiment runs: a TOML file, or one of those that are ready, and the cells that follow from it."""
+"""Specification of an experiment: a TOML file, or a ready one, and the cells that follow from it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PAPERS: tuple[str, ...] = get_args(PaperName)
 _MOST_CELLS = 10_000_000
 
 
-class Days(Record):
+class DaySettings(Record):
     """Days on which policies carry out the plans.
 
     Attributes
@@ -74,7 +74,7 @@ class Days(Record):
 
 
 class PaperSettings(Record):
-    """How a paper is replayed, as by the options of ``spotbag bench``; not every paper has all of them.
+    """Options of replays of a paper, as of ``spotbag bench``; not every paper has all of them.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Specification(Record):
         Of methods that have one of their own, by the name of the method.
     options : dict
         Of methods, by the name of the method.
-    days : Days, optional
+    days : DaySettings, optional
         Where the plans are carried out.
     papers : list of str
         Papers whose figures are replayed, and compared with ours.
@@ -143,7 +143,7 @@ class Specification(Record):
     threads: int = Field(default=1, ge=1)
     time_limits_s: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    days: Days | None = None
+    days: DaySettings | None = None
     papers: list[PaperName] = Field(default_factory=list)
     paper_runs: int = Field(default=200, ge=2)
     paper_options: dict[PaperName, PaperSettings] = Field(default_factory=dict)

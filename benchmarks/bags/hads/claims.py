@@ -1,4 +1,4 @@
-"""What the HADS paper says of durations, costs and deadlines (sections 5.2.2 to 5.3.2), and whether it holds here."""
+"""Claims of the HADS paper about durations, costs and deadlines (sections 5.2.2 to 5.3.2), judged by replays."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ Decide: TypeAlias = Callable[[Estimate], Verdict]
 
 
 def _about(percent: float) -> Decide:
-    """Whether a share is about so much."""
+    """Test of a share near a percentage."""
     return lambda share: is_within(share, percent - ABOUT_POINTS, percent + ABOUT_POINTS)
 
 
@@ -288,7 +288,7 @@ def _saves(
 
 
 def _why_less_saved(figures: HadsFigures, days: HadsDays, cells: Sequence[tuple[str, str]]) -> str:
-    """How on-demand VMs, HADS, hibernations and new VMs of some cells compare with the printed ones."""
+    """Ratios of on-demand VMs, HADS, hibernations and new VMs of some cells to the printed ones, in words."""
     if not cells:
         return ""
     on_demand_usd = {row.job: row.on_demand_usd for row in figures.baselines}
@@ -310,7 +310,7 @@ def _why_less_saved(figures: HadsFigures, days: HadsDays, cells: Sequence[tuple[
 
 
 def _where(number: int, of: int) -> str:
-    """In how many of some cells."""
+    """Phrase for a number of cells out of all."""
     if of == 1:
         return ""
     return " in all of these cells" if number == of else f" in {number} of these {of} cells"
@@ -322,7 +322,7 @@ def _whole(percents: Sequence[float]) -> str:
 
 
 def _range(savings: Sequence[Estimate]) -> str:
-    """The one mean with its interval, or the span of all."""
+    """Single mean with its interval, or the span of all means."""
     if len(savings) == 1:
         return f"{show(savings[0], 1)} %"
     return _span([saving.mean for saving in savings if saving.mean is not None], 1)
@@ -455,7 +455,7 @@ def _over(percent: float) -> Decide:
 
 
 def _every(days: HadsDays, scenario: str, decide: Decide) -> dict[tuple[str, str], Decide]:
-    """The same of all jobs in a scenario."""
+    """Verdict function of a scenario, for every job."""
     return {(job, scenario): decide for job in days.jobs}
 
 
@@ -463,7 +463,7 @@ _NEW_ARE_BUSY = "a VM that was started for one task is busy when the next one as
 
 
 def _with_caution(claim: Claim) -> Claim:
-    """Say that migrations to busy VMs may be to VMs which the same hibernation started."""
+    """Claim with a remark: a busy VM may be one that the same hibernation started."""
     caution = f"of busy VMs this says little, as {_NEW_ARE_BUSY} (note 5)"
     return replace(claim, reason="; ".join(filter(None, [claim.reason, caution])))
 
@@ -474,7 +474,7 @@ def _costs(days: HadsDays, scenario: str) -> str:
 
 
 def _extreme(days: HadsDays, scenario: str, word: str) -> Claim:
-    """One scenario is the dearest, or the cheapest, for every job; each scenario against it, day by day."""
+    """Claim on the dearest or cheapest scenario of every job; each other one is compared day by day."""
     decide = is_above if word == "dearest" else is_below
     found: Found = []
     for job in days.jobs:
@@ -540,7 +540,7 @@ def _shares(figures: HadsFigures, days: HadsDays, scenario: str) -> Iterator[Cla
 
 
 def _shorter_hibernations(figures: HadsFigures, days: HadsDays, scenario: str) -> str:
-    """What the printed duration of hibernations has to do with the share that ends in time."""
+    """Phrase on hibernations that last shorter here than in the paper, as a cause of tasks in time."""
     ours = hibernation_duration_s(days, scenario)
     printed = figures.hibernation_duration_s[scenario]
     return "" if ours is None else f"hibernations last {ours.value:.0f} s here, {printed:.0f} s in the paper (Fig. 8)"

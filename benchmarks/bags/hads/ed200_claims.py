@@ -1,4 +1,4 @@
-"""What the HADS paper says of ED200 (sections 5.3.3 to 5.3.5: Figs 11 to 13, Table 11), and whether it holds here."""
+"""Claims of the HADS paper about ED200 (sections 5.3.3 to 5.3.5: Figs 11 to 13, Table 11), judged by replays."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ def _rates(days: HadsDays) -> Iterator[Claim]:
     costs = {key: cell.statistic(cost_usd) for key, cell in days.sweep.items()}
     price = days.on_demand_usd(BIG_JOB)
     more = costs[6, 0] - costs[1, 0]
+    # "Nears" asks for two things: a cost that grows, and a distance from the price on demand that shrinks.
     nearer = _distance(costs[1, 0], price) - _distance(costs[6, 0], price)
     found: list[tuple[str, Verdict]] = [
         (f"cost $ {show(more.estimate, 3)} more", is_above(more.estimate)),
@@ -121,7 +122,7 @@ def _rates(days: HadsDays) -> Iterator[Claim]:
 
 
 def _distance(cost: Statistic, price: float) -> Statistic:
-    """By how much a cost is off a price."""
+    """Distance of a cost from a price."""
     sign = 1 if cost.value > price else -1
     return Statistic(sign * (cost.value - price), tuple(sign * day for day in cost.influence))
 
@@ -144,7 +145,7 @@ def _all_same_at_six(days: HadsDays, source: str) -> Claim:
 
 
 def percent_more(one: Statistic, other: Statistic) -> Estimate:
-    """By how many percent a mean is above another."""
+    """Percentage by which a mean is above another."""
     ratio = quotient(one, other, 100.0)
     return estimate_of(None if ratio is None else Statistic(ratio.value - 100, ratio.influence))
 
@@ -258,7 +259,7 @@ def _fig_13(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
 
 
 def _mostly(statement: str, parts: list[int], wholes: list[int], why_not: str) -> Claim:
-    """Whether most VMs do so."""
+    """Claim on most VMs of a kind."""
     share, n = estimate_of(ratio_of(parts, wholes, 100.0)), sum(wholes)
     return judged(
         statement,
@@ -281,6 +282,7 @@ def _checkpoints(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
     wide = 100 * (max(printed) / min(printed) - 1)
     few = min(counts, key=lambda name: counts[name].value)
     many = max(counts, key=lambda name: counts[name].value)
+    # The paper's own extremes say how far apart "about as many" may be.
     more = percent_more(counts[many], counts[few])
     yield judged(
         f"about as many checkpoints in all scenarios (within {wide:.0f} %, as printed)",
@@ -290,8 +292,7 @@ def _checkpoints(figures: HadsFigures, days: HadsDays) -> Iterator[Claim]:
         source=source,
         printed=f"{min(printed):g} to {max(printed):g}",
     )
-    ratio = quotient(cells["sc2"].statistic(migrations), cells["sc1"].statistic(migrations))
-    times = estimate_of(ratio)
+    times = estimate_of(quotient(cells["sc2"].statistic(migrations), cells["sc1"].statistic(migrations)))
     rows = {row.scenario: row for row in figures.checkpoints}
     hibernated = estimate_of(hibernated_vms_percent(cells["sc1"])).mean or 0.0
     yield judged(

@@ -1,4 +1,4 @@
-"""What the page says in its prose, computed from the results."""
+"""Facts for the prose of the page, computed from the results."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from .sensitivity import AS_READ, BY_ALGORITHM_1, base_of, could_be, n_days
 
 
 def hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
-    """Return what the template needs."""
+    """Return the values of the page's template."""
     result, as_read, estimated = next(iter(results.values())), results[AS_READ], results[BY_ALGORITHM_1]
     as_printed = base_of(results, as_read)
     fitted = [plan.job for plan in result.plans if plan.d_spot_source == FROM_PRINTED_MAKESPAN]
     ratios = []
     for printed in hads_figures().baselines:
+        # Printed cost on demand as a share of the bill of the printed VMs for all of the printed makespan.
         instance = library_instance(f"{FAMILY}/{printed.job}")
         rate = on_demand_rate_usd(instance, spot_offers(instance, printed.vms))
         ratios.append(f"{100 * printed.on_demand_usd / (rate * printed.makespan_s):.0f}")

@@ -1,4 +1,4 @@
-"""What was found besides what the HADS paper says."""
+"""Findings of the replays beyond the HADS paper."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _within(value: float, low: float, high: float) -> Verdict:
 
 
 def range_of_three(values: list[float]) -> tuple[float, float]:
-    """Where the mean of three more days is to be expected, with 95 % confidence, from what these days came to.
+    """Prediction interval of 95 % for the mean of three more days, from the days replayed.
 
     By Student's t, as if days were normally distributed; endless of a single day.
     """

@@ -1,4 +1,4 @@
-"""What spot VMs do in their first allocation cycle (HADS, section 5.3.4 and Fig. 13), read from a trace."""
+"""Events of spot VMs in their first allocation cycle (HADS, section 5.3.4 and Fig. 13), read from a trace."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Vm:
 
 
 def first_cycle(trace: Trace, cycle_s: int) -> FirstCycle:
-    """Read what the spot VMs of a plan did in their first allocation cycle.
+    """Read the first allocation cycle of a plan's spot VMs from a trace.
 
     Parameters
     ----------

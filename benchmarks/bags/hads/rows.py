@@ -146,7 +146,7 @@ def _fig_8(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
 
 
 def _figs_9_and_10(figures: HadsFigures, days: HadsDays) -> Iterator[ComparisonRow]:
-    """What came of the hibernations of VMs that had tasks."""
+    """Rows on the hibernations of VMs with tasks."""
     known = {(entry.job, entry.scenario, entry.share): entry for entry in figures.shares}
     for (job, scenario), cell in days.cells.items():
         for share in SHARES:

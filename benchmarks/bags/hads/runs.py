@@ -52,13 +52,13 @@ BaselinePlan: TypeAlias = Literal["own", "same"]
 
 
 def baseline_name(plan: BaselinePlan, billing: BaselineBilling) -> str:
-    """What an on-demand baseline is called in tables."""
+    """Name of an on-demand baseline in tables."""
     return BASELINE_POLICY[billing] + (", same plan" if plan == "same" else "")
 
 
 @dataclass(frozen=True, slots=True)
 class HadsOptions(DayOptions):
-    """What days are replayed.
+    """Settings of the replayed days.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class HadsBaseline:
 
 @dataclass(frozen=True, slots=True)
 class HadsDays:
-    """All days that the tables are made of.
+    """Replayed days behind the tables.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class HadsDays:
 
 
 def n_hads_days(options: HadsOptions) -> int:
-    """How many days `hads_days` replays."""
+    """Number of days replayed by `hads_days`."""
     return options.runs * (len(hads_figures().baselines) * len(SCENARIOS) + len(SWEEP_K_H) * len(SWEEP_K_R))
 
 
@@ -189,7 +189,7 @@ def hads_days(options: HadsOptions, on_days: OnRuns) -> HadsDays:
 
 
 def sweep_name(k_h: int, k_r: int) -> str:
-    """What a scenario of Fig. 11 is called."""
+    """Name of a scenario of Fig. 11."""
     return f"k_h={k_h}, k_r={k_r}"
 
 
@@ -217,7 +217,7 @@ def _baseline(job: str, printed_makespan_s: int, options: HadsOptions) -> HadsBa
 
 
 def _first_cycles(plan: Schedule, options: HadsOptions) -> list[FirstCycle]:
-    """What spot VMs do in their first allocation cycle, on each day of sc2."""
+    """First allocation cycles of spot VMs, on each day of sc2."""
     days_from = paper_scenario(FAMILY, "sc2", options)
     found = []
     for number in range(options.runs):
@@ -228,7 +228,7 @@ def _first_cycles(plan: Schedule, options: HadsOptions) -> list[FirstCycle]:
 
 
 def _first_hibernations_s(plan: Schedule, options: HadsOptions) -> list[float]:
-    """When VM types hibernate for the first time at the largest k_h, on average over the types, on each day."""
+    """Time of the first hibernation at the largest k_h, as a mean over the VM types, on each day."""
     days_from = _sweep_scenario(SWEEP_K_H[-1], 0, options)
     found = []
     for number in range(options.runs):
@@ -290,13 +290,13 @@ def planned_offers(schedule: Schedule) -> list[RentalOffer]:
 
 
 def on_demand_rate_usd(instance: Instance, rented: Sequence[RentalOffer]) -> float:
-    """What VMs of the types of some others cost on demand, by the second."""
+    """Price on demand, by the second, of VMs of the types of some others."""
     prices = {offer.type_index: offer.price_usd_per_s for offer in instance.offers if offer.market == "on-demand"}
     return sum(prices[offer.type_index] for offer in rented)
 
 
 def price_difference_percent(instance: Instance, rented: Sequence[RentalOffer]) -> float:
-    """By how much VMs are cheaper than they would be on demand."""
+    """Percentage by which VMs are cheaper than on demand."""
     return 100 * (1 - sum(offer.price_usd_per_s for offer in rented) / on_demand_rate_usd(instance, rented))
 
 
@@ -308,7 +308,7 @@ def planned_tasks(days: HadsDays, vm_type: str) -> list[int]:
 
 
 def stolen_tasks(days: HadsDays, vm_type: str) -> Statistic | None:
-    """Mean number of tasks that a spot VM of a type stole in sc2 with `BIG_JOB`; None if there is no such VM."""
+    """Mean number of tasks stolen by a spot VM of a type in sc2 with `BIG_JOB`; None without such VMs."""
     return ratio_of([day.stolen[vm_type] for day in days.first_cycles], [day.vms[vm_type] for day in days.first_cycles])
 
 

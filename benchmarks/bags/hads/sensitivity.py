@@ -1,4 +1,4 @@
-"""What is assumed of the HADS paper, and what other assumptions change."""
+"""Sensitivity of the results to assumptions on the HADS paper."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _settings(options: HadsOptions) -> Sequence[Setting[HadsOptions]]:
 def base_of(
     results: Mapping[str, PublishedComparisonResult], other: PublishedComparisonResult
 ) -> PublishedComparisonResult:
-    """Return what the page itself assumes, with as many runs as another result."""
+    """Return the result under the page's own assumptions, with as many runs as another result."""
     return next(result for result in results.values() if result.about["runs"] == other.about["runs"])
 
 
@@ -73,7 +73,7 @@ def _late(result: PublishedComparisonResult) -> str:
 
 
 def could_be(result: PublishedComparisonResult, column: str) -> str:
-    """How many printed means of a column of Table 10 could be those of three of our days."""
+    """Number of printed means of a column of Table 10 that are in reach of three of our days."""
     [finding] = [finding for finding in result.findings if finding.statement.startswith(f"Table 10, {column}")]
     return finding.ours
 

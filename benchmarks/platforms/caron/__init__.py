@@ -1,1 +1,1 @@
-"""What the paper on Caron and de Assuncao (2016) prints, and what is measured here."""
+"""Comparison of replays with the paper on Caron and de Assuncao (2016)."""

@@ -1,4 +1,4 @@
-"""What the paper of Caron & de Assuncao leaves open beside sizes and budgets, and how it is replayed otherwise."""
+"""Assumptions where Caron & de Assuncao are silent, beside sizes and budgets, and replays under others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NONE_DISPLACED = ", none displaced"
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What the paper leaves open, or takes for granted; as in our figures if nothing is said.
+    """Assumptions where the paper is silent; the defaults are those of our figures.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class PowerLawCloud(CloudScheduler):
         self._exponent = exponent
 
     def machines_for(self, job: PlatformJob, time_s: int) -> int:
-        """Fewest machines that do a job in so many seconds; no more than a job may have."""
+        """Fewest machines for a job in a given time; no more than a job may have."""
         enough = (job.size * SLOT_S / time_s) ** (1 / self._exponent) / self._per_vm
         machines = max(min(int(enough), MAX_MACHINES_PER_JOB), 1)
         while machines < MAX_MACHINES_PER_JOB and self.run_s(job, machines) > time_s:
@@ -100,7 +100,7 @@ class PowerLawCloud(CloudScheduler):
         return machines
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
-        """How long a job runs on so many machines."""
+        """Run time of a job on some machines."""
         return -int(-job.size * SLOT_S // (machines * self._per_vm) ** self._exponent)
 
 

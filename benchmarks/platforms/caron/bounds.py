@@ -1,10 +1,11 @@
-"""How far the policies of Caron & de Assuncao are from what no schedule of the same jobs can beat."""
+"""Distance of the policies of Caron & de Assuncao from bounds for any schedule of the same jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.workers import each
 from ....instances.platforms.job_draws import JobSetKind
 from ....instances.platforms.platform import Platform
@@ -12,7 +13,7 @@ from ....replay.platforms.outcome import PlatformOutcome
 from ....solvers.platforms.bound import frontier, platform_bound
 from ...paper import OnRuns
 from .assumptions import ROUND_ROBIN, replayed
-from .settings import MONEY, POLICIES, SECONDS_PER_HOUR, SETS, TIME, CaronOptions, Setting, Values
+from .settings import MONEY, POLICIES, SETS, TIME, CaronOptions, Setting, Values
 
 BOUNDED = (MONEY, TIME, ROUND_ROBIN)
 """Policies that are compared with bounds."""
@@ -55,7 +56,7 @@ def bound_draws(options: CaronOptions) -> int:
 
 
 def n_bound_runs(options: CaronOptions) -> int:
-    """How many draws `caron_bounds` tells of."""
+    """Number of draws reported by `caron_bounds`."""
     return len(SETS) * (len(_numbers(options)) * bound_draws(options) + 1)
 
 
@@ -95,7 +96,7 @@ def _gaps(case: tuple[Setting, int]) -> dict[str, Values]:
 
 
 def _with_bounds(platform: Platform, outcome: PlatformOutcome) -> Values:
-    """Return what a run cost, and the least that any schedule costs with no more delay."""
+    """Return the cost of a run, and the least cost of any schedule with no more delay."""
     cost = platform_bound(platform, "cost", delay_s_at_most=outcome.delay_s, most_slots=_SLOTS)
     return {
         "cost": outcome.cost,
@@ -115,5 +116,5 @@ def _front(case: tuple[Setting, int]) -> tuple[list[tuple[float, float]], dict[s
 
 
 def gap_percent(rows: Sequence[Values]) -> list[float]:
-    """By how many percent the least cost is below what a policy paid; 0 if that is 0."""
+    """Percentage by which the least cost is below the cost of a policy; 0 if the latter is 0."""
     return [100 * (1 - row["least_cost"] / row["cost"]) if row["cost"] else 0.0 for row in rows]

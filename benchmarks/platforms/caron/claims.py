@@ -1,4 +1,4 @@
-"""What Caron & de Assuncao say of their results, and whether it holds in our replays.
+"""Claims of Caron & de Assuncao about their results, judged by replays.
 
 Sizes of clusters, numbers of jobs and budgets are not printed. So a comparison of two policies is made in every setting
 that the paper might have had, by the interval of the difference, draw by draw; it holds *in general* if it holds in
@@ -45,7 +45,7 @@ COMPARISONS: tuple[Comparison, ...] = ("holds", "does not hold", "not decided", 
 
 
 class Lower(NamedTuple):
-    """That a number of one policy is lower than that of another, which the paper says of a set.
+    """Claim of the paper on a set: a number of one policy is lower than that of another.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ def counted(cells: Cells, lowers: Sequence[Lower]) -> Counter[Comparison]:
 
 
 def in_general(counts: Mapping[Comparison, int]) -> Verdict:
-    """Whether it holds in more than half of the comparisons, but for those that come to the same in each draw."""
+    """Verdict by the majority of the comparisons, without those that are equal in each draw."""
     lower, higher, either = (counts.get(verdict, 0) for verdict in COMPARISONS[:3])
     if lower > higher + either:
         return "holds"
@@ -101,7 +101,7 @@ def median_percent(cells: Cells, lower: Lower) -> float | None:
 
 
 def against_round_robin(kind: JobSetKind, metric: str, part: float = 1.0) -> list[Lower]:
-    """What the paper says of both policies."""
+    """Claims of the paper on both policies."""
     return [Lower(kind, metric, policy, ROUND_ROBIN, part) for policy in THEIRS]
 
 
@@ -159,7 +159,7 @@ _OPPOSITE: Mapping[Verdict, Verdict] = {
 
 
 def _exception(runs: CaronRuns) -> Claim:
-    """That small jobs are the exception of what holds in general."""
+    """Claim on small jobs as the exception to the general result."""
     metric = "execution_time_h"
     lowers = against_round_robin("small", metric)
     return Claim(
@@ -185,7 +185,7 @@ def _much_cheaper(runs: CaronRuns) -> Claim:
 
 
 def _all_metrics(runs: CaronRuns) -> Claim:
-    """That big jobs have all three metrics below round robin: in the same setting; what is alike is not below."""
+    """Claim on big jobs, with all three metrics below round robin in the same setting; equal is not below."""
     counts: Counter[Comparison] = Counter()
     for setting, cells in runs.grid.items():
         if setting.kind == "big":
@@ -235,7 +235,7 @@ def _share(cells: Cells, lowers: Sequence[Lower], word: str = "lower") -> str:
 
 
 def _details(cells: Cells, lowers: Sequence[Lower]) -> str:
-    """In how many settings it is not so, or not decided; and the share by the size of the clusters."""
+    """Phrase on the settings where a claim fails or is open, and on its share by the size of the clusters."""
     counts = counted(cells, lowers)
     by_size = {
         processors: counted({setting: cells[setting] for setting in cells if setting.processors == processors}, lowers)
@@ -254,7 +254,7 @@ def _details(cells: Cells, lowers: Sequence[Lower]) -> str:
 
 
 def growth(trees: Sequence[TreeRuns], alone: bool) -> tuple[float, float]:
-    """By what factors the resources, and the messages of the busiest agent grow from the fewest resources to the most.
+    """Growth factors of the resources, and of the messages of the busiest agent, from the fewest resources to the most.
 
     Of the root alone; else of the tree with the fewest children.
     """

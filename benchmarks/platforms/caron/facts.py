@@ -1,4 +1,4 @@
-"""What the page of the docs says beside the tables: the settings that are not printed, and of which draws."""
+"""Facts for the prose of the page: settings that are not printed, and the draws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .settings import BUDGETS, GRID_BUDGETS, GRID_PROCESSORS, PROCESSORS, SETS, 
 
 
 def caron_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
-    """Return what the template needs."""
+    """Return the values of the page's template."""
     result = next(iter(results.values()))
     options = CaronOptions(runs=result.about["runs"], numbers=tuple(result.about["numbers"]))
     worth = round(PROCESSORS**LEAST_EXPONENT)

@@ -1,4 +1,4 @@
-"""What our replays of Caron & de Assuncao show besides, which no sentence of the paper says."""
+"""Findings of the replays of Caron & de Assuncao beyond the sentences of the paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .trees import TreeRuns
 
 
 def caron_findings(runs: CaronRuns) -> Iterator[Claim]:
-    """Judge what the paper does not say; rules and bounds only if they were replayed."""
+    """Judge questions beyond the paper; rules and bounds only if they were replayed."""
     yield _all_at_once(runs.grid)
     yield _every_tree(runs.trees)
     yield _messages(runs.trees)
@@ -26,7 +26,7 @@ def caron_findings(runs: CaronRuns) -> Iterator[Claim]:
 
 
 def _all_at_once(grid: Cells) -> Claim:
-    """Whether one platform bears out all that is said about round robin, over the numbers of jobs."""
+    """Finding on a single platform for which all claims about round robin hold, over the numbers of jobs."""
     said = [
         (against_round_robin(kind, metric, MUCH if (kind, metric) == ("small", "cost") else 1.0), kind, metric)
         for kind in SETS
@@ -62,7 +62,7 @@ def _every_tree(trees: Sequence[TreeRuns]) -> Claim:
 
 
 def _messages(trees: Sequence[TreeRuns]) -> Claim:
-    """By how much messages and ``mn`` grow between platforms whose agents have as many children."""
+    """Growth of messages and of ``mn`` between platforms whose agents have as many children."""
     by_children: dict[int, list[TreeRuns]] = {}
     for tree in trees:
         by_children.setdefault(tree.shape.children, []).append(tree)
@@ -107,7 +107,7 @@ def _by_deadline(figures: Cells) -> Claim:
 
 
 def _moving(figures: Cells, metric: str, statement: str) -> Claim:
-    """What rescheduling changes for policy B, which does as one that takes the fastest of all (note 10)."""
+    """Finding on rescheduling under policy B, which does as one that takes the fastest of all (note 10)."""
     counts = counted(figures, [Lower(kind, metric, FASTEST, UNDISPLACED) for kind in SETS])
     return Claim(statement, in_general(counts), _share(counts))
 

@@ -1,4 +1,4 @@
-"""Why our figures of Caron & de Assuncao are as they are: the numbers of `notes.md`."""
+"""Reasons behind our figures of Caron & de Assuncao: the numbers of `notes.md`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _POLICIES = {
 
 
 def load_percent(setting: Setting) -> float:
-    """Work that arrives, of what both clusters can do."""
+    """Load: arriving work as a percentage of the capacity of both clusters."""
     return 100 * MEAN_SIZE[setting.kind] / (_CLUSTERS * setting.processors)
 
 
@@ -113,7 +113,7 @@ def _not_printed(runs: CaronRuns) -> dict[str, Any]:
 
 
 def _overload(runs: CaronRuns) -> dict[str, Any]:
-    """In how many comparisons the lower cost holds, by whether the policy sends more of the work to the cloud."""
+    """Number of comparisons with the lower cost, by the policy's share of work in the cloud."""
     found: dict[bool, Counter[Comparison]] = {False: Counter(), True: Counter()}
     for setting, cells in runs.grid.items():
         for policy in THEIRS:
@@ -124,7 +124,7 @@ def _overload(runs: CaronRuns) -> dict[str, Any]:
 
 
 def _changes(largest: Mapping[str, _Largest], rule: str) -> str:
-    """How a rule changes cost and execution time of both policies, and delay if queues are by deadline."""
+    """Changes of cost and execution time of both policies by a rule, and of delay for queues by deadline."""
     parts = []
     for kind in ("mixed", "big"):
         for policy in THEIRS:

@@ -124,7 +124,7 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
 
 
 def _draw_bound(axes: Axes, rows: Rows, kind: JobSetKind) -> None:
-    """Draw what policy A could come to at best, where the bound says something.
+    """Draw the bound on the cost of policy A, where it is of use.
 
     Bounds are of few draws: the share that could be saved is theirs, the rest is of all draws.
     """
@@ -241,7 +241,7 @@ def _grid(rows: Rows) -> Figure:
 
 
 def _verdict(row: ComparisonRow) -> Comparison:
-    """What a difference says; alike if there is none in any draw."""
+    """Verdict on a difference; alike if there is none in any draw."""
     if row.ours.mean == 0 and not row.ours.half_width:
         return "alike"
     return is_below(row.ours)

@@ -36,7 +36,7 @@ def caron_rows(runs: CaronRuns) -> Iterator[ComparisonRow]:
 
 
 def number_name(setting: Setting) -> str:
-    """What a number of jobs is called."""
+    """Name of a number of jobs."""
     return f"{setting.number} jobs"
 
 
@@ -89,13 +89,13 @@ def _variants(runs: CaronRuns) -> Iterator[ComparisonRow]:
 
 
 def grid_name(setting: Setting) -> str:
-    """What a setting that the paper might have had is called."""
+    """Name of a possible setting of the paper."""
     low, high = setting.budgets
     return f"{setting.number} jobs, {setting.processors} processors, budget {low:g}-{high:g}"
 
 
 def _grid(grid: Cells) -> Iterator[ComparisonRow]:
-    """In how many settings a number is lower than another: of both policies, also by the size of the clusters."""
+    """Rows on the number of settings with a lower number: of both policies, also by the size of the clusters."""
     for kind in SETS:
         for metric in METRICS:
             lowers = against_round_robin(kind, metric)

@@ -26,7 +26,7 @@ Cell: TypeAlias = Sample[Values]
 
 
 def cloud_use_percent(cell: Cell) -> Statistic | None:
-    """Percentage that is used of what is paid in the cloud; None if nothing is."""
+    """Percentage of the paid cloud time in use; None if none is paid."""
     return cell.share_percent(itemgetter("cloud_work_h"), itemgetter("cloud_paid_h"))
 
 
@@ -36,7 +36,7 @@ Cells: TypeAlias = dict[Setting, dict[str, Cell]]
 
 @dataclass(frozen=True, slots=True)
 class CaronRuns:
-    """All replays that the figures are made of.
+    """Replays behind the figures.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ def figure_settings(options: CaronOptions) -> list[Setting]:
 
 
 def grid_settings(options: CaronOptions) -> list[Setting]:
-    """Settings that the paper might have had."""
+    """Possible settings of the paper."""
     product = itertools.product(SETS, options.numbers, options.processors, options.budgets, [options.assumptions])
     return [Setting(*values) for values in product]
 
 
 def n_caron_runs(options: CaronOptions) -> int:
-    """How many draws, replays of trees and bounds `caron_runs` counts."""
+    """Number of draws, replays of trees and bounds reported by `caron_runs`."""
     judged = len(grid_settings(options)) * options.draws_over_the_grid + n_tree_runs(options)
     if options.only_statements:
         return judged

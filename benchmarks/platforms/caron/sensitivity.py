@@ -1,4 +1,4 @@
-"""What other values of the assumptions change in what is said of Caron & de Assuncao."""
+"""Sensitivity of the claims of Caron & de Assuncao to the assumptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .settings import BUDGETS, GRID_BUDGETS, GRID_PROCESSORS, CaronOptions
 
 
 def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -> str:
-    """In how many percent of the settings in which two policies differ the number is lower."""
+    """Percentage of the settings with the lower number, among those where two policies differ."""
     counts = dict.fromkeys(("lower", "higher", "open"), 0.0)
     for row in result.rows:
         if (row.table, row.scenario) == (table, metric) and row.quantity in counts:
@@ -51,7 +51,7 @@ _ASSUMED: Mapping[str, Mapping[str, Assumptions]] = {
 
 
 def _settings(options: CaronOptions) -> Sequence[Setting[CaronOptions]]:
-    """What is replayed otherwise, with nothing but what the statements are judged by, and few trees: they stay so."""
+    """Settings of other replays, with the judged runs alone, and few trees: these stay as they are."""
     few_trees = {resources: (fan_outs[0], fan_outs[-1]) for resources, fan_outs in options.fan_outs.items()}
     return [
         Setting(assumption, value, replace(options, only_statements=True, fan_outs=few_trees, **changes))

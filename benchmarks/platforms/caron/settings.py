@@ -1,4 +1,4 @@
-"""What is replayed for Caron & de Assuncao: sets of jobs on their hybrid platform, under many policies."""
+"""Settings of the replays of Caron & de Assuncao: sets of jobs on their hybrid platform, under many policies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.platforms.entries import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, Resource
 from ....instances.platforms.job_draws import JobSetKind, draw_malleable_jobs, largest_cluster
 from ....instances.platforms.platform import Platform
@@ -32,7 +33,6 @@ GRID_BUDGETS = ((0.5, 2.0), BUDGETS, (4.0, 16.0))
 FAN_OUTS: Mapping[int, tuple[int, ...]] = {64: (2, 4, 8, 16, 64), 256: (2, 4, 8, 16, 64, 256)}
 """Most children of an agent, by the number of resources."""
 
-SECONDS_PER_HOUR = 3600
 _MINUTES_PER_HOUR = 60
 
 
@@ -55,7 +55,7 @@ VARIANTS = (*(policy + rules for policy in THEIRS for rules in RULES if policy +
 
 @dataclass(frozen=True, slots=True)
 class CaronOptions(PaperOptions):
-    """What is replayed.
+    """Options of the replays.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class CaronOptions(PaperOptions):
     only_statements: bool = False
 
     def about(self) -> dict[str, Any]:
-        """Return what a file of results says of them."""
+        """Return the options for a file of results."""
         return {"runs": self.runs, "seed": self.seed, "numbers": list(self.numbers)}
 
     @property
@@ -151,7 +151,7 @@ class Setting(NamedTuple):
 
 
 def _with_machines_of(cloud: Cloud, processors: int) -> Cloud:
-    """Return a cloud whose machines have so many processors, each at its old price."""
+    """Return a cloud with another number of processors in a machine, each at its old price."""
     price = cloud.cost_per_vm_hour * processors / cloud.processors_per_vm
     return cloud.model_copy(update={"processors_per_vm": processors, "cost_per_vm_hour": price})
 
@@ -164,7 +164,7 @@ METRICS = ("cost", "execution_time_h", "delay_h")
 
 
 def measured(outcome: PlatformOutcome, platform: Platform) -> Values:
-    """Return what is kept of a run."""
+    """Return the recorded values of a run."""
     sizes = {job.id: job.size_processor_minutes for job in platform.jobs}
     work = {resource.id: 0 for resource in platform.resources}
     for job in outcome.jobs:

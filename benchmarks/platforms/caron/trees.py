@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.workers import each
 from ....instances.platforms.agent_trees import depth_of, many_resources, regrouped
 from ....instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
@@ -18,7 +19,7 @@ from ....replay.platforms.outcome import PlatformOutcome
 from ....replay.platforms.policies import BestOfAll, TreePolicy
 from ...paper import OnRuns
 from .assumptions import replayed
-from .settings import MONEY, SECONDS_PER_HOUR, CaronOptions
+from .settings import MONEY, CaronOptions
 
 _PROCESSORS = 4
 _JOBS = 100
@@ -33,7 +34,7 @@ _STRATEGIES = (least_delay, least_overspend)
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """What a placement costs in a tree, by its shape alone.
+    """Cost of a placement in a tree, by the shape of the tree.
 
     Attributes
     ----------
@@ -91,17 +92,17 @@ class TreeRuns:
 
 
 def tree_draws(options: CaronOptions) -> int:
-    """Draws that are replayed in each tree."""
+    """Number of draws replayed in each tree."""
     return min(options.runs, _DRAWS)
 
 
 def n_tree_runs(options: CaronOptions) -> int:
-    """How many replays `tree_runs` makes."""
+    """Number of replays by `tree_runs`."""
     return sum(map(len, options.fan_outs.values())) * tree_draws(options)
 
 
 def shape_of(platform: Platform) -> TreeShape:
-    """Return what a placement costs in a tree."""
+    """Return the cost of a placement in a tree."""
     children = platform.children
     nodes = len(platform.agents) + len(platform.resources)
     return TreeShape(
@@ -121,7 +122,7 @@ def _path(platform: Platform, agent: str) -> int:
 
 
 def tree_runs(options: CaronOptions, on_runs: OnRuns) -> tuple[TreeRuns, ...]:
-    """Replay the same jobs below trees of all fan-outs, for each number of resources."""
+    """Replay common draws of jobs below trees of all fan-outs, for each number of resources."""
     cases = [
         (resources, fan_outs, seed) for resources, fan_outs in options.fan_outs.items() for seed in tree_seeds(options)
     ]
@@ -139,7 +140,7 @@ def tree_seeds(options: CaronOptions) -> range:
 
 @cache  # no assumption changes them: all settings of the sensitivity have the same
 def _draw_in_all_trees(case: tuple[int, tuple[int, ...], int]) -> tuple[TreeRuns, ...]:
-    """Replay one draw of the jobs in all trees; the last one is the root alone."""
+    """Replay a draw of the jobs in all trees; the last tree is the root alone."""
     n_resources, fan_outs, seed = case
     clusters = n_resources // 3
     flat = many_resources(n_resources - 2 * clusters, clusters, clusters, _PROCESSORS)
@@ -163,7 +164,7 @@ def _draw_in_all_trees(case: tuple[int, tuple[int, ...], int]) -> tuple[TreeRuns
 
 
 def _as_basic(platform: Platform, preference: Preference, seed: int) -> bool:
-    """Whether a tree places jobs by a strategy of step 4 as one scheduler does that asks all resources itself."""
+    """True if a tree places jobs as one scheduler does that asks all resources itself, for a strategy of step 4."""
     policies = [kind(kind.__name__, preference, PlatformRules()) for kind in (TreePolicy, BestOfAll)]
     by_tree, by_itself = (PlatformReplay(platform, policy, seed=seed).run() for policy in policies)
     return _alike(by_tree, by_itself)

@@ -1,1 +1,1 @@
-"""What the paper on A2HA prints, and what is measured here."""
+"""Comparison of replays with the paper on A2HA."""

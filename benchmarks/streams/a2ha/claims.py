@@ -1,4 +1,4 @@
-"""What the A2HA paper says of its results, and whether it holds in our replays."""
+"""Claims of the A2HA paper about its results, judged by replays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How runs of the A2HA paper are compared: spreads, speedups at the same number of hosts, shares of orderings."""
+"""Comparisons of runs of the A2HA paper: spreads, speedups for a number of hosts, shares of orderings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TWO_JOBS = ("image", "synthetic")
 def judged_with(
     statement: str, found: Sequence[Found], ours: str, why: str, *, against: str = "", **where: Any
 ) -> Claim:
-    """As `judged`, with what is to be known whatever the verdict, and what is to be known if it does not hold.
+    """Return a claim as `judged` does, with a remark for any verdict, and another for a failed claim.
 
     A single comparison is not named: it is what stands in ``ours``.
     """
@@ -94,7 +94,7 @@ def same_hosts_difference(one: A2haCell, other: A2haCell) -> Estimate:
 
 
 def speedup_elasticity(cell: A2haCell, metric: Metric) -> Estimate:
-    """By how many percent the speedup of an ordering is higher for each percent that a number is higher.
+    """Elasticity: percentage growth of an ordering's speedup for each percent of growth of a number.
 
     Least squares of the logarithms over the orderings; the interval is that of the normal distribution.
     """

@@ -1,4 +1,4 @@
-"""What the page of the docs says in its prose, computed from the rows of the tables."""
+"""Facts for the prose of the page, computed from the rows of the tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KIND = {
 
 
 def a2ha_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
-    """Return what the template needs."""
+    """Return the values of the page's template."""
     result = next(iter(results.values()))
     return {
         "ratios": {sweep_name((ratio, ratio)) for ratio in RATIOS if ratio},
@@ -42,13 +42,13 @@ def a2ha_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, An
 
 
 def _arithmetic(result: PublishedComparisonResult) -> dict[str, Any]:
-    """How many statements arithmetic decides, and how the others fare."""
+    """Number of statements decided by arithmetic, and the verdicts on the others."""
     others = [claim for claim in result.claims if BY_ARITHMETIC not in claim.reason]
     return {"n_arithmetic": len(result.claims) - len(others), "others": verdicts_in_words(others)}
 
 
 def _start(result: PublishedComparisonResult) -> dict[str, Any]:
-    """How far the printed hosts from the start on are off what is printed of the heuristic."""
+    """Largest deviation of hosts from the start on from the printed heuristic, in printed standard deviations."""
     off = []
     for case in a2ha_figures().heuristic_cases:
         for quantity in LONG_QUANTITIES:
@@ -58,7 +58,7 @@ def _start(result: PublishedComparisonResult) -> dict[str, Any]:
 
 
 def _sweeps(result: PublishedComparisonResult) -> dict[str, Any]:
-    """How both ratios together change time and hosts, from the least to the most; how far means and orderings vary."""
+    """Effects of both ratios on time and hosts, from the least to the most; variation of means and orderings."""
     equal = [sweep_name((ratio, ratio)) for ratio in RATIOS if ratio]
 
     def change(quantity: str) -> float:
@@ -95,7 +95,7 @@ def _weighted(pairs: list[tuple[float, float]]) -> str:
 
 
 def _not_knowing(result: PublishedComparisonResult) -> dict[str, Any]:
-    """Where not knowing the run times costs least and most, and how far styles differ from each other, and jobs."""
+    """Least and most cost of not knowing the run times, and differences between styles, and between jobs."""
     found: dict[str, Any] = {}
     for quantity, name in (("wall_above_percent", "time"), ("payment_above_percent", "payment")):
         above = {

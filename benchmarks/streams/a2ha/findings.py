@@ -1,4 +1,4 @@
-"""What the replays of the A2HA paper show besides, which it does not say."""
+"""Findings of the replays of the A2HA paper beyond its sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def a2ha_findings(runs: A2haRuns) -> Iterator[Claim]:
 
 
 def _initial_hosts(figures: A2haFigures, runs: A2haRuns) -> Claim:
-    """As the three lines of Table 2 are ordered."""
+    """Finding on the order of the three lines of Table 2."""
     found: list[Found] = []
     for style in STYLES:
         for more, fewer in pairwise(figures.heuristic_cases):

@@ -1,15 +1,16 @@
-"""Why our figures of the A2HA paper are not the printed ones: the numbers of `notes.md`."""
+"""Reasons for the differences between our figures and those of the A2HA paper: the numbers of `notes.md`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.streams.draws import draw_jobs
 from ....instances.streams.stream_files import library_stream
 from ...paper import read_notes
 from .printed import A2haFigures, a2ha_figures
-from .runs import AT_THE_START, METRICS, SECONDS_PER_HOUR, A2haCell, A2haRuns, run_times_s
+from .runs import AT_THE_START, METRICS, A2haCell, A2haRuns, run_times_s
 from .settings import LONG_JOB, SHORT_JOBS
 
 _QUARTER_S = 900

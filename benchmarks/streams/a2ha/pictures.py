@@ -228,7 +228,7 @@ def _table_2(rows: Rows) -> Figure:
 
 
 def _price(rows: Rows) -> Figure:
-    """How much later and dearer than with known run times."""
+    """Figure of the extra time and cost against known run times."""
     figure = new_figure(10, 4.6, "What not knowing the run times costs")
     left, right = figure.subplots(1, 2)
     panels = (

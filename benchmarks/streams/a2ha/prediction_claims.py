@@ -1,4 +1,4 @@
-"""What the A2HA paper says in section 3 of predictions, Figs 4 and 6, and whether it holds in our replays."""
+"""Claims of section 3 of the A2HA paper on predictions, Figs 4 and 6, judged by replays."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import estimate
 from ....models.streams.paid_units import hosts_by_formula
 from ...claims import Claim, Verdict, is_above, is_below, judged, show, tally
 from .comparisons import BY_ARITHMETIC, Found, judged_with, percent_of_runs, value
 from .printed import A2haFigures
-from .runs import METRICS, SECONDS_PER_HOUR, WORDS, A2haCell, A2haRuns
+from .runs import METRICS, WORDS, A2haCell, A2haRuns
 from .settings import RATIOS, SHORT_JOBS
 
 _NEAR_PERCENT = 20
@@ -21,8 +22,6 @@ _MOST = 50
 """What holds for more than so many percent of the orderings is the rule."""
 
 _FIG_6_INCREASES = (0.25, 0.5, 0.75)
-
-_UNIT_S = 3600
 
 
 def prediction_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
@@ -72,7 +71,7 @@ def _prediction_is_stable(figures: A2haFigures, runs: A2haRuns) -> Claim:
 def _final_prediction(figures: A2haFigures) -> Claim:
     image, printed = figures.job("image"), figures.prediction.final_hosts
     serial_s = image.n_tasks * image.mean_s
-    hosts = math.floor(serial_s / _UNIT_S + 0.5)
+    hosts = math.floor(serial_s / SECONDS_PER_HOUR + 0.5)
     return Claim(
         "the prediction ends with the number of hosts that all tasks need (image)",
         "holds" if hosts == printed else "does not hold",

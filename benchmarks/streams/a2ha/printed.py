@@ -89,13 +89,13 @@ class PublishedLongCase(Record):
         return found
 
     def sd(self, quantity: LongQuantity) -> float | None:
-        """Its printed standard deviation; None if there is none."""
+        """Printed standard deviation; None if there is none."""
         found: float | None = getattr(self, f"{quantity}_sd")
         return found
 
 
 class A2haFigures(Record):
-    """What the A2HA paper prints.
+    """Printed figures of the A2HA paper.
 
     Attributes
     ----------
@@ -138,5 +138,5 @@ class A2haFigures(Record):
 
 
 def a2ha_figures() -> A2haFigures:
-    """Read what the A2HA paper prints."""
+    """Read the printed figures of the A2HA paper."""
     return read_figures(A2haFigures, __package__, "a2ha.json")

@@ -1,4 +1,4 @@
-"""What the A2HA paper says in section 4.1 of creationRatio and increaseRatio, and whether it holds in our replays."""
+"""Claims of section 4.1 of the A2HA paper on creationRatio and increaseRatio, judged by replays."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _too_low(runs: A2haRuns) -> Claim:
 
 
 def _apart(runs: A2haRuns, job: str, quantity: str) -> dict[str, float]:
-    """How far the means of any two combinations of ratios are apart, in the sum of both standard deviations."""
+    """Distances of the means of any two combinations of ratios, in sums of both standard deviations."""
     sizes = {
         name_of(ratios): (value(cell, quantity), _sd(cell, quantity))
         for ratios, cell in runs.sweep[job].items()
@@ -221,7 +221,7 @@ def _apart(runs: A2haRuns, job: str, quantity: str) -> dict[str, float]:
 
 
 def _no_difference(runs: A2haRuns) -> Claim:
-    """As in a picture with bars of one standard deviation; ordering by ordering it is another matter."""
+    """Claim of no difference, judged as in a picture with bars of one standard deviation, not by ordering."""
     cells = {ratios: cell for ratios, cell in runs.sweep["test-suite"].items() if max(ratios) > 0}
     found: list[Found] = []
     for quantity in ("wall_h", "hosts"):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import Estimate, estimate, mean_of, sd_of
 from ...paper_result import NOTHING, ComparisonRow, estimate_of, exactly
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .runs import (
     METRICS,
-    SECONDS_PER_HOUR,
     SECONDS_PER_MINUTE,
     A2haCell,
     A2haRun,
@@ -54,7 +54,7 @@ def _optimal_hosts(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonR
 
 
 def _references(runs: A2haRuns) -> Iterator[ComparisonRow]:
-    """One host for all tasks and one for each, with boot time: between them lies the heuristic."""
+    """Rows of one host for all tasks and one for each, with boot time: between them lies the heuristic."""
     lines_of: dict[str, Callable[[LongLines], dict[str, float]]] = {
         "serial": lambda of: line_values(of.serial),
         "1 per task": lambda of: line_values(of.alone),
@@ -152,7 +152,7 @@ def _true_optimum(style: Style, runs: A2haRuns) -> Iterator[ComparisonRow]:
 
 
 def sweep_name(ratios: Ratios) -> str:
-    """What a setting of the sweeps is called."""
+    """Name of a setting of the sweeps."""
     return f"{ratios[0]:g} / {ratios[1]:g}"
 
 

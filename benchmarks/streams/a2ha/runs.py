@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import Statistic, sd_of
 from ....core.workers import each
 from ....instances.streams.draws import SampledJobs, draws
@@ -35,7 +36,6 @@ from .settings import (
 )
 from .watched import AtTheStart, WatchedA2ha
 
-SECONDS_PER_HOUR = 3600
 SECONDS_PER_MINUTE = 60
 
 _SEEDS_A_BATCH = 10
@@ -142,7 +142,7 @@ class A2haCell(Sample[A2haRun]):
 
 @dataclass(frozen=True, slots=True)
 class LongLines:
-    """What Table 2 compares with, for one ordering: in its own terms, where hosts are ready at once, and in ours.
+    """Reference lines of Table 2 for one ordering: on its terms, where hosts are ready at once, and on ours.
 
     Attributes
     ----------
@@ -205,13 +205,13 @@ class NotKnowing:
 
     @property
     def gap_percent(self) -> float:
-        """How much less the wall time could be at most."""
+        """Percentage by which the wall time might be lower at most."""
         return 100 * (1 - self.bound_s / self.wall_s)
 
 
 @dataclass(frozen=True, slots=True)
 class A2haRuns:
-    """All runs that the tables are made of.
+    """Replays behind the tables.
 
     Attributes
     ----------
@@ -258,12 +258,12 @@ class A2haRuns:
 
 
 def reading(rule: LongTasks) -> str:
-    """What the conservative style is called with another rule for long tasks."""
+    """Name of the conservative style with another rule for long tasks."""
     return f'conservative, rule "{rule}"'
 
 
 def n_a2ha_runs(options: A2haOptions) -> int:
-    """How many orderings `a2ha_runs` works on: once for each job and way to look at it."""
+    """Number of orderings in `a2ha_runs`: counted for each job and each kind of run."""
     return (2 * len(SHORT_JOBS) + 3) * options.runs + (len(SHORT_JOBS) + 1) * len(options.optimum_seeds)
 
 
@@ -295,13 +295,16 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
     def watched(settings: A2haSettings) -> _Maker:
         return partial(WatchedA2ha, settings)
 
+    # Short jobs: all combinations of the ratios, of which the figures show some.
     swept = {ratios: watched(heuristic(ratios)) for ratios in sweep_ratios()}
     sweep = {job: _replayed(streams[job], swept, options, partial(_tell, on_runs, job)) for job in SHORT_JOBS}
+    # With twice the budget, to see how far the budget binds.
     generous = {TWICE: watched(heuristic(CONSERVATIVE, budget_factor=TWICE))}
     twice = {
         job: _replayed(streams[job], generous, options, partial(_tell, on_runs, f"{job}, twice the budget"))[TWICE]
         for job in SHORT_JOBS
     }
+    # The long job: printed cases of Table 2, and other readings of the rule for long tasks.
     cases: dict[tuple[str, int], _Maker] = {
         (style, initial): watched(heuristic(ratios, initial_hosts=initial))
         for initial in long_cases
@@ -313,6 +316,7 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
         for rule in READINGS
     }
     ends_only = {_NEVER_S: watched(heuristic(STYLES[options.style], period_s=_NEVER_S))}
+    # Table 2 counts no time to boot, so the same cases are replayed with hosts that are ready at once.
     at_once = streams[LONG_JOB].model_copy(update={"creation_overhead_s": 0})
     long = _replayed(streams[LONG_JOB], cases | others, options, partial(_tell, on_runs, LONG_JOB))
     start = {
@@ -323,6 +327,7 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
     one_initial = {style: long[style, min(long_cases)] for style in STYLES}
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
     for job, stream in streams.items():
+        # The least wall time for the same payment is sought for one number of first hosts: it takes long.
         cells = one_initial if job == LONG_JOB else {style: sweep[job][ratios] for style, ratios in STYLES.items()}
         found = _not_knowing(stream, list(cells.values()), options, partial(_tell, on_runs, f"{job}, least wall time"))
         not_knowing |= {(job, style): pairs for style, pairs in zip(cells, found, strict=True)}
@@ -395,7 +400,7 @@ def _run(sampled: SampledJobs, policy: StreamPolicy) -> A2haRun:
 
 
 def order_of(sampled: SampledJobs) -> Order:
-    """See what the first tasks of an ordering say of all."""
+    """Errors of averages over the first tasks of an ordering, against the average of all."""
     policy = WatchedA2ha(A2haSettings())
     StreamReplay(sampled, policy).step()  # the job is submitted
     seconds = np.array(run_times_s(sampled))[list(policy.order)]
@@ -423,7 +428,7 @@ def _lines(sampled: SampledJobs) -> LongLines:
 
 
 def _fastest(sampled: SampledJobs) -> tuple[int, int]:
-    """The least payment of plans that end with the longest task, and one that no such plan is below."""
+    """Least payment of plans that end with the longest task, and a lower bound of it."""
     seconds, stream = run_times_s(sampled), sampled.stream
     alone = one_host_per_task_line(seconds, stream.block_s, stream.creation_overhead_s)
     return least_units_by(seconds, stream.block_s, stream.creation_overhead_s, alone.wall_s, alone.paid_units)

@@ -1,4 +1,4 @@
-"""What of the A2HA paper is replayed: its jobs and ratios, and what it does not say."""
+"""Settings of the replays of the A2HA paper: its jobs and ratios, and assumptions where it is silent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LIBRARY_MEAN_S = 60
 
 @dataclass(frozen=True, slots=True)
 class A2haOptions(PaperOptions):
-    """What is replayed.
+    """Options of the replays.
 
     Attributes
     ----------
@@ -71,12 +71,12 @@ class A2haOptions(PaperOptions):
 
     @property
     def seeds(self) -> range:
-        """One for each ordering."""
+        """Seeds of the orderings."""
         return range(self.seed, self.seed + self.runs)
 
     @property
     def optimum_seeds(self) -> range:
-        """Those for which the least wall time is sought."""
+        """Seeds of the orderings whose least wall time is sought."""
         return self.seeds[: self.optimum_runs]
 
     def heuristic(self, ratios: Ratios, **more: Any) -> A2haSettings:

@@ -1,9 +1,10 @@
-"""What the A2HA paper says in section 4.2 of speedup and hosts, and in 6 of both styles, and whether it holds here."""
+"""Claims of sections 4.2 and 6 of the A2HA paper on speedup, hosts and both styles, judged by replays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import Estimate, mean_of, quotient
 from ....core.wording import counted
 from ...claims import Claim, Verdict, is_above, is_below, is_within, judged, show
@@ -21,7 +22,7 @@ from .comparisons import (
     speedup_elasticity,
 )
 from .printed import USABLE_S, A2haFigures
-from .runs import METRICS, SECONDS_PER_HOUR, WORDS, A2haCell, A2haRuns
+from .runs import METRICS, WORDS, A2haCell, A2haRuns
 from .settings import STYLES, Ratios, Style
 
 ABOUT_POINTS = 5.0
@@ -67,7 +68,7 @@ def _cells(runs: A2haRuns) -> Iterator[tuple[str, A2haCell]]:
 
 
 def _variations(runs: A2haRuns) -> Claim:
-    """By how much hosts exceed the speedup; the paper does not say what varies."""
+    """Claim on the excess of hosts over the speedup; the paper leaves open what varies."""
     low, high = _VARIATION_PERCENT
     found: list[Found] = []
     by_hosts = []

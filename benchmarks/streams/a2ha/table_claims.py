@@ -1,9 +1,10 @@
-"""What the A2HA paper says in sections 4.3 and 4.4 and in its abstract, and whether it holds in our replays."""
+"""Claims of sections 4.3, 4.4 and the abstract of the A2HA paper, judged by replays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ....core.quantities import SECONDS_PER_HOUR
 from ....core.statistics import Estimate, Statistic, estimate, mean_of
 from ...claims import Claim, Verdict, all_hold, is_above, is_below, is_within, judged, show, verdict_in_words
 from ...paper_result import NOTHING
@@ -11,7 +12,6 @@ from .comparisons import BY_ARITHMETIC, Found, judged_with, span, value
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase
 from .runs import (
     METRICS,
-    SECONDS_PER_HOUR,
     SECONDS_PER_MINUTE,
     WORDS,
     A2haCell,
@@ -153,7 +153,7 @@ def _mostly_wasted(runs: A2haRuns) -> Claim:
 def _off(
     case: PublishedLongCase, quantities: Sequence[LongQuantity], values: Callable[[LongQuantity], Estimate]
 ) -> list[Found]:
-    """Whether our means are within the printed standard deviations."""
+    """Tests of our means against the printed means and standard deviations."""
     found: list[Found] = []
     for quantity in quantities:
         printed, sd = case.mean(quantity), case.sd(quantity)

@@ -41,14 +41,14 @@ class WatchedA2ha(A2ha):
         self.order = tuple(reversed(self._tasks))
 
     def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
-        """Note what the prediction created."""
+        """Record the hosts created after the first tasks, and the predictions."""
         super().finished(replay, vm, task, took_s)
         if self._finished <= EARLY_TASKS:
             self.early_hosts = len(replay.vms)
         self._look(replay)
 
     def woken(self, replay: StreamState, datum: int) -> None:
-        """Note what the prediction created, or how long a host has worked when its first unit ends."""
+        """Record the predictions, or the work of a host in its first unit."""
         if datum != TICK and datum not in self._busy_s:
             vm = replay.vms[datum]
             self._busy_s[datum] = vm.busy_s + (0 if vm.task is None else replay.now_s - vm.started_s)
@@ -72,7 +72,7 @@ class WatchedA2ha(A2ha):
 
 
 class AtTheStart(FixedFleet):
-    """Hosts that are all created at the start, and stop with their unit once there are no tasks for them."""
+    """Fleet of hosts created at the start, which stop with their unit once there are no tasks for them."""
 
     def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
         """Stop the host."""

@@ -1,1 +1,1 @@
-"""What the paper on Thai et al. (2015) prints, and what is measured here."""
+"""Comparison of replays with the paper on Thai et al. (2015)."""

@@ -1,4 +1,4 @@
-"""What Thai et al. say of their results, and whether it holds in our replays.
+"""Claims of Thai et al. about their results, judged by replays.
 
 Not judged, as no replay can: what section 6.2.1 and Fig. 1 say of the run times (inputs here: see `settings`), that the
 fixed settings cost about the same by the hour and that m3.xlarge buys fewer VMs (arithmetic on Table 1), and what only
@@ -94,7 +94,7 @@ def thai_claims(runs: ThaiRuns) -> Iterator[Claim]:
 
 
 def _is_times(runs: ThaiRuns, policy: str, against: str, quantity: Quantity, low: float, high: float) -> Verdict:
-    """Whether a mean lies between so many and so many times that of another policy."""
+    """Verdict on a mean between two multiples of that of another policy."""
     above, below = (runs.difference(policy, against, quantity, times) for times in (low, high))
     return all_hold([is_above(above), is_below(below)])
 

@@ -12,7 +12,7 @@ from .settings import KNOWN, STREAM, UNKNOWN
 
 
 def thai_facts(results: Results) -> dict[str, Any]:
-    """Return what words mean in verdicts, and the late tasks by the spread of the run times."""
+    """Return the meaning of words in verdicts, and the late tasks by the spread of the run times."""
     figures = thai_figures()
     page = next(iter(results.values()))
     spreads = {

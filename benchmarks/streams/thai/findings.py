@@ -1,4 +1,4 @@
-"""What else the replays of Thai et al. show: of our own, beside what the paper says."""
+"""Findings of the replays of Thai et al. beyond the sentences of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why our figures of Thai et al. are not the printed ones: the numbers of `notes.md`."""
+"""Reasons for the differences between our figures and those of Thai et al.: the numbers of `notes.md`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def work_percent(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, float]:
 
 
 def _printed(figures: ThaiFigures) -> dict[str, Any]:
-    """Numbers that follow from the printed ones alone."""
+    """Numbers derived from the printed ones alone."""
     late = [round(figures.approach(policy).late_tasks * figures.runs) for policy in (KNOWN, UNKNOWN)]
     percentages = [
         figures.ratio(UNKNOWN, KNOWN, ratio.quantity, "percent_more")
@@ -78,7 +78,7 @@ def _fixed_settings(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
 
 
 def _samples(runs: ThaiRuns) -> dict[str, Any]:
-    """What the samples of the length of section 4.1 teach; nothing if it was not replayed."""
+    """Results of samples of the length of section 4.1; none if that was not replayed."""
     sampled, stream = runs.sweep.get(EXAMPLE_FRACTION), runs.stream
     if sampled is None:
         return {"sampling_s": None}
@@ -107,7 +107,7 @@ def _costs(runs: ThaiRuns) -> dict[str, Any]:
 
 
 def _chance(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
-    """How much means of as few runs as the paper's differ; nothing if there are too few."""
+    """Spread of means of as few runs as the paper's; none if there are too few."""
     mine, other = (runs.approaches[policy].values(late_tasks) for policy in (UNKNOWN, KNOWN))
     n_groups = len(mine) // figures.runs
     if n_groups == 0:

@@ -29,7 +29,7 @@ class PublishedApproach(Record):
 
 
 class PublishedRatio(Record):
-    """How two approaches compare, as the text says.
+    """Ratio of two approaches, as stated in the text.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class PublishedRatio(Record):
 
 
 class ThaiFigures(Record):
-    """What Thai et al. print.
+    """Printed figures of Thai et al.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class ThaiFigures(Record):
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """All approaches, in the order of Table 3."""
+        """Approaches in the order of Table 3."""
         return tuple(approach.policy for approach in self.approaches)
 
     @property
@@ -100,7 +100,7 @@ class ThaiFigures(Record):
         return found
 
     def implied_blocks(self, policy: str) -> float | None:
-        """Blocks that the printed cost of a fixed setting pays for; None for the others.
+        """Blocks paid by the printed cost of a fixed setting; None for the others.
 
         The price that Table 1 gives for an hour is charged for a block: medium.10 and large.5 cost 4 blocks of all
         their VMs exactly.
@@ -121,5 +121,5 @@ class ThaiFigures(Record):
 
 
 def thai_figures() -> ThaiFigures:
-    """Read what Thai et al. print."""
+    """Read the printed figures of Thai et al."""
     return read_figures(ThaiFigures, __package__, "thai.json")

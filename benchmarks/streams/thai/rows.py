@@ -52,7 +52,7 @@ def _table_3(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
 
 
 def _ratios(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
-    """How the approaches compare: as the text says, and as Table 3 gives."""
+    """Rows of the ratios of the approaches: stated in the text, and derived from Table 3."""
     stated = {(ratio.policy, ratio.quantity): ratio for ratio in figures.ratios}
     wanted = [ratio for ratio in figures.ratios if ratio.policy == UNKNOWN]
     for policy in figures.fixed:

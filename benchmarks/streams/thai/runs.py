@@ -90,7 +90,7 @@ class SampledRuns:
 
 @dataclass(frozen=True, slots=True)
 class ThaiRuns:
-    """All runs that the tables are made of.
+    """Replays behind the tables.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class ThaiRuns:
         return self.approaches[policy].less(self.approaches[other], metric)
 
     def difference(self, policy: str, against: str, quantity: Quantity, times: float = 1.0) -> Estimate:
-        """Mean of a policy less so many times that of another; also where that is 0, and there is no ratio."""
+        """Mean of a policy less a multiple of that of another; also where the latter is 0, and there is no ratio."""
         return _difference(self.approaches[policy], self.approaches[against], quantity, times)
 
     def difference_without_xlarge(self, quantity: Quantity) -> Estimate:
@@ -125,7 +125,7 @@ class ThaiRuns:
         return _difference(self.approaches[UNKNOWN], self.without_xlarge, quantity)
 
     def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> Estimate:
-        """How many times the mean of another is that of a policy, or by how many percent it is above."""
+        """Ratio of the means of two policies, in times or in percent above."""
         mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
         if mine is None or other is None:
             return NOTHING
@@ -162,7 +162,7 @@ def late_s(run: StreamOutcome) -> float:
 
 
 def n_thai_runs(options: ThaiOptions) -> int:
-    """How many draws `thai_runs` replays: under all approaches, without m3.xlarge, for each length of the samples."""
+    """Number of draws in `thai_runs`: under all approaches, without m3.xlarge, for each length of the samples."""
     return options.runs * (2 + len(options.sampling_fractions))
 
 
@@ -211,7 +211,7 @@ def _approaches(
 
 
 def sampling_name(fraction: float) -> str:
-    """What a length of the sampling phase is called."""
+    """Name of a length of the sampling phase."""
     return f"sampling {100 * fraction:g} %"
 
 
@@ -239,7 +239,7 @@ def _batch(
 
 
 def _learnt(stream: Stream, policy: Unknown) -> tuple[int, float | None]:
-    """What a policy has learnt of the applications on the types that can run them; see `SampledRuns`."""
+    """Knowledge of a policy about the applications on the types that can run them; see `SampledRuns`."""
     first = {job.application: index for index, job in reversed(list(enumerate(stream.jobs_by_submission)))}
     excluded, errors = 0, []
     for application, index in first.items():

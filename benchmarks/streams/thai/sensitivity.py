@@ -1,4 +1,4 @@
-"""What Thai et al. leave open, and what other values of it change."""
+"""Sensitivity of the results to assumptions where Thai et al. are silent."""
 
 from __future__ import annotations
 

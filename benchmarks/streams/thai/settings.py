@@ -1,4 +1,4 @@
-"""What is replayed of Thai et al.: their stream, and what the paper leaves open about it."""
+"""Settings of the replays of Thai et al.: their stream, and assumptions where the paper is silent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EndsOfFixedVms: TypeAlias = Literal["together", "each"]
 
 @dataclass(frozen=True, slots=True)
 class ThaiOptions(PaperOptions):
-    """What is replayed.
+    """Options of the replays.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spotbag import find_scenario, library_instance, replay_days, solve
-from spotbag.benchmarks.bags.deadline_misses import AS_PRINTED, AS_READ, Row, cause_lines, price_cells
+from spotbag.benchmarks.bags.deadline_misses import AS_PRINTED, AS_READ, PolicyMisses, cause_lines, price_cells
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE
 
 
@@ -16,13 +16,13 @@ def test_the_price_takes_the_mean_below_as_uncertain_too() -> None:
     days = replay_days(schedule, ["hads"], find_scenario("hads/sc4"), runs=5, bounds=False).outcomes[0]
     assert len({day.cost_usd for day in days}) > 1
     twice = [replace(day, cost_usd=2 * day.cost_usd) for day in days]
-    printed = Row("plan", "group", AS_PRINTED, {"sc4": twice})
-    assert price_cells(printed, Row("plan", "group", AS_READ, {"sc4": days})) == ["100.0 ± 0.0"]
+    printed = PolicyMisses("plan", "group", AS_PRINTED, {"sc4": twice})
+    assert price_cells(printed, PolicyMisses("plan", "group", AS_READ, {"sc4": days})) == ["100.0 ± 0.0"]
 
 
 def test_causes_are_counted_for_each_d_spot() -> None:
     groups = ("D_spot of Algorithm 1", "D_spot 1,888 s")
-    rows = [Row(f"plan {n}", groups[n // 2], AS_PRINTED) for n in range(3)]
+    rows = [PolicyMisses(f"plan {n}", groups[n // 2], AS_PRINTED) for n in range(3)]
     for n, row in enumerate(rows):
         row.causes[RESCUE_GONE] = 1000 * (n + 1)
     lines = list(cause_lines(rows))
