@@ -104,7 +104,7 @@ class SizingProblem:
             )
             if not isinstance(value, int) or not least <= value <= most
         ]
-        if not isinstance(self.available_s, int | Fraction) or abs(self.available_s) > MAX_SECONDS:
+        if not isinstance(self.available_s, int | Fraction) or not -MAX_SECONDS <= self.available_s <= MAX_SECONDS:
             rule = f"must be a whole number or a fraction from {-MAX_SECONDS:,} to {MAX_SECONDS:,}"
             issues.append(Issue("", rule, "available_s", self.available_s))
         names = [choice.name for choice in self.types]
