@@ -250,6 +250,10 @@ class LinearRows(NamedTuple):
     rows: FloatArray
 
 
+MOST_CUTS = 400
+"""Cutting planes of one maximum."""
+
+
 def maximise_concave(
     tasks: Callable[[FloatArray], tuple[float, FloatArray]],
     second: LinearRows,

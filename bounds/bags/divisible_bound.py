@@ -46,7 +46,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.gaps import at_most, rounded_down
+from ...core.gaps import OPTIMALITY_TOLERANCE, at_most, rounded_down
 from ...core.limits import out_of_time
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.durations import FULL_SPEED, NEVER
@@ -62,10 +62,8 @@ from ...models.bags.task_classes import (
     usable_offers,
 )
 from ...schedules.evaluation import held_objective, held_usd, objective_weights
-from ..programme import LinearRows, Maximum, maximise_concave
+from ..programme import MOST_CUTS, LinearRows, Maximum, maximise_concave
 
-_MAX_CUTS = 400
-_RELATIVE_TOLERANCE = 1e-9
 _MANY_GROUPS = 5_000
 _SAMPLE = 1_500
 _FEW_CUTS = 25
@@ -173,7 +171,7 @@ class _Pools(NamedTuple):
         return most
 
 
-def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cuts: int = _MAX_CUTS) -> DivisibleBound:
+def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cuts: int = MOST_CUTS) -> DivisibleBound:
     """Compute the divisible bound of an instance with D_spot set; see the module. It is asked again and again.
 
     Parameters
@@ -185,7 +183,7 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
     most_cuts : int
         Most evaluations: fewer make a weaker bound.
     """
-    if start is not None or most_cuts != _MAX_CUTS:
+    if start is not None or most_cuts != MOST_CUTS:
         return _divisible_bound(instance, start, most_cuts)
     asked = id(instance), instance.d_spot_s  # copies have the same memory
     known: tuple[tuple[int, int | None], DivisibleBound] | None = instance.__dict__.get(_BOUND)
@@ -413,7 +411,7 @@ class _Dual:
         """Spot offers of which more VMs would be worth something, by multipliers."""
         spot = np.array([offer.market == "spot" and not offer.burstable for offer in self.offers])
         worth = theta[self.parts["pools"]] + self._of_markets(theta)
-        scarce: BoolArray = spot & (worth > _RELATIVE_TOLERANCE * self.price)
+        scarce: BoolArray = spot & (worth > OPTIMALITY_TOLERANCE * self.price)
         return scarce
 
     def end_early(self, instance: Instance, chosen: BoolArray) -> None:
@@ -524,21 +522,21 @@ class _Dual:
         best = self.maximum(start if start is not None and len(start) == self.size else None, most_cuts)
         return self._bound(best, best.value > self.worst)
 
-    def maximum(self, start: FloatArray | None = None, most_cuts: int = _MAX_CUTS) -> Maximum:
+    def maximum(self, start: FloatArray | None = None, most_cuts: int = MOST_CUTS) -> Maximum:
         """Maximise by Kelley's cutting planes, in a box that grows while the multipliers press against it."""
         second, limits = self.time_rows(), self._limits()
         box = 10.0 * float(self.price.max() + self.time_weight)
         best: Maximum | None = None
         if start is not None:
-            return maximise_concave(self.tasks, second, limits, 1e6 * box, most_cuts, _RELATIVE_TOLERANCE, start)
+            return maximise_concave(self.tasks, second, limits, 1e6 * box, most_cuts, OPTIMALITY_TOLERANCE, start)
         if len(self.counts) > _MANY_GROUPS:
             # The prices of a sample are nearly those of the bag; what is left to be done is little.
             near = self._prices_of_sample()
-            best = maximise_concave(self.tasks, second, limits, 1e6 * box, _FEW_CUTS, _RELATIVE_TOLERANCE, near)
+            best = maximise_concave(self.tasks, second, limits, 1e6 * box, _FEW_CUTS, OPTIMALITY_TOLERANCE, near)
             if best.value <= self.worst:
                 return best
         while True:
-            found = maximise_concave(self.tasks, second, limits, box, most_cuts, _RELATIVE_TOLERANCE)
+            found = maximise_concave(self.tasks, second, limits, box, most_cuts, OPTIMALITY_TOLERANCE)
             best = found if best is None or found.value > best.value else best
             infeasible = best.value > self.worst
             if infeasible or found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + self.worst):
@@ -585,7 +583,7 @@ class _Dual:
         scarce[self.bursts] += credit_price
         level_s = np.full(len(self.offers), math.inf)
         # By what is left of the price of a core second without credits, cores bind or do not.
-        cores_bind = core_price[self.bursts] - credit_price > _RELATIVE_TOLERANCE * core_price[self.bursts]
+        cores_bind = core_price[self.bursts] - credit_price > OPTIMALITY_TOLERANCE * core_price[self.bursts]
         spent = self.cores[self.bursts] - self.sustained
         of_vms = np.array([initial_work_s(self.offers[k]) for k in self.bursts])
         level_s[self.bursts] = np.where(cores_bind, of_vms / spent, math.inf)

@@ -38,9 +38,6 @@ Caps: TypeAlias = Mapping[Metric, Fraction]
 _MOST_BITS = 61
 """What a job costs stays below 2 to this power; integers of the inner loop have 63 bits."""
 
-_FINEST_BITS = 60
-
-
 _LARGEST_PRICE = 1e200
 
 
@@ -110,7 +107,7 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
     longest_s += 0 if cloud_run_s is None else int(cloud_run_s.max(initial=0))
     most = (weights["execution_time_s"] + weights["delay_s"]) * longest_s
     most += int(fluid.size.max(initial=0)) * (weights["cost"] * dearest + float(prices.slots.max(initial=0.0)))
-    bits = min(_FINEST_BITS, _MOST_BITS - math.ceil(math.log2(max(most, 1e-300))))
+    bits = _MOST_BITS - math.ceil(math.log2(max(most, 2.0)))  # Q itself stays below that power, too
     unit = Fraction(2) ** bits  # Q
     whole = {name: math.floor(Fraction(weight) * unit) for name, weight in weights.items()}
     mu = np.floor(np.ldexp(prices.slots, bits)).astype(np.int64)

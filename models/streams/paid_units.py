@@ -31,7 +31,7 @@ import numpy as np
 
 from ...core.bill import blocks_of
 from ...core.errors import InputError, Issue
-from ...core.quantities import IntArray
+from ...core.quantities import MAX_SECONDS, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +169,6 @@ class Heaviest:
         return tuple(reversed(found))
 
 
-MOST_SECONDS = 10**9
-"""Longest run time, unit or boot time that is accepted: sums stay far from what 64 bits hold."""
-
-
 @dataclass(frozen=True, slots=True)
 class HostLine:
     """What a way to run a bag takes.
@@ -211,9 +207,9 @@ def check_bag(run_times_s: Sequence[int], unit_s: int, boot_s: int) -> None:
     values = [(f"run_times_s[{index}]", "", value, 1) for index, value in enumerate(run_times_s)]
     values += [("", "unit_s", unit_s, 1), ("", "boot_s", boot_s, 0)]
     issues = [
-        Issue(where, f"must be a whole number of seconds from {least} to {MOST_SECONDS:,}", name, value)
+        Issue(where, f"must be a whole number of seconds from {least} to {MAX_SECONDS:,}", name, value)
         for where, name, value, least in values
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST_SECONDS
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_SECONDS
     ]
     if issues:
         raise InputError("bag of tasks", issues)

@@ -31,11 +31,9 @@ from functools import lru_cache
 
 from ...core.bill import blocks_of
 from ...core.errors import InputError, Issue
-from ...instances.streams.entries import Job
+from ...core.quantities import MAX_SECONDS
+from ...instances.streams.entries import MAX_JOB_TASKS, Job
 from ...instances.streams.stream import Stream
-
-MOST_TASKS = 1_000_000
-"""Tasks of a job beyond which a problem is refused; streams of jobs have no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +98,14 @@ class SizingProblem:
         issues = [
             Issue("", f"must be a whole number from {least:,} to {most:,}", name, value)
             for name, value, least, most in (
-                ("n_tasks", self.n_tasks, 0, MOST_TASKS),
-                ("creation_overhead_s", self.creation_overhead_s, 0, 10**9),
-                ("block_s", self.block_s, 1, 10**9),
+                ("n_tasks", self.n_tasks, 0, MAX_JOB_TASKS),
+                ("creation_overhead_s", self.creation_overhead_s, 0, MAX_SECONDS),
+                ("block_s", self.block_s, 1, MAX_SECONDS),
             )
             if not isinstance(value, int) or not least <= value <= most
         ]
-        if not isinstance(self.available_s, int | Fraction) or not -(10**9) <= self.available_s <= 10**9:
-            rule = f"must be a whole number or a fraction from {-(10**9):,} to {10**9:,}"
+        if not isinstance(self.available_s, int | Fraction) or not -MAX_SECONDS <= self.available_s <= MAX_SECONDS:
+            rule = f"must be a whole number or a fraction from {-MAX_SECONDS:,} to {MAX_SECONDS:,}"
             issues.append(Issue("", rule, "available_s", self.available_s))
         names = [choice.name for choice in self.types]
         for index, choice in enumerate(self.types):

@@ -39,15 +39,15 @@ class Budget:
     second_quantity
         The second quantity, without a limit and where the first is not proved: a share of the time of the first.
     least_question_s
-        Least seconds for one question of the second quantity.
+        Least seconds for one question of the second quantity, or of a front.
     bound_after_method
         The divisible bound after a method that works out none; of a limit of more than a second, a tenth of one.
     patience_s, patience_s_a_task, most_patience_s
         Seconds of exact steps in all, and of both quantities of a goal, where there is no limit; more of them for each
         task, up to the most; see `patience_for_s`.
     step
-        A step of the route that others follow, of the time that is left; and a simple plan that ends early within a
-        budget, of the time for it.
+        A step of the route, or a look of a method, that others follow, of the time that is left; and a simple plan that
+        ends early within a budget, of the time for it.
     first_search_s, short_search_s
         Most seconds of the first search, where proofs follow it; and of one of few tasks, or beside which another goes
         on.

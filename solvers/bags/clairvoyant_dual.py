@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bounds.programme import TOLERANCE, Programme
+from ...bounds.programme import MOST_CUTS, TOLERANCE, Programme
 from ...core.gaps import STEPWISE_ROUNDING
 from ...core.quantities import BoolArray, FloatArray
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
@@ -17,8 +17,6 @@ from ...models.bags.rentable_time import RentableTime
 _ROUGH = 1e-4
 """The search with checkpoints as a share of the work, which only comes before another, ends when the planes leave no
 more than this to gain, relative to the bound."""
-
-_MAX_CUTS = 300
 
 _LOOKS, _LEAST_LOOKS = 2000, 3
 """Groups that are looked at with checkpoints counted, and how often all of them are at least."""
@@ -169,8 +167,8 @@ class Dual:
         # To count checkpoints takes long: first they are a share of the work.
         counted = not work.checkpoints.dump_s.any()
         raises = False
-        looks = _MAX_CUTS if counted else max(_LOOKS // len(work.counts), _LEAST_LOOKS)
-        for _ in range(_MAX_CUTS):
+        looks = MOST_CUTS if counted else max(_LOOKS // len(work.counts), _LEAST_LOOKS)
+        for _ in range(MOST_CUTS):
             demand, slope = self.demand(theta * per_s, counted=counted)
             master.add_work(demand * per_usd - float(slope @ theta) * scale, slope * scale)
             value = demand - float(self.supply_s @ theta) * per_s

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bounds.programme import TOLERANCE, LinearRows, maximise_concave
+from ...bounds.programme import MOST_CUTS, TOLERANCE, LinearRows, maximise_concave
 from ...core.gaps import NEARLY, STEPWISE_ROUNDING
 from ...core.limits import checkpoint
 from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
@@ -27,7 +27,6 @@ MORE_SLACK = 3.0
 
 _PAIRS_AT_ONCE = TABLE_BYTES // 256
 """Pairs of a state and a VM whose sums are worked out at once: some thirty numbers each, with all that is between."""
-_MOST_CUTS = 200
 _WORTH_OF_TASKS = 1e3
 
 
@@ -126,7 +125,7 @@ class FleetSearch:
 
         box = 10.0 * latest_s
         while True:
-            found = maximise_concave(gains, worth, unlimited, box, _MOST_CUTS, TOLERANCE)
+            found = maximise_concave(gains, worth, unlimited, box, MOST_CUTS, TOLERANCE)
             if found.value > worst * (1 + 1e-6):
                 return None
             if found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + worst):
@@ -152,7 +151,7 @@ class FleetSearch:
             return prices.bound - float(prices.of_counts @ self._most), gradient
 
         worth, enough = LinearRows(np.zeros(1), target), LinearRows(np.array([-_WORTH_OF_TASKS]), target)
-        maximise_concave(gains, worth, enough, 10 * _WORTH_OF_TASKS, _MOST_CUTS, TOLERANCE)
+        maximise_concave(gains, worth, enough, 10 * _WORTH_OF_TASKS, MOST_CUTS, TOLERANCE)
         if not best:  # the cutting planes failed: any prices do
             even = np.where(self._signs > 0, _WORTH_OF_TASKS / float(self.tables.classes.size.sum()), 0.0)
             best.append(self._prices_of(even, rows, pay=False)[0])

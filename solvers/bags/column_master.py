@@ -16,7 +16,7 @@ from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, binding_market_limits, usable_offers
 from ...schedules.evaluation import objective_weights
-from .vm_columns import MOST_NODES, MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
+from .vm_columns import MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class ColumnMaster(PatternMaster):
                 break
             found = finder.find(
                 duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=MOST_NEW,
-                most_nodes=MOST_NODES, most_trials=most_trials, narrowing=True,
+                most_trials=most_trials, narrowing=True,
             )  # fmt: skip
             complete = complete and found.complete
             saving[k] = min(float(found.reduced.min(initial=0.0)), -float(fixed[k]))

@@ -32,7 +32,7 @@ from ..highs import solve_with_highs
 from .column_master import ColumnMaster
 from .column_program import ColumnProgram, column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
-from .vm_columns import MOST_NODES, VmColumn, plan_of_columns
+from .vm_columns import VmColumn, plan_of_columns
 
 _MOST_LISTED = 1_000, 40_000  # columns: while a part can be split, at one makespan
 _POOL_GROWTH = 1.4
@@ -213,7 +213,7 @@ class _ColumnSearch:
             checkpoint()
             found = finder.find(
                 part.duals, price, part.last_s, slack, most_columns=most + 1 - len(listed),
-                most_nodes=MOST_NODES, most_trials=_TRIALS[0], narrowing=False,
+                most_trials=_TRIALS[0], narrowing=False,
             )  # fmt: skip
             listed += found.columns
             if not found.complete or len(listed) > most:

@@ -9,7 +9,6 @@ from ...schedules.method import Run
 from ...schedules.schedule import Schedule
 from .budget import BUDGET
 
-_MOST_PLANS = 14
 _LATEST = 16
 """Times the least deadline up to which a plan is looked for."""
 
@@ -49,17 +48,11 @@ def _deadline_with_plan_s(instance: Instance, least_s: int) -> int | None:
     if has_plan(least_s):
         return least_s
     low, high = least_s, least_s + max(least_s // 32, 1)
-    for _ in range(_MOST_PLANS):
-        if has_plan(high):
-            break
+    while not has_plan(high):
         low, high = high, least_s + 2 * (high - least_s)
         if high > _LATEST * least_s:
             return None
-    else:
-        return None
-    for _ in range(_MOST_PLANS):
-        if high - low <= max(least_s // 500, 1):
-            break
+    while high - low > max(least_s // 500, 1):
         middle = (low + high) // 2
         low, high = (low, middle) if has_plan(middle) else (middle, high)
     return high

@@ -22,6 +22,7 @@ from ...models.bags.task_classes import offers_of_vms
 from ...schedules.evaluation import require_by_second
 from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule
+from .budget import BUDGET
 from .infeasible import explain
 from .pareto_facts import FrontFacts, Gap, same_cost
 from .pareto_oracles import FrontOracle, ProgrammeOracle, SolveOracle
@@ -38,7 +39,6 @@ _SPREAD = 16
 _PROGRAMME_SHARE = 0.6
 """Of the time limit, what the class programme gets before the front is completed in the general way."""
 
-_LEAST_LIMIT_S = 0.05
 _MORE_TIME = 1.3
 """Times the seconds of a question asked in vain with which it is worth asking again."""
 
@@ -426,10 +426,10 @@ class _Walk:
     def _share_s(self) -> float:
         """Seconds for the next question: as much for all that are to be expected."""
         expected = max(2 * self._parts + 2 - len(self._asked), 2 * len(self.facts.gaps()), 2)
-        return min(max(self._left_s() / expected, _LEAST_LIMIT_S), max(self._left_s(), _LEAST_LIMIT_S))
+        return max(self._left_s() / expected, BUDGET.least_question_s)
 
     def _ask(self, oracle: FrontOracle, moment_s: int, limit_s: float) -> None:
-        limit_s = max(limit_s, _LEAST_LIMIT_S)
+        limit_s = max(limit_s, BUDGET.least_question_s)
         self._asked[moment_s] = limit_s
         begin = time.perf_counter()
         answer = oracle.cheapest(moment_s, limit_s, self.facts.plan_by(moment_s))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...bounds.bags.makespan_window import makespan_window
-from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
+from ...core.limits import LimitReached, checkpoint, out_of_time, share_of_time, within
 from ...instances.instance import Instance
 from ...models.bags.patterns import PatternModel, require_few_classes
 from ...models.bags.windows import MakespanWindow
@@ -15,10 +15,10 @@ from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 from ..highs import solve_with_highs
+from .budget import BUDGET
 from .exact_method import ModelTrace, begin_in_window, exact_outcome
 
 _FIRST_LOOK_S = 10.0
-_SHARE_OF_FIRST_LOOK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
         return outcome
     trace = ModelTrace(run, start)
     first = _Answer(start, -math.inf, finished=False, rents_relaxed=False)
-    with suppress(LimitReached), within(_first_look_s()):
+    with suppress(LimitReached), within(share_of_time(BUDGET.step)), within(_FIRST_LOOK_S):
         first = _solve(instance, window, start, trace.limits())
     best, bound, answer = first.best, first.bound, first
     run.incumbent.take(best)
@@ -80,12 +80,6 @@ class _Answer:
     bound: float
     finished: bool
     rents_relaxed: bool
-
-
-def _first_look_s() -> float:
-    """Seconds for the first look for better plans."""
-    left = seconds_left()
-    return _FIRST_LOOK_S if left is None else min(_FIRST_LOOK_S, _SHARE_OF_FIRST_LOOK * left)
 
 
 def _solve(

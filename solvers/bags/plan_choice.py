@@ -115,12 +115,7 @@ class PlanChoice:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values, the plan itself left out."""
         return {
-            "policy": self.policy,
-            "scenario": self.scenario,
-            "seed": self.seed,
-            "late_usd": self.late_usd,
-            "candidates": self.candidates,
-            "days_of_choice": self.days_of_choice,
+            **fields_of(self, "result", "plans"),
             "plans": [plan.to_dict() for plan in self.plans],
         }
 

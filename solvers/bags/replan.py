@@ -58,7 +58,7 @@ _SHARE_OF_FIRST = 0.4
 _STEPS = 6
 """Plans with an earlier D_spot that are tried where the first does not survive."""
 _LOOK_S = 0.02
-_PRICES, _ENDINGS = "_prices_of_replans", "_endings_of_replans"
+_MEMORY = "_memory_of_replans"
 
 
 def replan(
@@ -127,6 +127,8 @@ def replan(
     try:
         running = start.schedule if isinstance(start, Result) else start
         remaining = (state if running is None else state.with_credits_of(running)).remaining(instance)
+        if remaining.d_spot_s is None:
+            remaining.__dict__["d_spot_s"] = remaining.deadline_s
         long = time_limit_s > LONG_S or remaining.objective.budget_usd is not None
         quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
         with interruptible(stop) as limit:
@@ -195,14 +197,32 @@ class _Terms(NamedTuple):
     level: SurvivalLevel | None
 
 
-class _Endings:
-    """How long it took to make and check the last plans of a bag, as shares of what is usual."""
+class _Memory:
+    """What the last plans of a bag tell of the next one.
+
+    Attributes
+    ----------
+    prices : dict
+        Prices that proved a bound, by the offers that have room.
+    warm : bool
+        Whether there was a plan: the first takes longer than those that follow.
+    shares : deque of float
+        How long it took to make and check those, as shares of what is usual.
+    """
 
     def __init__(self) -> None:
+        self.prices: dict[tuple[Any, ...], _Prices] = {}
+        self.warm = False
         self.shares: deque[float] = deque(maxlen=_KNOWN_ENDINGS)
 
+    @classmethod
+    def of(cls, bag: Instance) -> _Memory:
+        """Return that of a bag, which lives as long as the bag."""
+        memory: _Memory = bag.__dict__.setdefault(_MEMORY, cls())
+        return memory
+
     def reserve_s(self, usual_s: float, time_limit_s: float) -> float:
-        """Seconds to leave for it: with those, most calls end in time, and nearly all of them a little later.
+        """Seconds to leave for an ending: with those, most calls end in time, and nearly all of them a little later.
 
         The longest of all says nothing of the next one: another process had the processor meanwhile.
         """
@@ -291,8 +311,6 @@ def _held(remaining: Instance, running: Schedule, now_s: float) -> Schedule | No
     It is one of the bag, whose times count from its beginning, one of this very state, or one of an earlier state: its
     times count from as long before the deadline as it has until then. What is over the budget does not hold.
     """
-    if remaining.d_spot_s is None:
-        remaining.__dict__["d_spot_s"] = remaining.deadline_s
     by_deadline_s = max(running.instance.deadline_s - remaining.deadline_s, 0)
     for moment_s in dict.fromkeys((by_deadline_s, math.ceil(now_s), 0)):  # that of another deadline by its own clock
         plan = held_plan(remaining, running, moment_s)
@@ -305,15 +323,13 @@ def _quick(
     remaining: Instance, running: Schedule | None, terms: _Terms, given: Instance, held: Schedule | None
 ) -> Result:
     """Plan, bound and check within milliseconds; nothing worse than the plan that is held."""
-    if remaining.d_spot_s is None:
-        remaining.__dict__["d_spot_s"] = remaining.deadline_s
     time_limit_s, begin, seed, level = terms
+    memory = _Memory.of(given)
     with within(time_limit_s, begin=begin):
-        bound = _bound(remaining, given, time_limit_s)
+        bound = _bound(remaining, memory, time_limit_s)
     usual_s = _RESERVE_S + _RESERVE_S_A_TASK * remaining.n_tasks
-    endings: _Endings | None = given.__dict__.get(_ENDINGS) if level is None else None
-    if endings is not None and endings.shares:
-        reserve_s = endings.reserve_s(usual_s, time_limit_s)
+    if level is None and memory.shares:
+        reserve_s = memory.reserve_s(usual_s, time_limit_s)
     else:  # what is left to do takes as much longer than usual as what is done has taken
         reserve_s = max(usual_s, min(_RESERVE_OF_BEGIN * (time.perf_counter() - begin), 2 * usual_s))
     until = begin + time_limit_s - min(reserve_s, _MOST_RESERVE * time_limit_s)
@@ -370,10 +386,9 @@ def _quick(
         seed=seed,
     )
     if schedule is not None and search_end.moment is not None and not stopped():
-        if endings is None:  # the first takes longer than those that follow
-            given.__dict__[_ENDINGS] = _Endings()
-        else:
-            endings.shares.append((time.perf_counter() - search_end.moment) / usual_s)
+        if memory.warm:
+            memory.shares.append((time.perf_counter() - search_end.moment) / usual_s)
+        memory.warm = True
     return result
 
 
@@ -415,19 +430,18 @@ class _Prices(NamedTuple):
     took_s: float
 
 
-def _bound(remaining: Instance, given: Instance, time_limit_s: float) -> DivisibleBound:
+def _bound(remaining: Instance, memory: _Memory, time_limit_s: float) -> DivisibleBound:
     """Bound what is left: by the last prices found for the same bag, or by new ones if much has changed since.
 
     Any prices prove a bound, which is soon worked out. A few cutting planes near the last prices prove no more, and new
     prices take many: they are looked for once in many calls.
     """
-    known: dict[tuple[Any, ...], _Prices] = given.__dict__.setdefault(_PRICES, {})
     key = (
         len(remaining.offers),
         tuple([offer.index for offer in remaining.offers if offer.limit]),
         tuple(np.flatnonzero(np.bincount(remaining.machine_offer)).tolist()),
     )
-    last = known.get(key)
+    last = memory.prices.get(key)
     n_open = len(remaining.open_tasks)
     if last is not None:
         same = last.took_s > 0.0 and _SAME * last.n_open <= n_open <= last.n_open / _SAME
@@ -438,7 +452,7 @@ def _bound(remaining: Instance, given: Instance, time_limit_s: float) -> Divisib
         bound = divisible_bound(remaining, None, _CUTS)
     if len(bound.multipliers):
         took_s = 0.0 if last is None and clock.ended_work else time.perf_counter() - begin
-        known[key] = _Prices(bound.multipliers, n_open, took_s)
+        memory.prices[key] = _Prices(bound.multipliers, n_open, took_s)
     return bound
 
 

@@ -140,7 +140,6 @@ class ColumnFinder:
         threshold: float,
         *,
         most_columns: int,
-        most_nodes: int,
         most_trials: int,
         narrowing: bool,
     ) -> FoundColumns:
@@ -156,8 +155,8 @@ class ColumnFinder:
             Latest end, from ready.
         threshold : float
             Largest reduced cost.
-        most_columns, most_nodes, most_trials : int
-            Limits of the search: columns, nodes in all, nodes for the least end of one set of tasks.
+        most_columns, most_trials : int
+            Limits of the search: columns, nodes for the least end of one set of tasks.
         narrowing : bool
             Keep the best columns only.
 
@@ -181,7 +180,7 @@ class ColumnFinder:
         cut = most_tasks < self.size.sum() and bool(too_many[most_tasks] <= room_s)
         ordered = Classes(self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order])
         halt = np.zeros(1, dtype=np.int64)
-        limits = Limits(most_end, most_tasks, most_nodes, most_trials, narrowing, halt)
+        limits = Limits(most_end, most_tasks, MOST_NODES, most_trials, narrowing, halt)
         found, complete = run_compiled(
             lambda: find_columns(ordered, self.machine, self.rate, fixed, threshold, limits, table), halt
         )

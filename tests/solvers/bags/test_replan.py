@@ -352,7 +352,7 @@ def test_the_ending_begins_when_the_search_ends_and_not_when_its_start_is_made(
     monkeypatch.setattr(replan_module, "check", slow_check)
     for _ in range(3):
         assert replan(given, state, time_limit_s=0.01, start=plan).schedule is not None
-    endings = given.__dict__[replan_module._ENDINGS]
+    endings = replan_module._Memory.of(given)
     usual_s = replan_module._RESERVE_S + replan_module._RESERVE_S_A_TASK * state.remaining(given).n_tasks
     assert [share * usual_s for share in endings.shares] == pytest.approx([0.001, 0.001])
 
@@ -370,17 +370,17 @@ def test_new_prices_are_found_for_the_bound_when_many_tasks_are_done_and_the_las
         return divisible_bound(remaining, start, most_cuts)
 
     monkeypatch.setattr(replan_module, "divisible_bound", bounded)
-    first = replan_module._bound(state.remaining(given), given, 1.0)
-    again = replan_module._bound(state.remaining(given), given, 1.0)
+    first = replan_module._bound(state.remaining(given), replan_module._Memory.of(given), 1.0)
+    again = replan_module._bound(state.remaining(given), replan_module._Memory.of(given), 1.0)
     assert asked == [True, False]
     assert again.objective == pytest.approx(first.objective, rel=1e-9)
     waiting = state.waiting_ids(given)
     fewer = state.replace(done=(*state.done, *waiting[: len(waiting) // 2]))
-    worth = replan_module._bound(fewer.remaining(given), given, 1.0)
+    worth = replan_module._bound(fewer.remaining(given), replan_module._Memory.of(given), 1.0)
     assert asked == [True, False, True]
     assert worth.objective == pytest.approx(divisible_bound(fewer.remaining(given)).objective, rel=1e-3)
     # In no time, the last prices prove what they can.
-    replan_module._bound(state.remaining(given), given, 1e-3)
+    replan_module._bound(state.remaining(given), replan_module._Memory.of(given), 1e-3)
     assert asked == [True, False, True, False]
 
 
@@ -398,12 +398,12 @@ def test_first_prices_that_took_too_long_are_looked_for_again(
 
     monkeypatch.setattr(replan_module, "divisible_bound", slow)
     for _ in range(4):
-        replan_module._bound(state.remaining(given), given, 1.0)
+        replan_module._bound(state.remaining(given), replan_module._Memory.of(given), 1.0)
     assert asked == [True, True, False, False]
 
 
 def test_one_long_ending_does_not_rule_those_that_follow() -> None:
-    endings = replan_module._Endings()
+    endings = replan_module._Memory()
     for seconds in (0.001, 0.001, 0.009):
         endings.shares.append(seconds)
     assert endings.reserve_s(1.0, 0.01) == pytest.approx(0.001 + replan_module._SLACK_S)
