@@ -195,8 +195,8 @@ class CompiledReplays:
         self._first = self._context.copy()
         # As plain numbers, which are copied as fast as memory is.
         first = {"tasks": tables.tasks, "limits": tables.limits}
-        for name, row in (("types", TypeRow()), ("prices", PriceRow()), ("standby", StandbyRow())):
-            first[name] = table_of(row, len(self._arrays[name]))
+        for name, usual in (("types", TypeRow()), ("prices", PriceRow()), ("standby", StandbyRow())):
+            first[name] = table_of(usual, len(self._arrays[name]))
         self._at_first = {name: (_numbers(self._arrays[name]), _numbers(table)) for name, table in first.items()}
         self._at_first |= {name: (_numbers(self._arrays[name]), 0) for name in ("vms", "asked")}
         self._at_first["context"] = _numbers(self._context), _numbers(self._first)

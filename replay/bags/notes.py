@@ -80,7 +80,7 @@ def _details(instance: Instance, what: int, first: int, second: int, real: float
         return {_FIRST[what]: first}
     if what in (LAUNCHED, PRICED):
         offer = instance.offers[first]
-        told = {"type": offer.vm_type.name, "market": offer.market}
+        told: dict[str, Any] = {"type": offer.vm_type.name, "market": offer.market}
         return told if what == LAUNCHED else told | {"usd_per_hour": real}
     if what == LIMITED:
         return {"type": instance.vm_types[first].name, "vms": second}

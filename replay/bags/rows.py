@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..vms import NONE
+from ..vms import NONE as NONE  # part of what rows are made of
 
 # Events of the queue, in the order in which they are taken at the same time; see `Replay`.
 FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(10)
