@@ -221,7 +221,8 @@ def end_with_credits(credits: FloatArray, vm: int, work: int, end: int) -> int:
     lacking = work - credits[vm, 0]
     if lacking <= 0:
         return end
-    return max(end, math.ceil(lacking / credits[vm, 1]))
+    earned: int = math.ceil(lacking / credits[vm, 1])
+    return max(end, earned)
 
 
 @shared_part
