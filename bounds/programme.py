@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.gaps import rounded_down
 from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import FloatArray, IntArray
+from ..core.tolerances import rounded_down
 
 if TYPE_CHECKING:
     import highspy

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.gaps import at_most
 from ..core.quantities import BoolArray, FloatArray, IntArray, read_only
 from ..core.records import made_all
+from ..core.tolerances import at_most
 from ..instances.durations import BASELINE
 from ..instances.instance import Instance
 from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival

@@ -15,9 +15,9 @@ from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
-from ...core.gaps import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 from ...core.json_documents import format_json
 from ...core.limits import stop_point, watched_time
+from ...core.tolerances import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance

@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 
-from ...core.gaps import NEARLY, OPTIMALITY_TOLERANCE
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.tolerances import NEARLY, OPTIMALITY_TOLERANCE
 from ...instances.durations import FULL_SPEED
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound, Proof

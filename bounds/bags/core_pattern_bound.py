@@ -38,9 +38,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.gaps import NEARLY
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import TABLE_BYTES, BoolArray, FloatArray, IntArray
+from ...core.tolerances import NEARLY
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance

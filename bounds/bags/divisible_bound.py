@@ -46,9 +46,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.gaps import OPTIMALITY_TOLERANCE, at_most, rounded_down
 from ...core.limits import out_of_time
 from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.tolerances import OPTIMALITY_TOLERANCE, at_most, rounded_down
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance, RescueTime

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ...core.errors import ModelRefusal
-from ...core.gaps import whole_seconds
 from ...core.limits import share_of_time, within
+from ...core.tolerances import whole_seconds
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import memory_is_free

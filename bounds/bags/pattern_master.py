@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.gaps import STEPWISE_ROUNDING
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
+from ...core.tolerances import STEPWISE_ROUNDING
 from ..programme import Programme
 
 MOST_NEW = 12

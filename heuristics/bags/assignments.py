@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.bill import unpaid_usd
-from ...core.gaps import at_most
 from ...core.limits import checkpoint
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
+from ...core.tolerances import at_most
 from ...instances.durations import NEVER
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
-from ...core.gaps import at_most
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
+from ...core.tolerances import at_most
 from ...instances.durations import FULL_SPEED, NEVER
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import end_says_all

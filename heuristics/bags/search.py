@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
-from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
+from ...core.tolerances import closes_gap
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.task_classes import memory_is_free, usable_offers

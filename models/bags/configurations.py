@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.gaps import OPTIMALITY_TOLERANCE
 from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.tolerances import OPTIMALITY_TOLERANCE
 from ...instances.instance import Instance
 from .simultaneous_tasks import Weighting
 

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.gaps import at_most
 from ...core.limits import checkpoint
+from ...core.tolerances import at_most
 from ...instances.durations import BASELINE, FULL_SPEED
 from ...instances.entries import Market
 from ...instances.instance import Instance

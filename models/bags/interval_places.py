@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.gaps import at_most
 from ...core.limits import checkpoint
 from ...core.quantities import BoolArray
+from ...core.tolerances import at_most
 from ...core.wording import counted
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
 from ...instances.entries import RentalOffer

@@ -12,11 +12,11 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ...core.errors import InputError, Issue
-from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, Stop, checkpoint, share_of_time, within
 from ...core.processes import interruptible
 from ...core.racing import race
 from ...core.statistics import estimate
+from ...core.tolerances import closes_gap
 from ...core.workers import Workers, each
 from ...instances.bags.scripted_days import Scenario
 from ...instances.clouds import Cloud

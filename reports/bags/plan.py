@@ -11,9 +11,9 @@ import numpy as np
 from ...audits.bags.plan import CLAIMS, CheckReport, check
 from ...bounds.bags.lower_bounds import LowerBound, lower_bounds
 from ...charts.bags.plan import plan_chart
-from ...core.gaps import closes_gap, relative_gap
 from ...core.limits import within
 from ...core.tables import Column, Table
+from ...core.tolerances import closes_gap, relative_gap
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown, best_known

@@ -11,9 +11,9 @@ from typing import Any
 
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound
-from ...core.gaps import at_most, closes_gap
 from ...core.limits import LimitReached, out_of_time, within
 from ...core.plugins import PluginError
+from ...core.tolerances import at_most, closes_gap
 from ...instances.instance import Instance
 from ...schedules.evaluation import objective_weights
 from ...schedules.method import Incumbent, Outcome, Run, StepEnd, StepTaken, TracePoint

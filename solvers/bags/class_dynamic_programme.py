@@ -30,9 +30,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.gaps import NEARLY, SAME_COST, STEPWISE_ROUNDING
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray
+from ...core.tolerances import NEARLY, SAME_COST, STEPWISE_ROUNDING
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.windows import MakespanWindow

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...bounds.programme import MOST_CUTS, TOLERANCE, LinearRows, maximise_concave
-from ...core.gaps import NEARLY, STEPWISE_ROUNDING
 from ...core.limits import checkpoint
 from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
+from ...core.tolerances import NEARLY, STEPWISE_ROUNDING
 from ...models.bags.core_patterns import schedule_of_cores
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...bounds.bags.pattern_master import MOST_NEW, PatternMaster
-from ...core.gaps import rounded_down
 from ...core.limits import checkpoint, out_of_time
 from ...core.quantities import FloatArray, IntArray
+from ...core.tolerances import rounded_down
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, binding_market_limits, usable_offers

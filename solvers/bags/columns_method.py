@@ -20,9 +20,9 @@ from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound, worst_objective
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import ModelRefusal
-from ...core.gaps import NEARLY, OPTIMALITY_TOLERANCE
 from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import FloatArray, IntArray
+from ...core.tolerances import NEARLY, OPTIMALITY_TOLERANCE
 from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES_OF_COLUMNS, task_classes
 from ...schedules.evaluation import objective_weights

@@ -17,9 +17,9 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from ...bounds.bags.divisible_bound import divisible_bound
-from ...core.gaps import at_most, closes_gap
 from ...core.limits import LimitReached, out_of_time, seconds_left, share_of_time, within
 from ...core.quantities import LEAST_SCALE
+from ...core.tolerances import at_most, closes_gap
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import kept

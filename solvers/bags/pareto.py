@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
-from ...core.gaps import SAME_COST, whole_seconds
 from ...core.limits import LimitReached, Stop, stopped, within
 from ...core.processes import default_threads, interruptible
+from ...core.tolerances import SAME_COST, whole_seconds
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s

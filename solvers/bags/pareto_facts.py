@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from ...core.gaps import SAME_COST
+from ...core.tolerances import SAME_COST
 from ...schedules.schedule import Schedule
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.gaps import closes_gap
 from ...core.limits import Limit, LimitReached, Stop, refuse_no_time_limit, stopped, watched_time, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray
+from ...core.tolerances import closes_gap
 from ...core.wording import first_names
 from ...heuristics.bags.full_speed import full_speed_plan
 from ...heuristics.bags.quick_search import held_plan, quick_plan

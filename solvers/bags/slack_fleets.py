@@ -31,10 +31,10 @@ import numpy as np
 
 from ...bounds.bags.core_prices import OfferCores, best_core_prices
 from ...core.errors import ModelRefusal
-from ...core.gaps import NEARLY, STEPWISE_ROUNDING
 from ...core.limits import LimitReached, checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
+from ...core.tolerances import NEARLY, STEPWISE_ROUNDING
 from ...instances.durations import FULL_SPEED
 from ...instances.entries import Market, RentalOffer
 from ...instances.instance import Instance

@@ -14,7 +14,6 @@ from typing import Any
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.gaps import at_most, closes_gap
 from ...core.limits import (
     SIGN_OF_LIFE_S,
     LimitReached,
@@ -27,6 +26,7 @@ from ...core.limits import (
     within,
 )
 from ...core.processes import default_threads, interruptible
+from ...core.tolerances import at_most, closes_gap
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance

@@ -20,8 +20,8 @@ from functools import partial
 import numpy as np
 
 from ...bounds.bags.divisible_bound import divisible_bound
-from ...core.gaps import closes_gap
 from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, seconds_left, share_of_time, stopped, within
+from ...core.tolerances import closes_gap
 from ...heuristics.bags.d_spot import spot_offers
 from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify

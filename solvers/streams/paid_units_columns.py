@@ -19,9 +19,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...bounds.programme import Programme
-from ...core.gaps import OPTIMALITY_TOLERANCE
 from ...core.limits import LimitReached, within
 from ...core.quantities import IntArray
+from ...core.tolerances import OPTIMALITY_TOLERANCE
 from ...heuristics.streams.packing import Packing
 from ...models.integer_program import IntegerProgram
 from ...models.streams.paid_units import Heaviest, UnitsProblem, refutes

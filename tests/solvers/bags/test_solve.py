@@ -11,8 +11,8 @@ import pytest
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.core.gaps import relative_gap
 from spotbag.core.limits import checkpoint
+from spotbag.core.tolerances import relative_gap
 from spotbag.heuristics.bags import search
 from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
 from spotbag.instances.instance import Instance

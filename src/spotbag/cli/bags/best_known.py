@@ -207,7 +207,7 @@ def _cells(entry: BestKnown) -> list[str]:
 
 
 def _gap(entry: BestKnown) -> float:
-    from ...core.gaps import relative_gap
+    from ...core.tolerances import relative_gap
 
     gap = relative_gap(entry.value, entry.bound)
     assert gap is not None, "an entry has value and bound"

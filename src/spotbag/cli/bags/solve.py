@@ -326,7 +326,7 @@ def _d_spot(result: Result, given: Instance) -> str:
 
 def _proved(result: Result, quantity: str) -> str:
     """Return the proof of the cost or of the makespan in words; nothing where both are weighed against each other."""
-    from ...core.gaps import relative_gap
+    from ...core.tolerances import relative_gap
 
     for place, stage in enumerate(result.stages):
         if stage.quantity != quantity:
