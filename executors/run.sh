@@ -112,6 +112,8 @@ spotbag_task() {
     wait "$spotbag_child"
     spotbag_code=$?
     [ -z "$spotbag_stopped" ] || wait "$spotbag_child"
+    # A child that has seen that it is to stop may be gone before the signal to stop is here.
+    if [ "$spotbag_code" -eq 143 ] && [ -e "$spotbag_state/stop" ]; then spotbag_stopped=yes; fi
     spotbag_stop_here
     spotbag_child=''
     spotbag_record '"end", "core": '"$spotbag_core, \"number\": $1, \"task\": $3, \"exit_code\": $spotbag_code"

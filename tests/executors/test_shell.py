@@ -220,6 +220,15 @@ def test_a_signal_stops_the_tasks_too_and_the_next_start_goes_on(tmp_path: Path)
     assert sorted(events_of(vm, "end")) == ["t1", "t1-1", "t2"]
 
 
+def test_a_task_that_stops_before_the_signal_comes_has_not_ended(tmp_path: Path) -> None:
+    # A task that was just made looks for itself whether it is to stop: it was recorded as ended with exit code 143.
+    vm = tmp_path / "run" / "vm"
+    exported(core_of([f"touch '{vm}/state/stop'; exit 143", "true"]), tmp_path / "run")
+    assert drive(vm).returncode != 0
+    assert events_of(vm, "start") == ["t1"]
+    assert not events_of(vm, "end")
+
+
 @pytest.mark.slow
 def test_every_shell_of_this_machine_runs_stops_and_goes_on(tmp_path: Path) -> None:
     for folder in shells(tmp_path):
