@@ -40,7 +40,7 @@ for name in ("hads/J60", "memory/m20"):
     instance = spotbag.library_instance(name)
     plan = spotbag.solve(instance, "greedy").schedule
     state = spotbag.State.planned(plan, 10)
-    for now in (state, state.advance(11, VmEnded(plan.vm_ids[0]))):
+    for now in (state, state.advance(11, spotbag.VmEnded(plan.vm_ids[0]))):
         spotbag.replan(instance, now, start=plan, time_limit_s=0.2)
 new = sorted(name for name in set(sys.modules) - loaded if name.split(".")[0] in ("spotbag", "highspy", "ortools"))
 planned = ready()
