@@ -156,8 +156,12 @@ class State(WholeDocument):
 
     def _issues(self) -> Iterable[Issue]:
         yield from duplicates("done", "id", enumerate(self.done))
-        names = [*self.gone, *(vm.id for vm in self.vms)]
-        yield from duplicates("vms", "id", ((index - len(self.gone), name) for index, name in enumerate(names)))
+        yield from duplicates("gone", "name", enumerate(self.gone))
+        yield from duplicates("vms", "id", ((index, vm.id) for index, vm in enumerate(self.vms)))
+        gone = {*self.gone}
+        for index, vm in enumerate(self.vms):
+            if vm.id in gone:
+                yield Issue(f"vms[{index}]", "is among those that are gone: no name is used twice", "id", vm.id, vm.id)
         done, seen = set(self.done), set[str]()
         for index, vm in enumerate(self.vms):
             where, cores = f"vms[{index}]", set[int]()

@@ -147,7 +147,7 @@ class Summary:
         Of the rows.
     runs, plans : int
         How many there are, and how many found a plan.
-    statuses : tuple of (str, int)
+    statuses : dict of str to int
         How many runs ended how.
     objective_mean, objective_worst, cost_usd_mean, makespan_s_mean : float or None
         Over the seeds.
@@ -159,7 +159,7 @@ class Summary:
         Of the runs that the method did not refuse.
     reason : str
         Why a run found no plan.
-    survives : tuple of (str, int)
+    survives : dict of str to int
         How many plans have which verdict; see `Row`.
     ended_by_time : int
         Runs of which time has ended some of the work.
@@ -169,7 +169,7 @@ class Summary:
     method: str
     runs: int
     plans: int
-    statuses: tuple[tuple[RowStatus, int], ...]
+    statuses: dict[RowStatus, int]
     objective_mean: float | None
     objective_worst: float | None
     cost_usd_mean: float | None
@@ -181,13 +181,13 @@ class Summary:
     runtime_s_mean: float | None
     runtime_s_total: float | None
     reason: str
-    survives: tuple[tuple[SurvivalVerdict, int], ...] = ()
+    survives: dict[SurvivalVerdict, int] = field(default_factory=dict)
     ended_by_time: int = 0
 
     @property
     def always_optimal(self) -> bool:
         """True if every run proved its plan optimal."""
-        return self.statuses == (("optimal", self.runs),)
+        return self.statuses == {"optimal": self.runs}
 
     @property
     def gap_mean(self) -> float | None:
@@ -414,7 +414,7 @@ def _summary(rows: Sequence[Row], reference: Reference) -> Summary:
         method=rows[0].method,
         runs=len(rows),
         plans=len(objectives),
-        statuses=tuple(Counter(row.status for row in rows).most_common()),
+        statuses=dict(Counter(row.status for row in rows).most_common()),
         objective_mean=_mean(objectives),
         objective_worst=max(objectives, default=None),
         cost_usd_mean=_mean(costs),
@@ -426,7 +426,7 @@ def _summary(rows: Sequence[Row], reference: Reference) -> Summary:
         runtime_s_mean=_mean(times),
         runtime_s_total=sum(times) if times else None,
         reason=next((row.reason for row in rows if row.objective is None and row.reason), ""),
-        survives=tuple(Counter(row.survives for row in rows if row.survives is not None).most_common()),
+        survives=dict(Counter(row.survives for row in rows if row.survives is not None).most_common()),
         ended_by_time=sum(row.ended_by_time for row in rows),
     )
 
@@ -473,10 +473,8 @@ def _total(method: str, summaries: Sequence[Summary]) -> MethodTotal:
 
 def as_object(record: Row | Reference | Summary | MethodTotal) -> dict[str, Any]:
     """Return a record as a JSON object; what is not known, or infinite, is null."""
-    pairs = asdict(record)
-    if isinstance(record, Summary):
-        pairs["statuses"], pairs["survives"] = dict(record.statuses), dict(record.survives)
-    return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in pairs.items()}
+    pairs = asdict(record).items()
+    return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in pairs}
 
 
 def format_rows_csv(rows: Iterable[Row]) -> str:

@@ -397,8 +397,9 @@ def test_no_name_is_used_twice(state: State) -> None:
     assert lost.gone == ("v",)
     with pytest.raises(InputError, match="had a VM 'v', which is gone"):
         lost.advance(40, VmRequested(VmState(id="v", type="a", market="spot")))
-    with pytest.raises(InputError, match="id"):
-        State.from_document(lost.to_document() | {"gone": ["w"]}, "state")
+    for gone, said in ((["w"], r"vms\[0\].*among those that are gone"), (["v", "v"], r"gone\[1\]")):
+        with pytest.raises(InputError, match=said):
+            State.from_document(lost.to_document() | {"gone": gone}, "state")
     assert State.parse(lost.to_text()) == lost
 
 

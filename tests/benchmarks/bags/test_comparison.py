@@ -188,7 +188,7 @@ def test_runs_without_a_plan_are_counted_and_never_averaged() -> None:
     rows = [row("a", 10.0, 5.0, 0), row("a", None, 5.0, 1), row("a", 20.0, 5.0, 2)]
     [summary] = summarise(rows, make_references(rows, {}))
     assert (summary.runs, summary.plans) == (3, 2)
-    assert dict(summary.statuses) == {"feasible": 2, "no-plan": 1}
+    assert summary.statuses == {"feasible": 2, "no-plan": 1}
     assert summary.objective_mean == 15.0
     assert summary.objective_worst == 20.0
     assert summary.cost_usd_mean == 30.0

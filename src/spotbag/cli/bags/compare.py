@@ -14,7 +14,7 @@ import typer
 
 from ...core.processes import interruptible
 from ...core.tables import Column, Table, numbers
-from ..answers import Answer, Part
+from ..answers import Answer
 from ..arguments import (
     InstanceOptions,
     JsonOption,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ...benchmarks.bags.experiments.cells import Source
     from ...benchmarks.bags.experiments.specification import Specification
     from ...instances.instance import Instance
-    from ...schedules.documents import SurvivalVerdict
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --method auto,ils,lpt --seeds 3 --out rows.csv"
 
@@ -50,35 +49,12 @@ _QUANTITIES = {"cheapest": "cost ($)", "fastest": "makespan (s)", "balanced": "o
 """Columns of what each goal makes least."""
 
 
-class ComparedMethod(Part):
-    """All runs of a method on an instance."""
-
-    instance: str
-    method: str
-    runs: int
-    plans: int
-    statuses: dict[str, int]
-    objective_mean: float | None
-    objective_worst: float | None
-    cost_usd_mean: float | None
-    makespan_s_mean: float | None
-    bound_gap_mean: float | None
-    bound_gap_worst: float | None
-    optimum_gap_mean: float | None
-    optimum_gap_worst: float | None
-    runtime_s_mean: float | None
-    runtime_s_total: float | None
-    reason: str
-    survives: dict[SurvivalVerdict, int]
-    ended_by_time: int
-
-
 class Compare(Answer, kind="compare"):
     """``spotbag compare``."""
 
     interrupted: bool
     references: tuple[Reference, ...]
-    summaries: tuple[ComparedMethod, ...]
+    summaries: tuple[Summary, ...]
     methods: tuple[MethodTotal, ...]
     rows: tuple[Row, ...]
 
@@ -166,10 +142,7 @@ def compare_command(
             Compare(
                 interrupted=interrupted,
                 references=tuple(references.values()),
-                summaries=tuple(
-                    ComparedMethod.of(entry, statuses=dict(entry.statuses), survives=dict(entry.survives))
-                    for entry in summaries
-                ),
+                summaries=tuple(summaries),
                 methods=tuple(totals),
                 rows=tuple(rows),
             ).print_json()
@@ -367,15 +340,15 @@ def _value(value: float | None, goal: str) -> str:
 def _survives(summary: Summary) -> str:
     """Return the verdict on the survival of all plans as a cell; counts of verdicts, if not all are alike."""
     if len(summary.survives) == 1:
-        return VERDICTS[summary.survives[0][0]]
-    return ", ".join(f"{count} {VERDICTS[verdict]}" for verdict, count in summary.survives) or _UNKNOWN
+        return VERDICTS[next(iter(summary.survives))]
+    return ", ".join(f"{count} {VERDICTS[verdict]}" for verdict, count in summary.survives.items()) or _UNKNOWN
 
 
 def _status(summary: Summary) -> str:
     """Return the status of all runs as a cell; counts of statuses, if not all are alike."""
     if len(summary.statuses) == 1:
-        return summary.statuses[0][0]
-    return ", ".join(f"{count} {status}" for status, count in summary.statuses)
+        return next(iter(summary.statuses))
+    return ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
 
 
 def _reference_lines(reference: Reference, goal: str) -> Iterator[tuple[str, str, str]]:
