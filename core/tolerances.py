@@ -19,7 +19,8 @@ EXCESS = 1e-12
 each of 2^-53 of the value, and less than the digits that a document states."""
 
 NOISE = 1e-9
-"""Excess over a whole number of seconds or VMs that is dropped: sums of up to 10^6 s have an error of some 1e-10 s."""
+"""Difference in seconds, VMs or shares that is dropped before values are compared, or rounded to whole numbers: sums of
+up to 10^6 s have an error of some 1e-10 s."""
 
 STATED = 1e-6
 """Excess over a whole number of seconds or intervals that is dropped where others measured and wrote the times, as in

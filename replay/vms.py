@@ -1,4 +1,4 @@
-"""What all engines have in common: what stands for nothing, the states of a VM, and what its bill holds."""
+"""VMs of all engines: their states, their bill, and the value that stands for none."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from typing import Final, NamedTuple
 
 NONE: Final = -1
 """In place of a time, an index or a number that there is not."""
-
-NOISE: Final = 1e-9
-"""What differs by less is equal: sums and products of numbers that are not whole are off by as much."""
 
 LAUNCHING, RUNNING, HIBERNATED, STOPPED, TERMINATED = range(5)
 

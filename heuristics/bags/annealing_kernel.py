@@ -236,7 +236,7 @@ def over_budget(objective: Objective, vm_end: IntArray) -> float:
 
 @shared_part
 def is_either(one: int, a: int, b: int) -> bool:
-    """Return whether a core, or a VM, is one of two; compiles in a fraction of the time of a test on a tuple."""
+    """True if a core, or a VM, is one of two; compiles in a fraction of the time of a test on a tuple."""
     return one == a or one == b  # no tuple
 
 

@@ -9,6 +9,7 @@ import math
 from heapq import heappush, heapreplace
 
 from ...core.bill import unpaid_usd
+from ...core.tolerances import NOISE
 from ...instances.durations import NEVER
 from .rescue_rows import (
     COST,
@@ -27,7 +28,6 @@ from .rescue_rows import (
     SpotTaskRow,
 )
 
-_NOISE_S = 1e-9
 SHIFT = 32
 LOW = (1 << SHIFT) - 1
 _LONGEST_S = LOW >> 1
@@ -138,7 +138,7 @@ def checkpoints_by(task: SpotTaskRow, elapsed_s: int) -> int:
     """Return the number of checkpoints that are written when a task has run for so long."""
     if task.checkpoints == 0 or elapsed_s <= 0:
         return 0
-    return min(task.checkpoints, math.floor((elapsed_s * task.speed + _NOISE_S) / task.period))
+    return min(task.checkpoints, math.floor((elapsed_s * task.speed + NOISE) / task.period))
 
 
 def list_lost(r: Rows, now: int) -> None:
@@ -153,7 +153,7 @@ def list_lost(r: Rows, now: int) -> None:
         for rental in range(len(r.rentals)):
             left = r.seconds[rental][task.group]
             if done and left < NEVER:
-                left = math.ceil(left * (1.0 - done * task.interval / task.runtime) - _NOISE_S)
+                left = math.ceil(left * (1.0 - done * task.interval / task.runtime) - NOISE)
             r.left[rental][number] = left
             shortest = min(shortest, left)
         r.keys[r.n_lost] = ((_LONGEST_S - shortest) << SHIFT) | number

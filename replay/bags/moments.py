@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 
+from ...core.tolerances import NOISE
 from ...instances.durations import NEVER
-from ..vms import LAUNCHING, NOISE, RUNNING, TERMINATED
+from ..vms import LAUNCHING, RUNNING, TERMINATED
 from .asking import (
     answer_capacity,
     answer_finished,

@@ -75,7 +75,7 @@ _FIRST = {NOTICED: "until_s", TRIGGER_SET: "at_s", IDLE_LIMITED: "idle_s", ATTEM
 
 
 def _details(instance: Instance, what: int, first: int, second: int, real: float) -> dict[str, Any]:
-    """Return what a record says beside VM, core and task."""
+    """Return the details of a record beside VM, core and task."""
     if what in _FIRST:
         return {_FIRST[what]: first}
     if what in (LAUNCHED, PRICED):

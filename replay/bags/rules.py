@@ -12,8 +12,9 @@ from typing import Any
 
 from ...core.bill import Bill, billed_s, cost_usd, is_free, paid_until_s, session_usd
 from ...core.quantities import SECONDS_PER_HOUR
+from ...core.tolerances import NOISE
 from ...instances.durations import BASELINE, FULL_SPEED, NEVER
-from ..vms import HIBERNATED, LAUNCHING, NOISE, RUNNING, STOPPED, TERMINATED
+from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from .interpreted import add_session, add_vm, earliest_start, note, occupy, profile_running, push, refuse
 from .notes import (
     FINISHED,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from ...core.tolerances import NOISE
 from ...instances.platforms.entries import MalleableJob
-from ..vms import NOISE, NONE
+from ..vms import NONE
 
 NOWHERE: Final = NONE
 

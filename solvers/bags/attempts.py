@@ -131,7 +131,7 @@ class Attempts:
     asked: Instance | None = None
 
     def by(self, name: str) -> Attempts:
-        """Return the same of another method."""
+        """Return attempts of another method, with its default options."""
         method = find_method(name)
         return replace(self, method=method, options=make_options(method, {}))
 

@@ -253,7 +253,7 @@ class _Earliest:
 
     @cached_property
     def _few(self) -> bool:
-        """Whether there are so few tasks that the interval model, which knows budgets, proves the end as a rule."""
+        """True if the bag has so few tasks that the interval model, which knows budgets, proves the end as a rule."""
         from .facts import SMALL_TASKS  # here, since few ask for it
 
         return not self._instance.machines and self._instance.n_tasks <= SMALL_TASKS

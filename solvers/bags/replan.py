@@ -176,7 +176,7 @@ def _refuse_wrong(
 
 
 def _told(result: Result, state: State, running: Schedule | None, limit: Limit) -> Result:
-    """Say whether the work was asked to stop, and name new VMs as no VM of the bag or its last plan was named."""
+    """Return a result that says whether work was stopped, with names of new VMs that neither bag nor last plan had."""
     plan = result.schedule
     if plan is not None:
         plan = with_new_names(plan, [*state.gone, *(() if running is None else running.vm_ids)])
@@ -198,7 +198,7 @@ class _Terms(NamedTuple):
 
 
 class _Memory:
-    """What the last plans of a bag tell of the next one.
+    """Experience with the last plans of a bag, for the next one.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class _Memory:
 
     @classmethod
     def of(cls, bag: Instance) -> _Memory:
-        """Return that of a bag, which lives as long as the bag."""
+        """Return the memory of a bag, which lives as long as the bag."""
         memory: _Memory = bag.__dict__.setdefault(_MEMORY, cls())
         return memory
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ....core.errors import InputError, Issue
 from ....core.quantities import ExactSeconds
-from ...vms import NOISE, NONE
+from ....core.tolerances import NOISE
+from ...vms import NONE
 from ..policy import StreamPolicy
 from ..state import StreamState
 from ..vm import StreamVm
