@@ -234,22 +234,31 @@ class _Earliest:
     def look(self, patience_s: float, prove: bool = True) -> None:
         """Search for an earlier end, or halve the moments by other methods.
 
-        Where there is a proof, what stays open is asked again with all the time that is left.
+        Where there is a proof, search and halving take turns, each of twice the time of the last one: where moments
+        are soon proved, nothing waits for a search, and neither has less than a quarter of the time.
         """
         exact, searches = self._attempts.method.exact, self._attempts.method.name in _WITH_BUDGETS
         with within(patience_s if exact else None):
-            if searches:
-                with within(share_of_time(BUDGET.step) if exact and prove and not self._few else None):
+            if not (exact and prove):
+                if searches:
                     self._search(exact)
-            elif not (exact and prove):
-                self._halve()
-            while exact and prove and not self._finished():
+                else:
+                    self._halve()
+                return
+            turn_s = BUDGET.short_search_s
+            while not self._finished():
                 before = self.plan.makespan_s, self.proven_s
-                self._halve()
-                if not self._finished():
-                    self._ask(self.plan.makespan_s - 1, _left_s())
-                if before == (self.plan.makespan_s, self.proven_s):
+                if searches:
+                    with within(None if self._few else min(turn_s, share_of_time(BUDGET.step) or math.inf)):
+                        self._search(exact)
+                with within(share_of_time(BUDGET.step) if searches else None):
+                    self._halve()
+                    if not self._finished():
+                        self._ask(self.plan.makespan_s - 1, _left_s())
+                    cut_short = out_of_time()
+                if before == (self.plan.makespan_s, self.proven_s) and not cut_short:
                     return
+                turn_s *= 2
 
     @cached_property
     def _few(self) -> bool:

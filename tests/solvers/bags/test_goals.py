@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError
+from spotbag.core.limits import seconds_left
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.heuristics.bags.greedy import greedy
 from spotbag.heuristics.bags.lanes import earliest_plan
@@ -186,3 +187,18 @@ def test_both_quantities_share_the_patience(monkeypatch: pytest.MonkeyPatch) -> 
     result = solve(hand_instance([5, 4, 3]), goal="cheapest", survive="none")
     assert result.stages[0].proven
     assert given == [pytest.approx(6.09 - 2)]
+
+
+def test_moments_that_are_soon_proved_wait_for_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Half of 300 s went by before the first moment of a bag of 60 tasks was asked about, whose proof takes 0.2 s.
+    clock, turns = fake_time(monkeypatch), list[float]()
+
+    def whole_turn(earliest: object, again: bool) -> None:
+        turns.append(seconds_left() or 0.0)
+        clock.now_s += turns[-1]
+
+    monkeypatch.setattr("spotbag.solvers.bags.goals._Earliest._search", whole_turn)
+    monkeypatch.setattr("spotbag.solvers.bags.goals._Earliest._few", False)
+    result = solve(library_instance("tiny/fast-or-cheap"), goal="cheapest", survive="none", time_limit_s=300)
+    assert [stage.proven for stage in result.stages] == [True, True]
+    assert turns == [pytest.approx(1.0)]
