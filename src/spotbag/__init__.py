@@ -1,7 +1,7 @@
 """Plan bags of independent tasks on spot, on-demand and burstable VMs.
 
 >>> import spotbag
->>> result = spotbag.solve(spotbag.library_instance("burst-hads/J60"))
+>>> result = spotbag.solve(spotbag.library_instance("burst-hads/J60"), time_limit_s=60)
 >>> result.status
 'optimal'
 """
