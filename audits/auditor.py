@@ -14,8 +14,7 @@ from typing import Any
 from ..traces.files import check_records
 from ..traces.trace import Trace
 from .bags.replay import PlanAudit
-from .facts import InstanceFacts
-from .findings import RULES, AuditReport, Finding
+from .facts import RULES, AuditReport, Finding, InstanceFacts
 from .given import Given, compare
 from .platforms.facts import PlatformFacts
 from .platforms.replay import PlatformAudit

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from .findings import Finding
+from .facts import Finding
 
 _RELATIVE_TOLERANCE = 1e-9
 

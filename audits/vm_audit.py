@@ -11,9 +11,8 @@ from typing import Any, ClassVar, TypeAlias
 from ..core.quantities import plain
 from ..core.wording import counted
 from ..traces.trace import Trace
-from .facts import InstanceFacts, Work, exact
+from .facts import RULES, AuditReport, Finding, InstanceFacts, Work, exact
 from .figures import Figures, figure_findings
-from .findings import RULES, AuditReport, Finding
 from .vm_books import RANKS, RunBook, VmBook
 
 _CREDIT_TOLERANCE = Fraction(1, 10**6)

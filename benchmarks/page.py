@@ -14,8 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.tables import Column, Table
 from ..core.text_files import write_text
+from ..core.text_tables import Column, Table
 from .claims import FITTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
 from .paper import Paper, PaperOptions, compare
 from .paper_pictures import prepare_pictures, write_pictures

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..core.limits import LimitReached, stop_point
 from ..core.processes import interruptible
-from ..core.tables import Column, Table
+from ..core.text_tables import Column, Table
 from .claims import FITTED, Claim, show
 from .paper_result import ComparisonRow
 

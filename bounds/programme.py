@@ -14,8 +14,7 @@ import numpy as np
 
 from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
 from ..core.processes import run_in_thread
-from ..core.quantities import FloatArray, IntArray
-from ..core.tolerances import rounded_down
+from ..core.quantities import FloatArray, IntArray, rounded_down
 
 if TYPE_CHECKING:
     import highspy

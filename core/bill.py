@@ -74,7 +74,7 @@ def is_free(bill: Bill, seconds: ExactSeconds) -> bool:
 def unpaid_usd(usd_per_s: _Usd, until_s: Any, paid_until_s: Any) -> _Usd:
     """Return the cost of VMs until some moments, from those until which they are paid, by the second.
 
-    Numbers or arrays. Plans, and whatever looks for them, know no other bill: `schedules.evaluation.require_by_second`.
+    Numbers or arrays. Plans, and whatever looks for them, know no other bill: `schedules.timing.require_by_second`.
     """
     seconds = until_s - paid_until_s
     return usd_per_s * ((seconds > 0) * seconds)  # type: ignore[no-any-return]

@@ -35,7 +35,7 @@ class PrintableStream:
     ----------
     rich_proxied_file : text stream
         The stream itself, by the name under which rich looks for it: only rich may command the terminal. The texts that
-        it is given are made safe where it is used, in `progress` and `table_layout`.
+        it is given are made safe where it is used, in `progress` and `tables`.
     """
 
     def __init__(self, stream: IO[str]) -> None:

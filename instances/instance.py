@@ -1,7 +1,8 @@
-"""The problem: tasks, VM types and their market offers, limits, deadline, objective."""
+"""The problem: tasks, VM types and their market offers, limits, deadline, objective; read and written as JSON."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -15,20 +16,12 @@ from ..core.errors import Issue
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, BoolArray, FloatArray, IntArray, Name, Seconds, read_only, whole
 from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, first_issues
-from .durations import (
+from .entries import (
     BASELINE,
     FULL_SPEED,
-    NEVER,
-    checkpoint_count,
-    checkpoint_interval_s,
-    dump_s,
-    duration_table,
-    given_runtime_s,
-    memory_never_binds,
-)
-from .entries import (
     MARKETS,
     MAX_TASKS,
+    NEVER,
     WEIGHTS_AND_SCALES,
     Checkpoints,
     CloudName,
@@ -42,7 +35,13 @@ from .entries import (
     SurvivalOption,
     Task,
     VmType,
+    checkpoint_count,
+    checkpoint_interval_s,
+    dump_s,
+    duration_table,
     expanded_ids,
+    given_runtime_s,
+    memory_never_binds,
     type_memory_kb,
 )
 from .instance_checks import cross_issues, cross_issues_of_parts, tasks_are_right
@@ -585,3 +584,39 @@ class Instance(WholeDocument):
         able = np.isfinite(self.given_runtime_s)
         given = np.where(able, self.given_runtime_s, 0.0)
         return float((np.where(able, whole(given), 0.0) * counts).sum() / (given * counts).sum() - 1)
+
+
+ROUNDING_WARNING_FRACTION = 0.01
+
+
+def read_instance(path: str | os.PathLike[str]) -> Instance:
+    """Read an instance from a JSON file, or from standard input for ``-``.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in it.
+    """
+    return Instance.read(path)
+
+
+def write_instance(instance: Instance, path: str | os.PathLike[str]) -> None:
+    """Write an instance as a JSON file; reading it gives the same instance.
+
+    Raises
+    ------
+    SpotbagError
+        If the file cannot be written.
+    """
+    instance.write(path)
+
+
+def instance_warnings(instance: Instance) -> list[str]:
+    """Warnings about the reading of an instance: run times that rounding up makes much longer."""
+    added = instance.rounding_fraction
+    if added <= ROUNDING_WARNING_FRACTION:
+        return []
+    return [
+        f"{instance.name}: run times count in whole seconds; rounding them up adds {100 * added:.1f} % to the work "
+        "(give them in a smaller unit, and the deadline with them, if that matters)"
+    ]

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import Issue
-from ..core.quantities import KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
+from ..core.quantities import EXCESS, KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
 from ..core.records import Numbered, concerns, duplicates, valid_parts
-from ..core.tolerances import EXCESS
 from .entries import (
     MAX_DURATIONS,
     MAX_TASKS,

@@ -7,10 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..core.quantities import MAX_SECONDS, BoolArray, FloatArray, IntArray, read_only
-from ..core.tolerances import NOISE
-from .durations import BASELINE, FULL_SPEED, NEVER
-from .entries import RentalOffer
+from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray, read_only
+from .entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from .instance import Instance, RescueTime
 
 _OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "rescue_time"}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..charts.chart import Chart
 from ..charts.page import drawing_script, figure, text_of
 from ..core.errors import SpotbagError
-from ..core.tables import Table
+from ..core.text_tables import Table
 from ..core.wording import counted, printable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ..core.errors import input_error
-from ..core.tables import Column, Table
+from ..core.text_tables import Column, Table
 from ..core.wording import counted
 from .graphs import look, rounded
 from .page import Block, Facts, Graph, Listing, Paragraph, Report, Section

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..audits.auditor import audit_traces
-from ..audits.findings import AuditReport
+from ..audits.facts import AuditReport
 from ..charts.replay import replay_chart
-from ..core.tables import Column, Table
+from ..core.text_tables import Column, Table
 from ..core.wording import counted
 from ..traces.stories import describe_trace
 from ..traces.trace import Trace

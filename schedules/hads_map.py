@@ -18,8 +18,7 @@ from ..core.quantities import is_name
 from ..core.records import LimitedRecord, validate_record
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.bags.hads_files import HADS_MARKETS
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER
-from ..instances.entries import MAX_TASKS
+from ..instances.entries import BASELINE, FULL_SPEED, MAX_TASKS, NEVER
 from ..instances.instance import Instance
 from .schedule import Schedule
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import ClassVar, Literal, TypeAlias
 
-from ..core.tolerances import EXCESS, SOLVED, closes_gap
+from ..core.quantities import EXCESS, SOLVED, closes_gap
 from ..instances.instance import Instance
 from .schedule import Schedule
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.quantities import BoolArray, FloatArray, IntArray, read_only
+from ..core.quantities import BoolArray, FloatArray, IntArray, at_most, read_only
 from ..core.records import made_all
-from ..core.tolerances import at_most
-from ..instances.durations import BASELINE
+from ..instances.entries import BASELINE
 from ..instances.instance import Instance
 from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival
-from .evaluation import makespan_s, objective_value, vm_cost_usd
+from .timing import makespan_s, objective_value, vm_cost_usd
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
 

@@ -20,8 +20,7 @@ from ..core.json_documents import check_format, format_json, parse_json
 from ..core.records import decode_document, refuse_nonsense, validate_record
 from ..core.text_files import read_text, source_name, write_text
 from ..core.wording import counted
-from ..instances.durations import BASELINE, NEVER
-from ..instances.entries import MAX_TASKS
+from ..instances.entries import BASELINE, MAX_TASKS, NEVER
 from ..instances.instance import Instance
 from .documents import MODES, SCHEDULE_FORMAT, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument, Survival
 from .schedule import Schedule

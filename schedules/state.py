@@ -14,15 +14,23 @@ from pydantic import Field
 
 from ..core.bill import unpaid_usd
 from ..core.errors import InputError, Issue, public
-from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, IntArray, Name, read_only
+from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, STATED, BoolArray, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
 from ..core.records import FROZEN, FrozenDict, WholeDocument, duplicates, first_issues, made_all
-from ..core.tolerances import STATED
-from ..instances.durations import BASELINE, FULL_SPEED, NEVER, duration_table
-from ..instances.entries import MAX_TASKS, Burstable, Machine, RunningTask, Task
+from ..instances.entries import (
+    BASELINE,
+    FULL_SPEED,
+    MAX_TASKS,
+    NEVER,
+    Burstable,
+    Machine,
+    RunningTask,
+    Task,
+    duration_table,
+)
 from ..instances.instance import Instance, RunningTasks
-from .evaluation import vm_cost_usd
 from .events import Draft, Event, events_of_words, wrong_state
+from .timing import vm_cost_usd
 from .vm_state import TaskOnVm, VmState, VmStatus, changed
 
 if TYPE_CHECKING:

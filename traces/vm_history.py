@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..core.quantities import SECONDS_PER_HOUR
-from ..core.tolerances import STATED
+from ..core.quantities import SECONDS_PER_HOUR, STATED
 from ..instances.entries import Market, RentalOffer
 from ..instances.instance import Instance
 from .trace import Trace

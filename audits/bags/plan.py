@@ -30,8 +30,7 @@ from ...schedules.documents import (
     Survival,
 )
 from ...schedules.schedule import Schedule
-from ..facts import exact, rounded_up
-from ..findings import SURVIVAL_RULES, Violation
+from ..facts import SURVIVAL_RULES, Violation, exact, rounded_up
 from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s, size_kb
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from ...schedules.documents import Rescue, RescueTask, RescueVm, Survival
-from ...schedules.survival_text import LOSSES
-from ..findings import Violation
+from ...schedules.plan_text import LOSSES
+from ..facts import Violation
 from .survival import Judge, beyond_rescue
 from .survival_losses import NEVER_S, Losses
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from ...traces.trace import Trace
-from ..facts import exact
-from ..findings import RULES, Finding
+from ..facts import RULES, Finding, exact
 from .cloud_book import CloudBook, MachineBook, Offer
 from .cluster_book import ClusterBook
 from .facts import ClusterFacts, PlatformFacts

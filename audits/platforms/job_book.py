@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from ..findings import Finding
+from ..facts import Finding
 from .cloud_book import MachineBook
 from .facts import NOISE, StreamFacts
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...core.wording import counted
 from ...traces.trace import Trace
-from ..findings import AuditReport
+from ..facts import AuditReport
 from .books import Event, described, place_of
 from .cloud_audit import CloudAudit
 from .cluster_audit import ClusterAudit

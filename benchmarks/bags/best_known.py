@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 from ...audits.bags.plan import check
 from ...core.errors import SpotbagError
 from ...core.limits import Stop
+from ...core.quantities import REORDERED
 from ...core.text_files import write_text
-from ...core.tolerances import REORDERED
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import (
     BestKnown,

@@ -14,8 +14,7 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import IntArray
-from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import Objective, Offer, Task, VmType
+from ...instances.entries import FULL_SPEED, NEVER, Objective, Offer, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule

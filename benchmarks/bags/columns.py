@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...core.tolerances import relative_gap
+from ...core.quantities import relative_gap
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.instance import Instance
 from ...instances.library import library_instance, library_names

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from ...core.errors import ModelRefusal, SpotbagError
 from ...core.json_documents import format_json
 from ...core.limits import stop_point, watched_time
-from ...core.tolerances import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
+from ...core.quantities import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance

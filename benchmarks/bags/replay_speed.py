@@ -18,7 +18,7 @@ from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.bags.scenarios import find_scenario
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Cloud
-from ...instances.durations import FULL_SPEED
+from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...replay.bags.compiled_engine import CompiledReplays

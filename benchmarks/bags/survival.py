@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core.tolerances import SAME
+from ...core.quantities import SAME
 from ...core.workers import each
 from ...heuristics.bags.rescue import Certificate, certify, rescue_at, spot_types
 from ...instances.bags.generator import generate_instance
 from ...instances.bags.timeline import Timeline, TimelineEvent
-from ...instances.durations import FULL_SPEED
+from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
 from ...instances.library import library_instance, library_names
 from ...replay.bags.runs import replay_day

@@ -15,14 +15,13 @@ import math
 import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
-from ...core.quantities import BoolArray, FloatArray, IntArray
-from ...core.tolerances import NEARLY, OPTIMALITY_TOLERANCE
-from ...instances.durations import FULL_SPEED
+from ...core.quantities import NEARLY, OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray
+from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound, Proof
 from ...models.bags.simultaneous_tasks import WEIGHT_UNITS, VmRoom, Weighting
 from ...models.bags.task_classes import effective_cores, least_work_s
-from ...schedules.evaluation import objective_weights
+from ...schedules.timing import objective_weights
 from ..programme import MOST_COLUMNS, Programme
 from .divisible_bound import DivisibleBound, divisible_bound
 

@@ -39,10 +39,8 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint
-from ...core.quantities import TABLE_BYTES, BoolArray, FloatArray, IntArray
-from ...core.tolerances import NEARLY
-from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import RentalOffer
+from ...core.quantities import NEARLY, TABLE_BYTES, BoolArray, FloatArray, IntArray
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound
 from ...models.bags.task_classes import (
@@ -52,7 +50,7 @@ from ...models.bags.task_classes import (
     task_classes,
     usable_offers,
 )
-from ...schedules.evaluation import objective_weights
+from ...schedules.timing import objective_weights
 from .divisible_bound import divisible_bound, worst_objective
 from .pattern_master import PatternMaster
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...core.quantities import FloatArray, IntArray
-from ...core.tolerances import rounded_down
+from ...core.quantities import FloatArray, IntArray, rounded_down
 from ...instances.entries import RentalOffer
 from ...models.bags.core_patterns import OfferPatterns, enumerate_patterns
 from .pattern_master import MOST_NEW, PatternMaster

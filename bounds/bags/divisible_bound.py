@@ -47,10 +47,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.limits import out_of_time
-from ...core.quantities import BoolArray, FloatArray, IntArray
-from ...core.tolerances import OPTIMALITY_TOLERANCE, at_most, rounded_down
-from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import RentalOffer
+from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance, RescueTime
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import (
@@ -61,7 +59,7 @@ from ...models.bags.task_classes import (
     sustained_cores,
     usable_offers,
 )
-from ...schedules.evaluation import held_objective, held_usd, objective_weights
+from ...schedules.timing import held_objective, held_usd, objective_weights
 from ..programme import MOST_CUTS, LinearRows, Maximum, maximise_concave
 
 _MANY_GROUPS = 5_000

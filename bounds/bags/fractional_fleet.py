@@ -21,12 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import binding_market_limits, usable_offers
-from ...schedules.evaluation import objective_weights
+from ...schedules.timing import objective_weights
 from ..programme import Programme
 
 

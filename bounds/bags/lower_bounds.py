@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias
 
 from ...core.errors import ModelRefusal
 from ...core.limits import share_of_time, within
-from ...core.tolerances import whole_seconds
+from ...core.quantities import least_whole_seconds
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import memory_is_free
-from ...schedules.evaluation import require_by_second
+from ...schedules.timing import require_by_second
 from ..programme import Programme
 from .configuration_bound import configuration_bound
 from .core_pattern_bound import core_pattern_bound
@@ -97,7 +97,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
             "least makespan",
             "s",
             "no plan ends sooner, whatever it costs (cost weight 0)",
-            lambda: whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
+            lambda: least_whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
         ),
         (
             "combinatorial makespan",

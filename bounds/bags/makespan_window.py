@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from ...instances.durations import FULL_SPEED
+from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import effective_cores, least_work_s, offers_of_vms, task_classes, usable_offers
 from ...models.bags.windows import MakespanWindow
-from ...schedules.evaluation import objective_weights
+from ...schedules.timing import objective_weights
 from ..programme import MOST_COLUMNS, TOLERANCE, Programme
 
 

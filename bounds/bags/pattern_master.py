@@ -9,8 +9,7 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
-from ...core.quantities import FloatArray, IntArray
-from ...core.tolerances import STEPWISE_ROUNDING
+from ...core.quantities import STEPWISE_ROUNDING, FloatArray, IntArray
 from ..programme import Programme
 
 MOST_NEW = 12

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ...core.errors import SpotbagError
 from ...core.wording import counted
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_value, objective_weights
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_value, objective_weights
 from ...solvers.bags.pareto import FrontPoint, ParetoFront
 from ..chart import Look
 from ..matplotlib_renderer import axes_of_plot

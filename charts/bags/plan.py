@@ -11,8 +11,8 @@ import numpy as np
 
 from ...core.wording import counted, shortened
 from ...schedules.documents import Survival
+from ...schedules.plan_text import survival_text
 from ...schedules.schedule import Schedule
-from ...schedules.survival_text import survival_text
 from ..chart import Bar, Chart, Look, Panel, stretch
 from ..matplotlib_renderer import axes_of_chart
 from ..picture_files import picture_format, plotting_libraries, write_chart

@@ -13,7 +13,7 @@ import numpy as np
 from ...bounds.bags.fractional_fleet import FractionalFleet, fractional_fleet
 from ...core.limits import checkpoint, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
-from ...instances.durations import FULL_SPEED
+from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
 from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
@@ -23,7 +23,7 @@ from .core_loads import SPARE_VMS
 from .core_pattern_starts import MAKESPANS, CorePatternStarts, core_pattern_starts
 
 if TYPE_CHECKING:
-    from .found import Found
+    from .annealing import Found
 
 MOST_ASSIGNED_TASKS = 20_000
 

@@ -9,14 +9,12 @@ import numpy as np
 
 from ...core.bill import unpaid_usd
 from ...core.limits import checkpoint
-from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
-from ...core.tolerances import at_most
-from ...instances.durations import NEVER
-from ...instances.entries import RentalOffer
+from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
+from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_weights
 from ...schedules.queues import Queue, queues_of_schedule, schedule_of_queues, timeline_of
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_weights
 from .core_loads import latest_ends_s
 
 if TYPE_CHECKING:

@@ -8,14 +8,12 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
-from ...schedules.timing import VmTimeline
+from ...schedules.timing import VmTimeline, objective_weights
 from .lanes import MOMENTS
 from .lpt import LongestFirst
 

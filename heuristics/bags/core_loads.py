@@ -14,14 +14,13 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
-from ...core.quantities import FloatArray, IntArray
-from ...core.tolerances import at_most
-from ...instances.durations import FULL_SPEED, NEVER
+from ...core.quantities import FloatArray, IntArray, at_most
+from ...instances.entries import FULL_SPEED, NEVER
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import end_says_all
 from ...models.bags.task_classes import usable_offers
-from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_weights
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue

@@ -17,8 +17,7 @@ from ...bounds.bags.core_pattern_bound import CorePattern, CorePatternProgramme
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, share_of_time, within
 from ...core.quantities import IntArray
-from ...instances.durations import NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES, task_classes, usable_offers
 from ...schedules.queues import Queue

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...core.errors import input_error
-from ...instances.durations import NEVER
+from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.timing import VmTimeline
 

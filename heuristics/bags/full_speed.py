@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.limits import checkpoint, stop_point
-from ...instances.durations import BASELINE, FULL_SPEED, NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule

@@ -12,8 +12,7 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import IntArray
-from ...instances.durations import FULL_SPEED
-from ...instances.entries import Market
+from ...instances.entries import FULL_SPEED, Market
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run, TracePoint
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues

@@ -17,13 +17,12 @@ import numpy as np
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.limits import LimitReached, out_of_time
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
-from ...instances.durations import NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
-from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_weights
 from .core_loads import MANY_TASKS, rescue_of
 from .least_rent import least_rent_start
 

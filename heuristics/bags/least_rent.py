@@ -14,7 +14,7 @@ from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_weights
+from ...schedules.timing import objective_weights
 from .core_loads import CoreLoads, by_size, core_level_s, core_seconds, empty_state, fill, rentable_vms
 
 _TIE = 1e-9

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint, stop_point
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import NEVER
+from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule

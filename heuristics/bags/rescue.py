@@ -14,20 +14,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...core.bill import unpaid_usd
+from ...core.compiled_rows import dtype_of
 from ...core.limits import checkpoint
 from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
-from ...core.rows import dtype_of
 from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
 from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
-from ...schedules.evaluation import require_by_second
 from ...schedules.schedule import Schedule
-from .rescue_arrays import arrays_of, ints
-from .rescue_obstacles import loss_of, obstacle
-from .rescue_questions import LARGE_TASKS, Lost, Packing, Questions
+from ...schedules.timing import require_by_second
+from .rescue_questions import LARGE_TASKS, Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
 from .rescue_rows import DONE, FAILED, MOST_TYPES, NONE, PackedVmRow, PlaceRow
-from .rescue_twins import Twins
 
 _BUDGET = 60_000_000
 """Places that are looked at for the types that go down together: some seconds."""

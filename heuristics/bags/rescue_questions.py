@@ -1,23 +1,202 @@
-"""Questions about the rescues of a plan: the rules answer them, in plain Python or in the compiled loop."""
+"""Questions about the rescues of a plan: the rules answer them, in plain Python or in the compiled loop.
+
+A plan becomes arrays (`PlanArrays`). Where a rescue fails, `obstacle` says why, and whether that is proved. `Twins` is
+the rule by which every spot VM has one on demand, which goes on with what is lost in the same order.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.bill import unpaid_usd
+from ...core.compiled_rows import TableField, dtype_of, enter, rows_of, tables_of
 from ...core.limits import LimitReached, current_limit
 from ...core.processes import run_compiled
 from ...core.quantities import BoolArray, IntArray
-from ...core.rows import TableField, dtype_of, enter, rows_of, tables_of
-from .rescue_arrays import Bag, ints
-from .rescue_rows import COST, LOSS, MOST_TYPES, N_PACKINGS, QUICK, ROOM, SURVEY, Rows
+from ...core.wording import listed
+from ...instances.entries import NEVER, RentalOffer
+from ...instances.instance import Instance
+from ...schedules.schedule import Schedule
+from .rescue_rows import (
+    COST,
+    LOSS,
+    MOST_TYPES,
+    N_PACKINGS,
+    QUICK,
+    ROOM,
+    SURVEY,
+    OwnVmRow,
+    RentalRow,
+    Rows,
+    SpotTaskRow,
+    SpotVmRow,
+)
 from .rescue_rules import answer
+
+
+class Terms(NamedTuple):
+    """Deadline; boot; overhead from the request of a VM until it runs a migrated task; most on-demand VMs."""
+
+    deadline: int
+    boot: int
+    overhead: int
+    most_on_demand: int
+
+
+class Bag(NamedTuple):
+    """All of a plan that a rescue is about: see `Rows`, of which these are the tables that are given."""
+
+    rentals: Any
+    orders: IntArray
+    seconds: IntArray
+    need_kb: IntArray
+    tasks: Any
+    spot_vms: Any
+    own_vms: Any
+    core_end: IntArray
+    counted_end: IntArray
+    terms: Terms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanArrays:
+    """A plan, and what may be rented to rescue it.
+
+    Attributes
+    ----------
+    instance : Instance
+        The problem.
+    regular : tuple of RentalOffer
+        Regular VMs on demand, the cheapest for its work first: the rentals of ``bag``.
+    bag : Bag
+        What the rules of rescues are about.
+    spot_task : array of int
+        The spot tasks of ``bag``, as indices into ``instance.task_ids``.
+    own_vm : array of int
+        The regular on-demand VMs of the plan, which ``bag`` has as its own.
+    burstable_end_s : array of int
+        Ends of the burstable VMs on demand.
+    """
+
+    instance: Instance
+    regular: tuple[RentalOffer, ...]
+    bag: Bag
+    spot_task: IntArray
+    own_vm: IntArray
+    burstable_end_s: IntArray
+
+
+def arrays_of(schedule: Schedule) -> PlanArrays:
+    """Return a plan as arrays."""
+    instance = schedule.instance
+    regular = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
+    seconds = instance.runtime_s[:, [offer.type_index for offer in regular]]
+    least = seconds.min(axis=1, initial=NEVER)
+    able = seconds < NEVER
+    # What a core of each costs for the work that it can do, relative to the least time that this takes.
+    work = np.where(able, seconds, 0).sum(axis=0) / np.maximum(np.where(able, least[:, None], 0).sum(axis=0), 1)
+    per_core = [offer.price_usd_per_s / offer.vcpus for offer in regular]
+    cheapest = np.argsort(per_core * work, kind="stable").tolist()
+    regular = [regular[k] for k in cheapest]
+    never_binds = [instance.memory_never_binds[offer.type_index] for offer in regular]
+    rentals = _records(
+        RentalRow,
+        vcpus=ints(offer.vcpus for offer in regular),
+        limit=ints(offer.vm_type.offers["on-demand"].limit for offer in regular),
+        size_kb=ints(-1 if free else offer.memory_kb for free, offer in zip(never_binds, regular, strict=True)),
+        price=np.array([offer.price_usd_per_s for offer in regular]),
+    )
+    strongest = np.argsort([-offer.vcpus for offer in regular], kind="stable")
+    type_of = ints(offer.type_index for offer in instance.offers)
+    is_spot = instance.offer_is_spot[schedule.vm_offer]
+    task = np.flatnonzero(is_spot[schedule.task_vm])
+    group, offer_of = instance.task_group[task], schedule.vm_offer[schedule.task_vm[task]]
+    speeds = np.array(
+        [1.0 if vm_type.burstable is None else vm_type.burstable.baseline_fraction for vm_type in instance.vm_types]
+    )
+    interval = schedule.checkpoint_interval_s[task]
+    taken = np.isfinite(interval)
+    tasks = _records(
+        SpotTaskRow,
+        start=schedule.task_start_s[task],
+        end=schedule.task_end_s[task],
+        group=group,
+        type_index=type_of[offer_of],
+        runtime=instance.runtime_s[group, type_of[offer_of]].astype(float),
+        interval=np.where(taken, interval, 1.0),
+        period=np.where(taken, interval + instance.dump_s[group], 1.0),
+        checkpoints=np.where(taken, instance.checkpoint_count[group, type_of[offer_of]], 0.0).astype(np.int64),
+        speed=np.where(schedule.task_baseline[task], speeds[type_of[offer_of]], 1.0),
+    )
+    spot = np.flatnonzero(is_spot)
+    spot_vms = _records(
+        SpotVmRow,
+        type_index=type_of[schedule.vm_offer[spot]],
+        end=schedule.vm_end_s[spot],
+        paid_until=schedule.vm_paid_until_s[spot],
+        price=instance.offer_price_usd_per_s[schedule.vm_offer[spot]],
+    )
+    rental_of = {offer.index: number for number, offer in enumerate(regular)}
+    own_vm = ints(vm for vm, index in enumerate(schedule.vm_offer.tolist()) if index in rental_of)
+    first_core = np.concatenate([[0], np.cumsum(schedule.vm_vcpus)])
+    core_end = np.repeat(schedule.vm_ready_s, schedule.vm_vcpus)
+    np.maximum.at(core_end, first_core[schedule.task_vm] + schedule.task_core, schedule.task_end_s)
+    closed = [machine >= 0 and not instance.machines[machine].open for machine in schedule.vm_machine.tolist()]
+    cores = np.where(np.array(closed, dtype=bool), 0, schedule.vm_vcpus)[own_vm]
+    own_cores = [
+        core_end[first_core[vm] : first_core[vm] + n] for vm, n in zip(own_vm.tolist(), cores.tolist(), strict=True)
+    ]
+    own_vms = _records(
+        OwnVmRow,
+        rental=ints(rental_of[index] for index in schedule.vm_offer[own_vm].tolist()),
+        end=schedule.vm_end_s[own_vm],
+        paid_until=np.maximum(schedule.vm_end_s, schedule.vm_paid_until_s)[own_vm],
+        first_core=np.cumsum(cores) - cores,
+        cores=cores,
+    )
+    burstable = instance.offer_is_burstable[schedule.vm_offer]
+    most = instance.limits.max_on_demand
+    terms = Terms(
+        deadline=instance.deadline_s,
+        boot=instance.boot_overhead_s,
+        overhead=max(instance.boot_overhead_s, instance.migration_overhead_s),
+        most_on_demand=NEVER if most is None else most,
+    )
+    bag = Bag(
+        rentals=rentals,
+        orders=np.array([np.arange(len(regular)), strongest]),
+        seconds=np.ascontiguousarray(seconds[:, cheapest].T),
+        need_kb=np.array(instance.memory_kb),
+        tasks=tasks,
+        spot_vms=spot_vms,
+        own_vms=own_vms,
+        core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
+        counted_end=schedule.vm_end_s[~is_spot],
+        terms=terms,
+    )
+    return PlanArrays(instance, tuple(regular), bag, task, own_vm, schedule.vm_end_s[burstable & ~is_spot])
+
+
+def _records(row: type, **columns: Any) -> Any:
+    """Return an array of rows from its columns."""
+    records = np.zeros(len(next(iter(columns.values()))), dtype=dtype_of(row))
+    for name, column in columns.items():
+        records[name] = column
+    return records
+
+
+def ints(values: Iterable[int]) -> IntArray:
+    """Return an array of whole numbers."""
+    return np.array(list(values), dtype=np.int64)
+
 
 LARGE_TASKS = 20_000
 """Tasks of a large plan: its state is not kept, a question can be ended, and a rescue is not written into a record."""
@@ -328,3 +507,181 @@ def _is_kept() -> bool:
     from .rescue_loops import LOOP
 
     return is_ready(LOOP)
+
+
+_STEPS = range(1, 30)
+
+
+def loss_of(types: Sequence[str]) -> str:
+    """Say what goes down."""
+    return f"with spot VMs of {listed(types, 'type')} down for good"
+
+
+def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room: IntArray) -> tuple[str, bool]:
+    """Say why nothing can rescue what is lost of some types at a second, and whether that is proved.
+
+    ``room`` is how many new VMs may be requested then: of each rental, and of all of them.
+    """
+    begin_s = at_s + plan.bag.terms.overhead
+    window_s = plan.instance.deadline_s - begin_s
+    own = plan.bag.own_vms
+    when = f"{loss_of(types)} at {at_s:,} s"
+    alive = own[own["end"] > at_s]
+    usable = np.zeros(len(plan.regular), dtype=bool)
+    usable[alive["rental"]] = True
+    cores = [plan.bag.core_end[vm["first_core"] :][: vm["cores"]] for vm in alive]
+    rooms = [plan.instance.deadline_s - np.maximum(ends, begin_s) for ends in cores]
+    left = int(room[-1])
+    for rental in plan.bag.orders[1].tolist():
+        vms = min(int(room[rental]), left, len(lost.task))
+        if vms > 0:
+            usable[rental] = True
+            left -= vms
+            rooms.append(np.full(min(vms * plan.regular[rental].vcpus, len(lost.task)), window_s))
+    # With a cap, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
+    usable |= (plan.bag.rentals["limit"] > 0) & (plan.bag.terms.most_on_demand > 0)
+    if plan.bag.terms.most_on_demand < NEVER:
+        rooms += _freed_rooms(plan, at_s)
+    room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
+    if not usable.any():
+        return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand", True
+    seconds = np.where(usable[:, None], lost.left, NEVER).min(axis=0)
+    longest = int(seconds.argmax())
+    task = plan.instance.task_ids[plan.spot_task[lost.task[longest]]]
+    if seconds[longest] >= NEVER:
+        return f"{when}: task {task!r} can run on no regular VM that may be rented on demand then", True
+    if seconds[longest] > window_s:
+        least_s = begin_s + int(seconds[longest])
+        text = f"task {task!r} takes {seconds[longest]:,} s more on demand and would end at {least_s:,} s; "
+        return f"{when}: {text}end spot earlier (d_spot_s), allow checkpoints, or a later deadline", True
+    remedy = "raise the limits of on-demand VMs, end spot earlier (d_spot_s), or allow a later deadline"
+    work = int(seconds.sum())
+    if work > room_s.sum():
+        text = f"{work:,} core seconds are left to do on demand, and {int(room_s.sum()):,} can be had"
+        return f"{when}: {text}; {remedy}", True
+    lost_tasks = f"the {len(lost.task):,} tasks that are lost"
+    if any(_transformed(seconds, window_s, k).sum() > _transformed(room_s, window_s, k).sum() for k in _STEPS):
+        return f"{when}: {lost_tasks} do not fit the on-demand VMs that can be had; {remedy}", True
+    return f"{when}: no way was found to do {lost_tasks} on demand by the deadline; {remedy}", False
+
+
+def _freed_rooms(plan: PlanArrays, at_s: int) -> Iterator[IntArray]:
+    """Time of the cores that a VM of another type has more, if it is rented when one of the plan ends."""
+    own, most = plan.bag.own_vms, max((offer.vcpus for offer in plan.regular), default=0)
+    cores = np.concatenate([own["cores"], np.zeros_like(plan.burstable_end_s)])
+    for end_s, kept in zip(np.concatenate([own["end"], plan.burstable_end_s]).tolist(), cores.tolist(), strict=True):
+        if end_s > at_s and most > kept:
+            yield np.full(most - kept, plan.instance.deadline_s - end_s - plan.bag.terms.overhead)
+
+
+def _transformed(seconds: IntArray, window_s: int, k: int) -> IntArray:
+    """Apply the k-th dual-feasible function of Fekete and Schepers to fractions of a window, times k * window.
+
+    A size x becomes x itself if (k + 1) x is whole, and the whole part of (k + 1) x over k else. It is superadditive:
+    what fits together into some room does so after it is applied to both.
+    """
+    parts = (k + 1) * seconds
+    return np.where(parts % window_s == 0, k * seconds, parts // window_s * window_s)
+
+
+class Twins:
+    """The rule of twins: see `certify`."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        instance = schedule.instance
+        self._instance = instance
+        self._vm_ids = schedule.vm_ids
+        self._overhead_s = overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        self.spot = np.flatnonzero(instance.offer_is_spot[schedule.vm_offer])
+        self._offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
+        loss = _longest_loss_s(schedule)
+        core = np.concatenate([[0], np.cumsum(schedule.vm_vcpus)])[schedule.task_vm] + schedule.task_core
+        binds = ~instance.memory_never_binds[[offer.type_index for offer in self._offers]][schedule.task_vm]
+        # Tasks move together: those of a core, or of a VM where memory may bind.
+        unit = np.where(binds, len(core) + int(schedule.vm_vcpus.sum()) + schedule.task_vm, core)
+        on_spot = instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
+        units, place = np.unique(unit[on_spot], return_inverse=True)
+        self._unit = place
+        self.task_vm, self.task_core = schedule.task_vm[on_spot], schedule.task_core[on_spot]
+        self._start_s, self._end_s = schedule.task_start_s[on_spot], schedule.task_end_s[on_spot]
+        end, longest = np.zeros((2, len(units)), dtype=np.int64)
+        np.maximum.at(end, place, schedule.task_end_s[on_spot])
+        np.maximum.at(longest, place, loss[on_spot])
+        self.end_s = np.zeros(len(self._offers), dtype=np.int64)
+        np.maximum.at(self.end_s, schedule.task_vm[on_spot], (end + longest + overhead)[place])
+        self._planned_end_s = schedule.vm_end_s
+        self._ready_s, self._paid_until_s = schedule.vm_ready_s, schedule.vm_paid_until_s
+        self._planned_usd = schedule.cost_usd
+
+    def missing(self) -> str:
+        """Say what keeps the rule from being fulfilled; empty if nothing does."""
+        instance = self._instance
+        if not len(self.spot):
+            return ""
+        for vm in self.spot.tolist():
+            if self._offers[vm].burstable or "on-demand" not in self._offers[vm].vm_type.offers:
+                return f"no twin of {self._vm_ids[vm]!r} can be rented: its type is not a regular one on demand"
+            if self.end_s[vm] > instance.deadline_s:
+                return (
+                    f"a twin of {self._vm_ids[vm]!r} could end at {self.end_s[vm]:,} s, after the deadline; end spot "
+                    "earlier (d_spot_s), or allow a later deadline"
+                )
+        for vm_type in instance.vm_types:
+            vms = [offer for offer in self._offers if offer.vm_type.name == vm_type.name]
+            if any(offer.market == "spot" for offer in vms) and len(vms) > vm_type.offers["on-demand"].limit:
+                limit = vm_type.offers["on-demand"].limit
+                return f"the {len(vms)} VMs of {vm_type.name} are more than its limit of {limit} on demand"
+        most = instance.limits.max_on_demand
+        if most is not None and len(self._offers) > most:
+            return f"all {len(self._offers)} VMs are more than limits.max_on_demand, {most}"
+        return ""
+
+    def start_s(self, task: IntArray, left_s: IntArray, at_s: int) -> IntArray:
+        """Return when lost tasks start on the twins: what ran at once, all others so much later as that takes longer.
+
+        Parameters
+        ----------
+        task, left_s : array of int
+            Tasks, counted among those on spot VMs, and what is left of each on the twin, in seconds.
+        at_s : int
+            When their VMs go down.
+        """
+        ran = self._start_s[task] <= at_s
+        later = np.zeros(int(self._unit.max(initial=-1)) + 1, dtype=np.int64)
+        np.maximum.at(later, self._unit[task[ran]], left_s[ran] - (self._end_s[task[ran]] - at_s))
+        start_s: IntArray = np.where(ran, at_s, self._start_s[task] + later[self._unit[task]]) + self._overhead_s
+        return start_s
+
+    def worst_cost_usd(self) -> float:
+        """Return the most that the plan costs if each spot VM goes down at its worst moment, or never."""
+        boot = self._instance.boot_overhead_s
+        more = 0.0
+        for vm in self.spot.tolist():
+            offer, end_s = self._offers[vm], int(self.end_s[vm])
+            planned_s, paid_s = int(self._planned_end_s[vm]), int(self._paid_until_s[vm])
+            price = offer.vm_type.offers["on-demand"].price_usd_per_hour / 3600
+            # The later it goes down, the longer it is paid for, and the shorter its twin.
+            bills = [
+                unpaid_usd(offer.price_usd_per_s, at_s, paid_s) + price * (end_s - at_s - boot)
+                for at_s in (int(self._ready_s[vm]), planned_s - 1)
+            ]
+            planned_usd = unpaid_usd(offer.price_usd_per_s, planned_s, paid_s)
+            more += max(*bills, planned_usd) - planned_usd
+        return self._planned_usd + more
+
+    @property
+    def least_slack_s(self) -> int | None:
+        """Seconds by which the twins end before the deadline, at least; None without spot VMs."""
+        return int(self._instance.deadline_s - self.end_s[self.spot].max()) if len(self.spot) else None
+
+
+def _longest_loss_s(schedule: Schedule) -> IntArray:
+    """Most seconds by which each task ends later if it goes on from its last checkpoint, without an overhead."""
+    instance = schedule.instance
+    interval = schedule.checkpoint_interval_s
+    period = np.where(np.isfinite(interval), interval + instance.dump_s[instance.task_group], np.inf)
+    burstable = instance.offer_is_burstable[schedule.vm_offer[schedule.task_vm]]
+    # With k of n checkpoints written, less than (k + 1)(interval + dump) has passed, and what is left is rounded up:
+    # ceil(r - k interval) + passed - ceil(r + n dump) < 1 + interval + dump.
+    most = np.where(np.isfinite(period) & ~burstable, np.ceil(period), float(NEVER))
+    return np.minimum(schedule.task_duration_s - 1, most.astype(np.int64))

@@ -9,8 +9,8 @@ import math
 from heapq import heappush, heapreplace
 
 from ...core.bill import unpaid_usd
-from ...core.tolerances import NOISE
-from ...instances.durations import NEVER
+from ...core.quantities import NOISE
+from ...instances.entries import NEVER
 from .rescue_rows import (
     COST,
     DONE,

@@ -11,16 +11,15 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
-from ...core.tolerances import closes_gap
+from ...core.quantities import closes_gap
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.task_classes import memory_is_free, usable_offers
-from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
-from .annealing import LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
+from ...schedules.timing import objective_weights
+from .annealing import Found, LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
 from .core_loads import FEW_TASKS, MANY_TASKS, SPARE_VMS, CoreLoads, full_speed, priced_start, start_from_schedule
-from .found import Found
 from .lanes import first_plan, lanes_plan
 from .least_rent import FILLED, least_rent_start
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from ...core.errors import InputError, Issue, input_error, show_value
-from ...core.quantities import BoolArray, IntArray, is_name, whole
-from ...core.tolerances import NOISE
+from ...core.quantities import NOISE, BoolArray, IntArray, is_name, whole
 from .day_draws import (
     horizon_s,
     refuse_endless_day,

@@ -12,10 +12,9 @@ from pydantic import Field
 
 from ...core.errors import InputError, Issue
 from ...core.json_documents import check_format, format_json, parse_json
-from ...core.quantities import MAX_SECONDS, Name
+from ...core.quantities import MAX_SECONDS, OPTIMALITY_TOLERANCE, Name
 from ...core.records import INTEGRAL, Record, Text
 from ...core.text_files import read_text, source_name
-from ...core.tolerances import OPTIMALITY_TOLERANCE
 from ..library import library_data
 
 BEST_KNOWN_FORMAT: Literal["spotbag.best-known/1"] = "spotbag.best-known/1"

@@ -18,8 +18,7 @@ from ...core.quantities import MB_PER_GB
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name, write_text
 from ..entries import MARKETS, MAX_TASKS, Burstable, Market, Offer, VmType
-from ..instance import Instance
-from ..instance_files import instance_warnings
+from ..instance import Instance, instance_warnings
 from .imported import Imported
 
 HADS_MARKETS: dict[Market, str] = {"spot": "preemptible", "on-demand": "on-demand"}

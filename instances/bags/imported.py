@@ -11,9 +11,8 @@ from typing import Any
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.text_files import STANDARD_INPUT, source_name
 from ..clouds import CLOUD_OF_PROVIDER
-from ..instance import Instance
+from ..instance import Instance, instance_warnings
 from ..instance_checks import with_deadline_first
-from ..instance_files import instance_warnings
 from .vm_catalogue import VmChoice, choose_vm_types, price_notes, read_catalogue
 
 COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"

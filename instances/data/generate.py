@@ -14,8 +14,7 @@ from typing import Any
 from ..bags.catalogue import CATALOGUES
 from ..bags.generator import Distribution, generate_instance
 from ..entries import Burstable, Checkpoints, KnownOptimum, Limits, Market, Objective, Offer, Provenance, Task, VmType
-from ..instance import Instance
-from ..instance_files import write_instance
+from ..instance import Instance, write_instance
 from ..library import PLATFORMS, STREAMS
 from ..platforms.platform_files import write_platform
 from ..streams.stream_files import write_stream

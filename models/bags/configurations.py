@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.quantities import BoolArray, FloatArray, IntArray
-from ...core.tolerances import OPTIMALITY_TOLERANCE
+from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray
 from ...instances.instance import Instance
 from .simultaneous_tasks import Weighting
 

@@ -15,8 +15,7 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .task_classes import TaskClasses

@@ -15,8 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...core.quantities import BoolArray, IntArray
-from ...instances.durations import BASELINE, FULL_SPEED
-from ...instances.entries import RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
 
 _FULL_PER_S = 60

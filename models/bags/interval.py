@@ -26,12 +26,11 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
-from ...core.tolerances import at_most
-from ...instances.durations import BASELINE, FULL_SPEED
-from ...instances.entries import Market
+from ...core.quantities import at_most
+from ...instances.entries import BASELINE, FULL_SPEED, Market
 from ...instances.instance import Instance
-from ...schedules.evaluation import held_objective, objective_weights
 from ...schedules.schedule import Schedule
+from ...schedules.timing import held_objective, objective_weights
 from ..integer_program import integer_costs
 from .configurations import ConfigurationBound
 from .interval_places import Choices, CreditAccount, IntervalSwitches, Kind, Place, Vm, place_sum, weighted_sum

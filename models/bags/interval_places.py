@@ -16,14 +16,12 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
-from ...core.quantities import BoolArray
-from ...core.tolerances import at_most
+from ...core.quantities import BoolArray, at_most
 from ...core.wording import counted
-from ...instances.durations import BASELINE, FULL_SPEED, NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.evaluation import held_objective, objective_weights
 from ...schedules.schedule import Schedule
+from ...schedules.timing import held_objective, objective_weights
 from .configurations import ConfigurationBound
 from .cpu_credits import CreditRole, credit_role, full_speed_possible, solver_credit_rules
 from .task_classes import usable_offers

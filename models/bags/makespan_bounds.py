@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import BASELINE, FULL_SPEED, NEVER
-from ...instances.entries import Burstable, Market, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Burstable, Market, RentalOffer
 from ...instances.instance import Instance
 from .task_classes import LET_PASS_CREDITS
 

@@ -23,11 +23,10 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.quantities import IntArray
-from ...instances.durations import FULL_SPEED
-from ...instances.entries import RentalOffer
+from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_weights
 from ..integer_program import IntegerProgram
 from .core_patterns import MOST_PATTERNS, OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
 from .task_classes import MOST_CLASSES, TaskClasses, effective_cores, least_work_s, task_classes, usable_offers

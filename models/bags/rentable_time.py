@@ -11,8 +11,7 @@ from ...core.errors import InputError, Issue
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import PAPERS, Billing
-from ...instances.durations import NEVER
-from ...instances.entries import MARKETS, Market
+from ...instances.entries import MARKETS, NEVER, Market
 from ...instances.instance import Instance
 
 

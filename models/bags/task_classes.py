@@ -13,8 +13,7 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import BASELINE, FULL_SPEED, NEVER
-from ...instances.entries import Market, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Market, RentalOffer
 from ...instances.instance import Instance
 
 MOST_CLASSES = 40

@@ -13,7 +13,7 @@ from ...core.limits import checkpoint
 from ...core.quantities import IntArray
 from ...instances.entries import Market, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_weights
+from ...schedules.timing import objective_weights
 
 _Row: TypeAlias = tuple[list[int], list[Any], tuple[int | None, int]]
 

@@ -26,7 +26,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import NEVER
+from ...instances.entries import NEVER
 from ...instances.platforms.entries import SLOT_S
 from .fluid import PlatformFluid
 from .fluid_kernel import IN_THE_CLOUD, NOWHERE, CloudTier, Jobs, Tiers, cheapest_ends

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...audits.bags.plan import check
-from ...audits.findings import Violation
+from ...audits.facts import Violation
 from ...core.errors import SpotbagError
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule

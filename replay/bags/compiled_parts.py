@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...instances.durations import NEVER
+from ...instances.entries import NEVER
 from . import interpreted
 from .policies.on_time_kernel import latest_rescue, new_vms_from
 from .rows import NEEDS_RESCUE, NONE, REFUSED, TOO_MANY_ENTRIES, TOO_MANY_EVENTS, TOO_MANY_VMS, EventRow, Rows, VmRow

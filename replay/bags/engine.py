@@ -6,7 +6,7 @@ import copy
 
 from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud
-from ...instances.durations import NEVER
+from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ..event_loop import EventLoop
 from . import asking

@@ -8,7 +8,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Any
 
-from ...instances.durations import NEVER
+from ...instances.entries import NEVER
 from .rows import NONE, SessionRow, SketchRow
 
 

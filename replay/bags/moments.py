@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from ...core.tolerances import NOISE
-from ...instances.durations import NEVER
+from ...core.quantities import NOISE
+from ...instances.entries import NEVER
 from ..vms import LAUNCHING, RUNNING, TERMINATED
 from .asking import (
     answer_capacity,

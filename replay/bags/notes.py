@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...instances.durations import FULL_SPEED
+from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
 from ...traces.bags.records import MIGRATION_KINDS
 

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.compiled_rows import rows_of
 from ...core.errors import SpotbagError
-from ...core.rows import rows_of
 from ...core.wording import counted
 from ...instances.clouds import Billing
-from ...instances.durations import BASELINE, FULL_SPEED
-from ...instances.entries import RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule

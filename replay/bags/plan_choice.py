@@ -14,15 +14,15 @@ import numpy as np
 from ...core.errors import InputError, Issue
 from ...core.limits import LimitReached, Stop, checkpoint, share_of_time, within
 from ...core.processes import interruptible
+from ...core.quantities import closes_gap
 from ...core.racing import race
 from ...core.statistics import estimate
-from ...core.tolerances import closes_gap
 from ...core.workers import Workers, each
 from ...instances.bags.scripted_days import Scenario
 from ...instances.clouds import Cloud
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
-from ...schedules.survival_text import LOSSES
+from ...schedules.plan_text import LOSSES
 from ...solvers.bags.candidates import QUIET, Candidate, candidates, survival_level
 from ...solvers.bags.methods import GivenMethod
 from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays, percentile

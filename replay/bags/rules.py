@@ -11,9 +11,8 @@ import math
 from typing import Any
 
 from ...core.bill import Bill, billed_s, cost_usd, is_free, paid_until_s, session_usd
-from ...core.quantities import SECONDS_PER_HOUR
-from ...core.tolerances import NOISE
-from ...instances.durations import BASELINE, FULL_SPEED, NEVER
+from ...core.quantities import NOISE, SECONDS_PER_HOUR
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from .interpreted import add_session, add_vm, earliest_start, note, occupy, profile_running, push, refuse
 from .notes import (

@@ -10,12 +10,11 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
+from ...core.compiled_rows import tables_of
 from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
-from ...core.rows import tables_of
 from ...instances.clouds import Billing
-from ...instances.durations import BASELINE, FULL_SPEED, NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...schedules.timing import VmTimeline
 from ...traces.bags.records import MIGRATION_KINDS
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED, VmBill

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from ...core.compiled_rows import rows_of
 from ...core.quantities import SECONDS_PER_HOUR
-from ...core.rows import rows_of
-from ...instances.durations import NEVER
+from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from .rows import NONE, DurationRow, GroupRow, OfferRow, Rows
 from .rules import dump_of, duration_of

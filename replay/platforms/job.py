@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ...core.tolerances import NOISE
+from ...core.quantities import NOISE
 from ...instances.platforms.entries import MalleableJob
 from ..vms import NONE
 

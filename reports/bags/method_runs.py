@@ -17,8 +17,8 @@ from ...benchmarks.bags.comparison import (
     summarise,
     total_by_method,
 )
-from ...core.tables import Column, Table
-from ...core.tolerances import relative_gap
+from ...core.quantities import relative_gap
+from ...core.text_tables import Column, Table
 from ...core.wording import counted, shortened
 from ...instances.bags.best_known import best_known
 from ...instances.library import library_instance, library_names

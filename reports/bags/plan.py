@@ -12,17 +12,16 @@ from ...audits.bags.plan import CLAIMS, CheckReport, check
 from ...bounds.bags.lower_bounds import LowerBound, lower_bounds
 from ...charts.bags.plan import plan_chart
 from ...core.limits import within
-from ...core.tables import Column, Table
-from ...core.tolerances import closes_gap, relative_gap
+from ...core.quantities import closes_gap, relative_gap
+from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown, best_known
 from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...schedules.documents import Rescue, ScheduleDocument
-from ...schedules.plan_text import goal_text, rented_table
+from ...schedules.plan_text import checked_lines, goal_text, rented_table
 from ...schedules.schedule import Schedule
-from ...schedules.survival_text import checked_lines
 from ...solvers.bags.result import STATUS_MEANINGS
 from ..page import Block, Facts, Listing, Paragraph, Report, Section
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.quantities import FloatArray
 from ...core.statistics import estimate
-from ...core.tables import Column, Table
+from ...core.text_tables import Column, Table
 from ..graphs import axes, look, points, rounded
 from ..page import Block, Graph, Listing, Section
 

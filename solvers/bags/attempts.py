@@ -13,11 +13,11 @@ from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.limits import LimitReached, out_of_time, within
 from ...core.plugins import PluginError
-from ...core.tolerances import at_most, closes_gap
+from ...core.quantities import at_most, closes_gap
 from ...instances.instance import Instance
-from ...schedules.evaluation import objective_weights
 from ...schedules.method import Incumbent, Outcome, Run, StepEnd, StepTaken, TracePoint
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_weights
 from .budget import BUDGET
 from .methods import MethodEntry, find_method, make_options
 

@@ -53,8 +53,7 @@ import numpy as np
 from ...core.quantities import FloatArray
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
-from ...instances.durations import NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import (

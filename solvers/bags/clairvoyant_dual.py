@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...bounds.programme import MOST_CUTS, TOLERANCE, Programme
-from ...core.quantities import BoolArray, FloatArray
-from ...core.tolerances import STEPWISE_ROUNDING
+from ...core.quantities import STEPWISE_ROUNDING, BoolArray, FloatArray
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import RentableTime
 

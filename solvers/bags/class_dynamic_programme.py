@@ -31,13 +31,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
-from ...core.quantities import FloatArray
-from ...core.tolerances import NEARLY, SAME_COST, STEPWISE_ROUNDING
+from ...core.quantities import NEARLY, SAME_COST, STEPWISE_ROUNDING, FloatArray
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.windows import MakespanWindow
-from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_weights
 from .class_fleets import FIRST_SLACK, MORE_SLACK, Fleet, FleetSearch, Prices
 from .class_tables import ClassTables
 

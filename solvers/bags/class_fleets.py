@@ -13,8 +13,7 @@ import numpy as np
 
 from ...bounds.programme import MOST_CUTS, TOLERANCE, LinearRows, maximise_concave
 from ...core.limits import checkpoint
-from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
-from ...core.tolerances import NEARLY, STEPWISE_ROUNDING
+from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
 from ...models.bags.core_patterns import schedule_of_cores
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable

@@ -13,8 +13,8 @@ from ...core.errors import ModelRefusal
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode
 from ...models.bags.task_classes import binding_market_limits, memory_is_free, task_classes, usable_offers
-from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
+from ...schedules.timing import objective_weights
 from .class_dynamic_programme import best_plan
 from .class_tables import MOST_COUNT_VECTORS, count_vectors, require_few_count_vectors
 from .exact_method import ModelTrace, begin_in_window, exact_outcome, start_plan

@@ -15,8 +15,7 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import TABLE_BYTES, IntArray
-from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import RentalOffer
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode, OfferPatterns, enumerate_patterns, require_free_memory
 from ...models.bags.cpu_credits import (

@@ -10,12 +10,11 @@ import numpy as np
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...bounds.bags.pattern_master import MOST_NEW, PatternMaster
 from ...core.limits import checkpoint, out_of_time
-from ...core.quantities import FloatArray, IntArray
-from ...core.tolerances import rounded_down
+from ...core.quantities import FloatArray, IntArray, rounded_down
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, binding_market_limits, usable_offers
-from ...schedules.evaluation import objective_weights
+from ...schedules.timing import objective_weights
 from .vm_columns import MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.quantities import IntArray
 from ...instances.instance import Instance
 from ...models.integer_program import IntegerProgram
-from ...schedules.evaluation import objective_weights
+from ...schedules.timing import objective_weights
 from .column_master import ColumnMaster
 from .vm_columns import ColumnFinder, VmColumn
 

@@ -21,12 +21,11 @@ from ...bounds.bags.divisible_bound import divisible_bound, worst_objective
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, seconds_left, within
-from ...core.quantities import FloatArray, IntArray
-from ...core.tolerances import NEARLY, OPTIMALITY_TOLERANCE
+from ...core.quantities import NEARLY, OPTIMALITY_TOLERANCE, FloatArray, IntArray
 from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES_OF_COLUMNS, task_classes
-from ...schedules.evaluation import objective_weights
 from ...schedules.method import Outcome, Run
+from ...schedules.timing import objective_weights
 from ..backend import SolverLimits
 from ..highs import solve_with_highs
 from .column_master import ColumnMaster

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import SpotbagError
-from ...core.tolerances import NEARLY
+from ...core.quantities import NEARLY
 from ...heuristics.bags.assignments import listed_plan
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.lpt import LptOptions, lpt

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.limits import LimitReached, out_of_time, seconds_left, share_of_time, within
-from ...core.quantities import LEAST_SCALE
-from ...core.tolerances import at_most, closes_gap
+from ...core.quantities import LEAST_SCALE, at_most, closes_gap
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import kept
@@ -263,7 +262,7 @@ class _Earliest:
     @cached_property
     def _few(self) -> bool:
         """True if the bag has so few tasks that the interval model, which knows budgets, proves the end as a rule."""
-        from .facts import SMALL_TASKS  # here, since few ask for it
+        from .route import SMALL_TASKS  # here, since few ask for it
 
         return not self._instance.machines and self._instance.n_tasks <= SMALL_TASKS
 

@@ -162,7 +162,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "auto",
             "bound, search, and the exact model that fits: what to use",
-            _built_in(".auto", "auto"),
+            _built_in(".route", "auto"),
             True,
             "any instance; proves optima of small ones and of few classes of identical tasks",
             True,

@@ -14,14 +14,14 @@ from ...audits.bags.plan import check
 from ...core.errors import InputError, Issue, ModelRefusal, SpotbagError
 from ...core.limits import LimitReached, Stop, stopped, within
 from ...core.processes import default_threads, interruptible
-from ...core.tolerances import SAME_COST, whole_seconds
+from ...core.quantities import SAME_COST, least_whole_seconds
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import offers_of_vms
-from ...schedules.evaluation import require_by_second
 from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule
+from ...schedules.timing import require_by_second
 from .budget import BUDGET
 from .infeasible import explain
 from .pareto_facts import FrontFacts, Gap, same_cost
@@ -444,7 +444,7 @@ class _Walk:
         if answer.plan is not None:
             self.take(answer.plan.makespan_s, answer.plan, 0.0)
         if math.isfinite(answer.bound):
-            self.facts.add_bound(int(whole_seconds(answer.bound)) - 1, math.inf)
+            self.facts.add_bound(int(least_whole_seconds(answer.bound)) - 1, math.inf)
 
 
 def _middle(gap: Gap) -> int:

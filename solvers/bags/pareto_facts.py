@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from ...core.tolerances import SAME_COST
+from ...core.quantities import SAME_COST
 from ...schedules.schedule import Schedule
 
 

@@ -18,8 +18,7 @@ from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import Limit, LimitReached, Stop, refuse_no_time_limit, stopped, watched_time, within
 from ...core.processes import interruptible
-from ...core.quantities import FloatArray
-from ...core.tolerances import closes_gap
+from ...core.quantities import FloatArray, closes_gap
 from ...core.wording import first_names
 from ...heuristics.bags.full_speed import full_speed_plan
 from ...heuristics.bags.quick_search import held_plan, quick_plan
@@ -27,11 +26,10 @@ from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.documents import Survival
-from ...schedules.evaluation import require_by_second
-from ...schedules.plan_text import least_text
+from ...schedules.plan_text import LOSSES, least_text
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
-from ...schedules.survival_text import LOSSES
+from ...schedules.timing import require_by_second
 from .methods import find_method
 from .result import Result, Stage
 from .solve import refuse_wrong, solve

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ...core.tolerances import relative_gap
+from ...core.quantities import relative_gap
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
 from ...schedules.method import StepTaken, TracePoint

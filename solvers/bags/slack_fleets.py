@@ -33,10 +33,8 @@ from ...bounds.bags.core_prices import OfferCores, best_core_prices
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint
 from ...core.processes import run_compiled
-from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
-from ...core.tolerances import NEARLY, STEPWISE_ROUNDING
-from ...instances.durations import FULL_SPEED
-from ...instances.entries import Market, RentalOffer
+from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
+from ...instances.entries import FULL_SPEED, Market, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import require_free_memory, schedule_of_cores
 from ...models.bags.task_classes import (
@@ -46,8 +44,8 @@ from ...models.bags.task_classes import (
     task_classes,
     usable_offers,
 )
-from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_weights
 from . import slack_kernel as kernel
 from .class_dynamic_programme import BestPlan
 from .class_fleets import FIRST_SLACK, MORE_SLACK

@@ -26,16 +26,15 @@ from ...core.limits import (
     within,
 )
 from ...core.processes import default_threads, interruptible
-from ...core.tolerances import at_most, closes_gap
+from ...core.quantities import at_most, closes_gap
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
-from ...schedules.evaluation import require_by_second
 from ...schedules.method import TracePoint
-from ...schedules.plan_text import least_text
+from ...schedules.plan_text import LOSSES, least_text
 from ...schedules.schedule import Schedule
-from ...schedules.survival_text import LOSSES
+from ...schedules.timing import require_by_second
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
 from .goals import FirstStage, SecondStage, first_stage, is_proven, plan_of, second_stage, second_value

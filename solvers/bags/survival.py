@@ -21,18 +21,17 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, seconds_left, share_of_time, stopped, within
-from ...core.tolerances import closes_gap
+from ...core.quantities import closes_gap
 from ...heuristics.bags.d_spot import spot_offers
 from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify
-from ...instances.durations import FULL_SPEED, NEVER
-from ...instances.entries import SurvivalLevel
+from ...instances.entries import FULL_SPEED, NEVER, SurvivalLevel
 from ...instances.instance import Instance
 from ...instances.rescuable import RescuableInstance, of_bag
 from ...models.bags.task_classes import memory_is_free
+from ...schedules.plan_text import LOSSES
 from ...schedules.rescue_order import longest_first_order, rescuable
 from ...schedules.schedule import Schedule
-from ...schedules.survival_text import LOSSES
 from .attempts import Attempt, Attempts
 from .budget import BUDGET
 from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage

@@ -16,12 +16,11 @@ import numpy as np
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.processes import run_compiled
 from ...core.quantities import FloatArray, IntArray
-from ...instances.durations import FULL_SPEED
-from ...instances.entries import RentalOffer
+from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, effective_cores, least_work_s
-from ...schedules.evaluation import objective_weights
 from ...schedules.schedule import Schedule
+from ...schedules.timing import objective_weights
 from .vm_columns_kernel import Classes, ColumnTable, Limits, Machine, SortedTasks, find_columns, least_end, quick_bound
 
 MOST_TASKS_OF_A_VM = 24

@@ -20,8 +20,7 @@ import numpy as np
 
 from ...bounds.programme import Programme
 from ...core.limits import LimitReached, within
-from ...core.quantities import IntArray
-from ...core.tolerances import OPTIMALITY_TOLERANCE
+from ...core.quantities import OPTIMALITY_TOLERANCE, IntArray
 from ...heuristics.streams.packing import Packing
 from ...models.integer_program import IntegerProgram
 from ...models.streams.paid_units import Heaviest, UnitsProblem, refutes

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...instances.durations import NEVER
+from ...instances.entries import NEVER
 from ...models.streams.sizing import Covering
 
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from .instances.bags.scenarios import find_scenario
     from .instances.bags.timeline import Timeline
     from .instances.entries import Limits, Objective, Offer, Task, VmType
-    from .instances.instance import Instance
-    from .instances.instance_files import read_instance, write_instance
+    from .instances.instance import Instance, read_instance, write_instance
     from .instances.library import library_instance, library_names, platform_names, stream_names
     from .instances.platforms.job_draws import draw_malleable_jobs
     from .instances.platforms.platform import Platform
@@ -118,8 +117,8 @@ _MODULES = {
         "Task",
         "VmType",
     ),
-    "instances.instance": ("Instance",),
-    "instances.instance_files": (
+    "instances.instance": (
+        "Instance",
         "read_instance",
         "write_instance",
     ),

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from .core.errors import InputError, ModelRefusal, SpotbagError
     from .core.limits import LimitReached, checkpoint, out_of_time, seconds_left
     from .core.plugins import PluginError, PluginWarning
-    from .instances.durations import BASELINE, FULL_SPEED, NEVER
-    from .instances.entries import RentalOffer
+    from .instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
     from .instances.instance import Instance
     from .replay.bags.policy import Policy
     from .replay.bags.state import ReplayState
@@ -53,12 +52,12 @@ _MODULES = {
         "PluginError",
         "PluginWarning",
     ),
-    "instances.durations": (
+    "instances.entries": (
         "BASELINE",
         "FULL_SPEED",
         "NEVER",
+        "RentalOffer",
     ),
-    "instances.entries": ("RentalOffer",),
     "instances.instance": ("Instance",),
     "replay.bags.policy": ("Policy",),
     "replay.bags.state": ("ReplayState",),

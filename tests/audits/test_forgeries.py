@@ -7,7 +7,7 @@ import pytest
 
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
-from spotbag.core.tables import Table
+from spotbag.core.text_tables import Table
 from spotbag.replay.bags.runs import trace_day
 from spotbag.traces.files import parse_traces
 from tests.helpers.forgeries import CLOUDS, FORGERIES, LABEL, SYSTEMS, Forgery, forge, honest, random_bag, table

@@ -130,7 +130,7 @@ def interrupted(tmp_path: Path) -> Interrupted:
     return Interrupted(tmp_path)
 
 
-SEARCH = ("spotbag.solvers.bags.auto", "search")
+SEARCH = ("spotbag.solvers.bags.route", "search")
 DAYS = ("spotbag.replay.bags.runs", "_run")  # also of the days that compiled loops replay
 PARENT = ("spotbag.core.workers", "stop_point")
 PLATFORM = ("platform", "tiny/hybrid", "--runs")

@@ -20,7 +20,7 @@ from spotbag.cli import main
 from spotbag.cli.progress import busy, counting, points_found, progress
 from spotbag.cli.tables import print_table
 from spotbag.core.errors import SpotbagError
-from spotbag.core.tables import Column, Table
+from spotbag.core.text_tables import Column, Table
 from spotbag.core.wording import printable, printable_line
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import TracePoint
@@ -146,7 +146,7 @@ def test_a_bar_of_a_time_limit_follows_the_time(terminal: Terminal, monkeypatch:
 def test_only_progress_and_tables_print_by_rich() -> None:
     commands = Path(main.__code__.co_filename).parent
     users = {path.stem for path in commands.rglob("*.py") if re.search(r"(from|import) rich\b", path.read_text())}
-    assert users == {"progress", "table_layout", "tables"}
+    assert users == {"progress", "tables"}
 
 
 def hostile_files() -> list[list[str]]:

@@ -43,9 +43,7 @@ def test_the_greedy_loads_no_other_method_system_or_solver() -> None:
     # HiGHS solves the linear programme of the bound that every result has.
     assert not (_HEAVY | {"scipy"}) & modules
     own = parts_of_spotbag(modules)
-    assert in_stage(own, "heuristics") == {
-        f"heuristics.bags.{name}" for name in ("d_spot", "greedy", "weighted_round_robin")
-    }
+    assert in_stage(own, "heuristics") == {f"heuristics.bags.{name}" for name in ("d_spot", "greedy")}
     assert in_stage(own, "solvers") == {
         f"solvers.bags.{name}" for name in ("attempts", "budget", "goals", "methods", "result", "solve")
     }
@@ -61,7 +59,7 @@ def test_a_certificate_loads_its_rules_and_neither_a_search_nor_a_compiler() -> 
     assert not (_HEAVY | {"scipy"}) & modules
     own = parts_of_spotbag(modules)
     assert {name for name in in_stage(own, "heuristics") if "rescue" not in name} == {
-        f"heuristics.bags.{name}" for name in ("d_spot", "greedy", "weighted_round_robin")
+        f"heuristics.bags.{name}" for name in ("d_spot", "greedy")
     }
     assert "solvers.bags.survival" not in own
 

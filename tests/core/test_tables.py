@@ -2,7 +2,7 @@
 
 import pytest
 
-from spotbag.core.tables import Column, Table
+from spotbag.core.text_tables import Column, Table
 
 _COLUMNS = [Column("VM"), Column("cost ($)", True), Column("end (s)", True)]
 

@@ -43,8 +43,7 @@ from spotbag.instances.bags.scenarios import SCENARIOS, find_scenario
 from spotbag.instances.bags.scripted_days import ScriptedScenario
 from spotbag.instances.bags.timeline import event_issues, format_timeline, parse_timeline
 from spotbag.instances.bags.vm_catalogue import read_catalogue, shipped_catalogue
-from spotbag.instances.instance import Instance
-from spotbag.instances.instance_files import instance_warnings
+from spotbag.instances.instance import Instance, instance_warnings
 from spotbag.instances.library import library_data, library_instance
 from spotbag.instances.platforms.agent_trees import depth_of
 from spotbag.instances.platforms.platform import Platform

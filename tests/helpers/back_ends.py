@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotbag.core.compiled_rows import compiled_rules
+from spotbag.core.compiled_rows import COLUMNS, LENGTH, compiled_rules, dtype_of, tables_of
 from spotbag.core.errors import SpotbagError
-from spotbag.core.rows import COLUMNS, LENGTH, dtype_of, tables_of
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import Timeline
 from spotbag.instances.clouds import CLOUDS, PAPERS, Cloud
-from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags import compiled_engine
 from spotbag.replay.bags.compiled_engine import CompiledReplays, rows_of_record

@@ -12,7 +12,7 @@ import random
 from collections import defaultdict
 
 from spotbag.instances.bags.timeline import Timeline
-from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 
 _DONE = 1e-12

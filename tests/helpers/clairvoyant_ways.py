@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
-from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 
 MOST_COUNTED = 6

@@ -23,11 +23,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from spotbag.audits.auditor import audit
-from spotbag.audits.findings import AuditReport
+from spotbag.audits.facts import AuditReport
 from spotbag.audits.given import Given
 from spotbag.cli.tables import print_table
 from spotbag.core.errors import InputError
-from spotbag.core.tables import Column, Table
+from spotbag.core.text_tables import Column, Table
 from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform

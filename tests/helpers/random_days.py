@@ -6,8 +6,7 @@ import numpy as np
 
 from spotbag.instances.bags.timeline import INTERRUPTIONS, Timeline, TimelineEvent
 from spotbag.instances.clouds import INTERRUPTION_KINDS, Billing, Cloud
-from spotbag.instances.durations import NEVER
-from spotbag.instances.entries import RentalOffer, VmType
+from spotbag.instances.entries import NEVER, RentalOffer, VmType
 from spotbag.instances.instance import Instance
 from spotbag.plugins import LAUNCHING, RUNNING, Policy, ReplayState, Vm
 from spotbag.schedules.queues import Queue, schedule_of_queues

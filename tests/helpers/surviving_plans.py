@@ -22,13 +22,12 @@ from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.lanes import lanes_plan
 from spotbag.heuristics.bags.rescue import certify
-from spotbag.instances.durations import BASELINE, FULL_SPEED, NEVER
-from spotbag.instances.entries import SurvivalLevel
+from spotbag.instances.entries import BASELINE, FULL_SPEED, NEVER, SurvivalLevel
 from spotbag.instances.instance import Instance
 from spotbag.instances.rescuable import RescuableInstance
-from spotbag.schedules.evaluation import objective_weights
 from spotbag.schedules.rescue_order import rescuable
 from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.timing import objective_weights
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spotbag.audits.bags.plan import check
 from spotbag.audits.facts import InstanceFacts
 from spotbag.core.errors import InputError
-from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
 from spotbag.solvers.bags.solve import solve

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from spotbag.instances.durations import BASELINE, FULL_SPEED, NEVER
+from spotbag.instances.entries import BASELINE, FULL_SPEED, NEVER
 from spotbag.instances.instance import Instance
 from tests.helpers.random_instances import random_instances
 from tests.helpers.second_by_second import duration_s

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from spotbag.core.errors import InputError
 from spotbag.instances import instance_checks
 from spotbag.instances.entries import Limits, Offer, Task
-from spotbag.instances.instance import Instance
-from spotbag.instances.instance_files import (
+from spotbag.instances.instance import (
+    Instance,
     instance_warnings,
     read_instance,
     write_instance,

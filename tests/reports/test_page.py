@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spotbag.charts.chart import Bar, Chart, Lane, Look, Panel, stretch
-from spotbag.core.tables import Column, Table
+from spotbag.core.text_tables import Column, Table
 from spotbag.core.wording import printable
 from spotbag.reports import page as report_pages
 from spotbag.reports.page import (

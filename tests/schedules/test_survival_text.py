@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spotbag.schedules.documents import Survival
-from spotbag.schedules.survival_text import checked_lines, survival_text
+from spotbag.schedules.plan_text import checked_lines, survival_text
 
 WORST = {"worst_at_s": 1393, "worst_types": ("c5.xlarge",)}
 

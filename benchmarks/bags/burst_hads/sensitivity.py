@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ....core.tables import Column, Table
+from ....core.text_tables import Column, Table
 from ...claims import show
 from ...paper import Sensitivity, Setting
 from ...paper_result import PublishedComparisonResult

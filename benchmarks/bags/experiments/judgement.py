@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from ....core.errors import input_error
-from ....core.tolerances import SAME_COST, relative_gap
+from ....core.quantities import SAME_COST, relative_gap
 from .results import MethodRow
 from .rows import read_about, read_rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....instances.durations import FULL_SPEED, NEVER
+from ....instances.entries import FULL_SPEED, NEVER
 from ...vms import RUNNING
 from ..interpreted import add_helper, add_sketch, earliest_on_sketch, occupy_sketch, profile_new, profile_sketch
 from ..rows import NONE, Rows, VmRow

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from ....core.errors import InputError, Issue
-from ....instances.durations import NEVER
+from ....instances.entries import NEVER
 from ...policy_names import Rule, Rules
 from .. import asking
 from ..policy import IDLE_60, RulePolicy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from ....instances.durations import FULL_SPEED, NEVER
+from ....instances.entries import FULL_SPEED, NEVER
 from ...vms import RUNNING
 from ..interpreted import earliest_start, note
 from ..notes import STRANDED

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....instances.durations import FULL_SPEED, NEVER
+from ....instances.entries import FULL_SPEED, NEVER
 from ...policy_names import Rule, Rules
 from ...vms import HIBERNATED, RUNNING
 from .. import asking

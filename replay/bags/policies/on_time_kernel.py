@@ -5,7 +5,7 @@ Functions over rows, as rules are. They are always compiled, also for replays in
 
 from __future__ import annotations
 
-from ....instances.durations import NEVER
+from ....instances.entries import NEVER
 from ..rows import NONE, Rows
 from ..rules import can_start, count_planned, forget_planned
 

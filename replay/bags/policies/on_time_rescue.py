@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from ....core.quantities import SECONDS_PER_HOUR
-from ....instances.durations import FULL_SPEED, NEVER
+from ....instances.entries import FULL_SPEED, NEVER
 from ..interpreted import make_room_for_standby, pack, pack_new_vms, sort_tasks
 from ..rows import FIRST_NEW, LEFT_OUT, NONE, Rows, StandbyVmRow, VmRow
 from ..rules import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ....instances.durations import FULL_SPEED, NEVER
+from ....instances.entries import FULL_SPEED, NEVER
 from ..interpreted import sort_tasks
 from ..rows import NONE, Rows, VmRow
 from ..rules import can_start, comes_before, duration_of, is_alive, rent_usd, usd_per_s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....instances.durations import NEVER
+from ....instances.entries import NEVER
 from ..interpreted import note
 from ..notes import ATTEMPTED
 from ..rows import NONE, Rows, VmRow

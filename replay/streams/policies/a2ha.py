@@ -9,8 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from ....core.errors import InputError, Issue
-from ....core.quantities import ExactSeconds
-from ....core.tolerances import NOISE
+from ....core.quantities import NOISE, ExactSeconds
 from ...vms import NONE
 from ..policy import StreamPolicy
 from ..state import StreamState

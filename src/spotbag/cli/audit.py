@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..core.tables import Column, Table, numbers
+from ..core.text_tables import Column, Table, numbers
 from .answers import ABSENT, Answer, Part
 from .arguments import JsonOption, load_instance, load_platform, load_stream
 from .progress import busy
 from .tables import print_table, seconds
 
 if TYPE_CHECKING:
-    from ..audits.findings import AuditReport, Violation
+    from ..audits.facts import AuditReport, Violation
     from ..audits.given import Given
     from ..traces.trace import Trace
 

@@ -11,8 +11,7 @@ import typer
 from ..core.processes import interruptible
 from .answers import Answer, Part, beside, print_object
 from .arguments import JsonOption, check_output, duration_option, warn, wrote
-from .exit_codes import INTERRUPTED
-from .files_beside import beside_the_answer
+from .progress import INTERRUPTED, beside_the_answer
 from .run_options import DaskOption, WorkersOption, workers_of
 
 if TYPE_CHECKING:

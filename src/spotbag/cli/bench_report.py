@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.tables import Column, Table, numbers
+from ..core.text_tables import Column, Table, numbers
 from ..core.wording import printable, shortened
 from .tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 

@@ -12,8 +12,7 @@ from ..core.processes import interruptible
 from .answers import Answer, Mean, Part
 from .arguments import JsonOption, warn, wrote
 from .completion import names_of
-from .exit_codes import INTERRUPTED
-from .progress import counting
+from .progress import INTERRUPTED, counting
 from .run_options import DaskOption, WorkersOption, workers_of
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from ..benchmarks.bags.experiments.results import RunResult
     from ..benchmarks.bags.experiments.run import Progress
     from ..benchmarks.bags.experiments.specification import Specification
-    from ..core.tables import Column
+    from ..core.text_tables import Column
     from ..core.workers import Workers
 
 app = typer.Typer(
@@ -242,7 +241,7 @@ def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
 def list_command(as_json: JsonOption = False) -> None:
     """List the experiments that are ready to be run, and how many cells they have."""
     from ..benchmarks.bags.experiments.specification import read_specification, ready_names
-    from ..core.tables import Column, Table
+    from ..core.text_tables import Column, Table
     from .tables import print_table
 
     rows = []
@@ -283,7 +282,7 @@ def results_command(
     something else when they are made again. 'spotbag report' shows more, policies included.
     """
     from ..benchmarks.bags.experiments.results import experiment_results
-    from ..core.tables import Column, Table
+    from ..core.text_tables import Column, Table
     from .tables import print_table
 
     found = experiment_results(folder)
@@ -346,7 +345,7 @@ def judge_command(
 
 def _print_judgement(found: Judgement, every: bool) -> None:
     from ..benchmarks.bags.experiments.judgement import LEVELS
-    from ..core.tables import Column, Table
+    from ..core.text_tables import Column, Table
     from .tables import print_table
 
     listed = sorted((cell for cell in found.cells if every or cell.wanting), key=lambda cell: cell.worst_first)
@@ -422,7 +421,7 @@ def _statuses(changes: Any) -> tuple[StatusChange, ...]:
 
 
 def _print_differences(found: Any) -> None:
-    from ..core.tables import Column, Table
+    from ..core.text_tables import Column, Table
     from .tables import print_table
 
     if found.settings:
@@ -459,7 +458,7 @@ def _print_differences(found: Any) -> None:
 
 
 def _print_changes(changes: Any) -> None:
-    from ..core.tables import Column, Table
+    from ..core.text_tables import Column, Table
     from .tables import print_table
 
     print(f"Runs that changed most, of {len(changes):,}:")
@@ -481,7 +480,7 @@ def _print_changes(changes: Any) -> None:
 
 
 def _print_policies(policies: Any) -> None:
-    from ..core.tables import Column, Table
+    from ..core.text_tables import Column, Table
     from .tables import print_table
 
     print("Policies: change of the cost of a day, on the same days; below 0 is better")
@@ -503,7 +502,7 @@ def _print_policies(policies: Any) -> None:
 
 def _numbers(*headings: str) -> list[Column]:
     """Return columns of numbers."""
-    from ..core.tables import Column
+    from ..core.text_tables import Column
 
     return [Column(heading, True) for heading in headings]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..core.tables import Column, Table, numbers
+from ..core.text_tables import Column, Table, numbers
 from .answers import Answer, Part, Written
 from .arguments import (
     InstanceArgument,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.tables import Column, Table
+from ..core.text_tables import Column, Table
 from .answers import Answer
 from .arguments import JsonOption
 from .tables import print_table

@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .arguments import JsonOption, check_output, duration_option, names_in, seconds_option, spread, warn, wrote
+from .arguments import (
+    CsvOptions,
+    JsonOption,
+    TaskFileOptions,
+    check_output,
+    duration_option,
+    names_in,
+    seconds_option,
+    spread,
+    warn,
+    wrote,
+)
 from .instance_output import OutOption, deliver, to_file
-from .task_file_options import CsvOptions, TaskFileOptions
 
 if TYPE_CHECKING:
     from ..instances.bags.imported import Asked, Imported

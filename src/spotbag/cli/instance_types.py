@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.tables import Column, Table, numbers
+from ..core.text_tables import Column, Table, numbers
 from .answers import ABSENT, Answer, Part, Written
 from .arguments import JsonOption, check_output, duration_option, names_in, warn, wrote
 from .instance_output import to_file

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..core.tables import Column, Table
+from ..core.text_tables import Column, Table
 from .answers import Answer, Part
 from .arguments import JsonOption
 from .tables import print_table

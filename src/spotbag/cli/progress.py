@@ -1,4 +1,4 @@
-"""Progress of long work, on standard error and only on a terminal."""
+"""Progress of long work, on standard error and only on a terminal; exit codes; files beside an answer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..core.wording import counted, printable_line
+from .arguments import warn
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task
     from rich.progress_bar import ProgressBar
+
+
+if TYPE_CHECKING:
+    pass
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+NO_FEASIBLE_PLAN = 1
 
 
 @contextmanager
@@ -123,3 +134,15 @@ def _line(
 
 def _safe(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: printable_line(value) if isinstance(value, str) else value for name, value in fields.items()}
+
+
+@contextmanager
+def beside_the_answer() -> Iterator[None]:
+    """Draw and write what the answer does not need: an interrupt ends that alone, and the answer is still given."""
+    from ..core.processes import ended_at_once
+
+    try:
+        with ended_at_once():
+            yield
+    except KeyboardInterrupt:
+        warn(["interrupted: not all files are written"])

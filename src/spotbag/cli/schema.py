@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..core.tables import Column, Table
+from ..core.text_tables import Column, Table
 from .answers import Answer, Part
 from .arguments import JsonOption
 from .completion import names_of

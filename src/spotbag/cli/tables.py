@@ -1,16 +1,118 @@
-"""Tables on the console."""
+"""Tables on the console: no column is narrower than its words and numbers need."""
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table as ConsoleTable
+from rich.text import Text
+
+from ..core.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..core.tables import Table
+    from rich.console import ConsoleOptions
+    from rich.containers import Lines
+
+    from ..core.text_tables import Table
+
+
+_LONGEST_WORD = 24
+
+
+def print_in_width(table: Table, width: int | None, otherwise: int, tight: bool) -> None:
+    """Print a table on a terminal of a width, or in another width where there is no terminal."""
+    laid_out = _console_table(table, tight)
+    console = Console(highlight=False, width=width or otherwise)
+    wanted = _measured(laid_out)
+    if width is not None or wanted.maximum > otherwise:
+        # What does not fit in any way is left to the terminal to wrap, or to the file to hold: nothing is cut off.
+        console.width = max(console.width, wanted.minimum)
+        _share_width(laid_out, console.width)
+    console.print(laid_out)
+
+
+def least_width(table: Table) -> int:
+    """Columns of a terminal without which a table cannot be shown."""
+    return _measured(_console_table(table, tight=False)).minimum
+
+
+def _measured(table: ConsoleTable) -> Measurement:
+    """Return the least and the greatest width of a table, in characters."""
+    console = Console(width=10_000)
+    return Measurement.get(console, console.options, table)
+
+
+def _share_width(table: ConsoleTable, width: int) -> None:
+    """Give the columns what they need at least, and what is left to the first ones.
+
+    Left to itself, rich takes from the widest columns first, also what they need, and then cuts off the last ones.
+    """
+    spare = width - _measured(table).minimum
+    for column in table.columns:
+        least = column.min_width or 1
+        natural = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+        column.width = least + min(max(natural - least, 0), spare)
+        spare -= column.width - least
+
+
+def _console_table(table: Table, tight: bool) -> ConsoleTable:
+    """Lay out a table: words and numbers are not broken, but for long names after a plus.
+
+    An empty row is a line between blocks.
+    """
+    laid_out = ConsoleTable(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=tight)
+    for index, column in enumerate(table.columns):
+        cells = [printable(cell) for cell in table.cells(index)]
+        parts = _unbroken_parts(" ".join([column.heading, *cells])) + (cells if column.numeric else [])
+        least = min(max(map(len, parts), default=1), _LONGEST_WORD)
+        side: Literal["left", "right"] = "right" if column.numeric else "left"
+        laid_out.add_column(Text(printable(column.heading)), justify=side, overflow="fold", min_width=least)
+    for row in table.rows:
+        if row:
+            laid_out.add_row(*(_BreakableText(printable(cell)) for cell in row))
+        else:
+            laid_out.add_section()
+    return laid_out
+
+
+def _unbroken_parts(text: str) -> list[str]:
+    """Return the parts of a text that stay whole: words, and those with pluses in pieces that end with one."""
+    return re.findall(r"[^\s+]*\++|[^\s+]+", text)
+
+
+class _BreakableText(Text):
+    """A text that is broken at spaces, and where a word is too long for the line, after its pluses."""
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the least and the greatest width of the text."""
+        widest = super().__rich_measure__(console, options).maximum
+        return Measurement(max(map(cell_len, _unbroken_parts(self.plain)), default=0), widest)
+
+    def wrap(self, console: Console, width: int, **how: Any) -> Lines:
+        """Break the text into lines of a width."""
+        broken = re.sub(r"\S+", lambda word: _broken(word[0], width), self.plain)
+        return Text(broken, self.style).wrap(console, width, **how)
+
+
+def _broken(word: str, width: int) -> str:
+    """Return a word in lines of no more than a width, if its parts allow that."""
+    lines = [""]
+    for part in _unbroken_parts(word):
+        if lines[-1] and cell_len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
 
 WIDTH_ELSEWHERE = 140
 """Columns of a table that goes to a file or a pipe."""
@@ -33,8 +135,6 @@ def print_table(table: Table, tight: bool = False) -> None:
 
     A tight table has less space between its columns.
     """
-    from .table_layout import print_in_width
-
     if _repeatable.get():
         table = table.with_columns(index for index, column in enumerate(table.columns) if not column.measured)
     print_in_width(table, terminal_width(), WIDTH_ELSEWHERE, tight)

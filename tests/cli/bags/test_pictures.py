@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from spotbag.schedules.documents import Survival
-from spotbag.schedules.survival_text import survival_text
+from spotbag.schedules.plan_text import survival_text
 from tests.helpers.command_shell import Shell
 
 

@@ -13,7 +13,7 @@ from spotbag.bounds.bags.configuration_bound import configuration_bound
 from spotbag.heuristics.bags.core_pattern_starts import MAKESPANS, core_pattern_starts
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
-from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue
 from spotbag.solvers.bags.solve import solve

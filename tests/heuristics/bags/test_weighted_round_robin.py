@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from spotbag.heuristics.bags.weighted_round_robin import interleaved_round_robin, offer_ranks, offer_weights
+from spotbag.heuristics.bags.greedy import interleaved_round_robin, offer_ranks, offer_weights
 from spotbag.instances.bags.catalogue import hads_catalogue
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance

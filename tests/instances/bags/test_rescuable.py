@@ -18,7 +18,7 @@ from spotbag.heuristics.bags.core_loads import priced_start
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.lanes import lanes_plan
 from spotbag.instances.bags.generator import generate_instance
-from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.rescuable import RescuableInstance, of_bag
 from spotbag.models.bags.core_patterns import enumerate_patterns

@@ -15,8 +15,7 @@ from spotbag.benchmarks.bags.uniform_progress import Job, drawn_trace, replayed
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS, Cloud, find_cloud
-from spotbag.instances.durations import NEVER
-from spotbag.instances.entries import Checkpoints
+from spotbag.instances.entries import NEVER, Checkpoints
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.compiled_engine import CompiledReplays

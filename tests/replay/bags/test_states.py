@@ -15,7 +15,7 @@ from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS
-from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.engine import Replay

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.instances.durations import FULL_SPEED, NEVER
+from spotbag.instances.entries import FULL_SPEED, NEVER
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import replay_plan

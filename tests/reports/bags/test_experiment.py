@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError
-from spotbag.core.tables import Table
+from spotbag.core.text_tables import Table
 from spotbag.instances.library import library_instance
 from spotbag.reports.bags.experiment import experiment_report
 from spotbag.reports.page import Graph, Listing, Report, report_page

@@ -18,7 +18,7 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.clouds import Billing
-from spotbag.instances.durations import NEVER
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.clairvoyant_kernel import Checkpoints, do_cheapest

@@ -19,8 +19,8 @@ from spotbag.models.bags import patterns as pattern_model
 from spotbag.models.bags.core_patterns import enumerate_patterns
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.models.bags.windows import MakespanWindow
-from spotbag.schedules.evaluation import objective_value
 from spotbag.schedules.method import Run
+from spotbag.schedules.timing import objective_value
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags import class_tables
 from spotbag.solvers.bags.class_dynamic_programme import BestPlan, ClassProgramme, ParetoPoint, best_plan

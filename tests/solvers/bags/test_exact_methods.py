@@ -430,7 +430,7 @@ def test_auto_proves_a_bag_however_long_the_search_before_takes(monkeypatch: pyt
         clock.now_s += 60  # as compiling on a busy machine
         return search(*given, **named)
 
-    monkeypatch.setattr("spotbag.solvers.bags.auto.search", slow)
+    monkeypatch.setattr("spotbag.solvers.bags.route.search", slow)
     assert solve(tiny_instance(5, **FAMILIES["memory"]), "auto").status == "optimal"
 
 

@@ -182,7 +182,7 @@ def test_both_quantities_share_the_patience(monkeypatch: pytest.MonkeyPatch) -> 
     def look(earliest: object, patience_s: float, prove: bool = True, most_questions: int | None = None) -> None:
         given.append(patience_s)
 
-    monkeypatch.setattr("spotbag.solvers.bags.auto.search", slow)
+    monkeypatch.setattr("spotbag.solvers.bags.route.search", slow)
     monkeypatch.setattr("spotbag.solvers.bags.goals._Earliest.look", look)
     result = solve(hand_instance([5, 4, 3]), goal="cheapest", survive="none")
     assert result.stages[0].proven

@@ -13,8 +13,8 @@ from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import ScheduleDocument
 from spotbag.schedules.method import Outcome, Run
-from spotbag.solvers.bags.auto import auto
 from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.route import auto
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.soaks import some
 

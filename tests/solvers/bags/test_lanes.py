@@ -18,8 +18,7 @@ from spotbag.instances.library import library_instance
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.schedules.method import Incumbent, Outcome, Run, TracePoint
 from spotbag.solvers.backend import SolverLimits
-from spotbag.solvers.bags.facts import Facts
-from spotbag.solvers.bags.route import Lane, Route, Step
+from spotbag.solvers.bags.route import Facts, Lane, Route, Step
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.highs import solve_with_highs
 from tests.helpers.tiny_core_instances import hand_instance

@@ -13,9 +13,7 @@ from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
-from spotbag.solvers.bags.auto import STEPS
-from spotbag.solvers.bags.facts import Facts
-from spotbag.solvers.bags.route import Route, Step
+from spotbag.solvers.bags.route import STEPS, Facts, Route, Step
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.fake_time import fake_time
 from tests.helpers.tiny_core_instances import hand_instance

@@ -12,14 +12,13 @@ import pytest
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.core.limits import checkpoint
-from spotbag.core.tolerances import relative_gap
+from spotbag.core.quantities import relative_gap
 from spotbag.heuristics.bags import search
 from spotbag.heuristics.bags.greedy import GreedyOptions, greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.bags import auto
 from spotbag.solvers.bags import methods as registry
 from spotbag.solvers.bags.exact_method import exact_outcome
 from spotbag.solvers.bags.methods import METHODS

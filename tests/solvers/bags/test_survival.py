@@ -13,8 +13,8 @@ from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
+from spotbag.schedules.plan_text import LOSSES
 from spotbag.schedules.queues import Queue, schedule_of_queues
-from spotbag.schedules.survival_text import LOSSES
 from spotbag.solvers.bags import survival
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ...core.processes import interruptible
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ..answers import Answer, Part
 from ..arguments import JsonOption, MethodOptions, Only, check_output, warn
-from ..exit_codes import NO_FEASIBLE_PLAN
-from ..progress import busy
+from ..progress import NO_FEASIBLE_PLAN, busy
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
@@ -207,7 +206,7 @@ def _cells(entry: BestKnown) -> list[str]:
 
 
 def _gap(entry: BestKnown) -> float:
-    from ...core.tolerances import relative_gap
+    from ...core.quantities import relative_gap
 
     gap = relative_gap(entry.value, entry.bound)
     assert gap is not None, "an entry has value and bound"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ...core.tables import Column, Table
+from ...core.text_tables import Column, Table
 from ..answers import Answer, Part
 from ..arguments import (
     InstanceArgument,
@@ -18,7 +18,7 @@ from ..arguments import (
     Only,
     warn,
 )
-from ..exit_codes import NO_FEASIBLE_PLAN
+from ..progress import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ...core.tables import Column, Table
+from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ..answers import Answer
 from ..arguments import (
@@ -19,12 +19,12 @@ from ..arguments import (
     refuse_two_from_standard_input,
     warn,
 )
-from ..exit_codes import NO_FEASIBLE_PLAN
+from ..progress import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...audits.bags.plan import CheckReport
-    from ...audits.findings import Violation
+    from ...audits.facts import Violation
     from ...instances.instance import Instance
     from ...schedules.documents import Survival
 
@@ -65,8 +65,8 @@ def check_command(
     """
     from ...audits.bags.plan import check
     from ...heuristics.bags.d_spot import with_d_spot
-    from ...schedules.evaluation import require_by_second
     from ...schedules.schedule_files import another_instance, read_schedule_document
+    from ...schedules.timing import require_by_second
 
     refuse_two_from_standard_input(instance, plan, state)
     problem = changes.load(instance)
@@ -101,7 +101,7 @@ def check_command(
 def _print_report(problem: Instance, report: CheckReport, spent_usd: float | None) -> None:
     """Print the verdict on a plan, its figures, and the violations, if there are any."""
     from ...audits.bags.plan import CLAIMS
-    from ...schedules.survival_text import checked_lines
+    from ...schedules.plan_text import checked_lines
 
     found = report.violations
     warn(report.notes)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.processes import interruptible
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ..answers import Answer
 from ..arguments import (
     InstanceOptions,
@@ -25,8 +25,7 @@ from ..arguments import (
     wrote,
 )
 from ..completion import INSTANCES
-from ..exit_codes import NO_FEASIBLE_PLAN
-from ..progress import counting
+from ..progress import NO_FEASIBLE_PLAN, counting
 from ..run_options import DaskOption, workers_of
 from ..tables import narrow_terminal, print_table, seconds
 from .planning import VERDICTS

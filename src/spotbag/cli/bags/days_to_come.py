@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ..arguments import MethodOptions, warn
 from ..progress import counting
 from ..run_report import mean_cell

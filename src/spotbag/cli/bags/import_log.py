@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ...core.tables import Column, Table
+from ...core.text_tables import Column, Table
 from ..answers import Answer, Part
 from ..arguments import (
     InstanceArgument,
@@ -19,8 +19,7 @@ from ..arguments import (
     refuse_two_from_standard_input,
     wrote,
 )
-from ..files_beside import beside_the_answer
-from ..progress import busy
+from ..progress import beside_the_answer, busy
 from ..tables import print_table, seconds
 from .planning import schedule_by_instance
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...core.tables import Column, Table
+from ...core.text_tables import Column, Table
 from ..answers import Answer, Part
 from ..arguments import JsonOption
 from ..completion import METHODS as METHOD_NAMES

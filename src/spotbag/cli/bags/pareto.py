@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ...core.processes import interruptible
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
 from ..arguments import (
@@ -26,9 +26,7 @@ from ..arguments import (
     warn,
     wrote,
 )
-from ..exit_codes import NO_FEASIBLE_PLAN
-from ..files_beside import beside_the_answer
-from ..progress import busy, points_found
+from ..progress import NO_FEASIBLE_PLAN, beside_the_answer, busy, points_found
 from ..tables import print_table, seconds
 from .planning import VERDICTS
 

@@ -21,8 +21,7 @@ from ..arguments import (
     PlanOutOption,
     warn,
 )
-from ..exit_codes import NO_FEASIBLE_PLAN
-from ..progress import busy
+from ..progress import NO_FEASIBLE_PLAN, busy
 from .solve import PlanFiles, Planned, print_result
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def _running(path: str, problem: Instance, state: State) -> Schedule:
 
     from ...core.errors import InputError, Issue, input_error
     from ...core.text_files import source_name
-    from ...instances.durations import BASELINE, NEVER
+    from ...instances.entries import BASELINE, NEVER
     from ...schedules.schedule import Schedule
     from ...schedules.schedule_files import another_instance, read_schedule_document, schedule_of_document
 

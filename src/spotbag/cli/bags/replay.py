@@ -24,8 +24,7 @@ from ..arguments import (
 )
 from ..cloud_options import CloudOptions
 from ..completion import names_of
-from ..exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
-from ..progress import counting
+from ..progress import INTERRUPTED, NO_FEASIBLE_PLAN, counting
 from ..run_options import RecordOptions, policies_option, workers_of
 from ..run_report import warn_of_missing
 from ..scenario_options import ScenarioOptions, notes_of

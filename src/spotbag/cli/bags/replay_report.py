@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ..answers import Answer, Mean, Part, beside
 from ..run_report import by_policy, fields_except, mean_cell
 from ..tables import print_table, seconds, terminal_width
@@ -142,7 +142,7 @@ def print_summary(
 
 def _side_by_side(table: Table) -> Iterator[Table]:
     """Divide a table into as many as a narrow terminal needs, each with the headings of the rows."""
-    from ..table_layout import least_width
+    from ..tables import least_width
 
     width = terminal_width()
     first, end = 1, len(table.columns)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ...core.wording import printable_line
 from ..answers import Answer, Part, print_object
 from ..arguments import (
@@ -128,8 +128,7 @@ def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
     from ...core.json_documents import format_of
     from ...core.text_files import STANDARD_INPUT, read_text, source_name
-    from ...instances.instance import Instance
-    from ...instances.instance_files import instance_warnings
+    from ...instances.instance import Instance, instance_warnings
     from ...instances.library import library_names
     from ...schedules.documents import SCHEDULE_FORMAT
     from ...schedules.schedule_files import parse_schedule_document
@@ -270,7 +269,7 @@ def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool
     if as_json:
         print_plan(schedule, document.method, document.survival)
         return
-    from ...schedules.survival_text import survival_lines
+    from ...schedules.plan_text import survival_lines
 
     method = f" by {printable_line(document.method)}" if document.method else ""
     print(f"plan{method} for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")

@@ -27,15 +27,13 @@ from ..arguments import (
     warn,
     wrote,
 )
-from ..exit_codes import NO_FEASIBLE_PLAN
-from ..files_beside import beside_the_answer
-from ..progress import busy
+from ..progress import NO_FEASIBLE_PLAN, beside_the_answer, busy
 from ..scenario_options import DaysToComeOptions, ScenarioOptions
 from ..tables import print_table, seconds
 from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:
-    from ...core.tables import Table
+    from ...core.text_tables import Table
     from ...instances.entries import Goal
     from ...instances.instance import Instance
     from ...schedules.documents import ScheduleDocument, Survival
@@ -326,7 +324,7 @@ def _d_spot(result: Result, given: Instance) -> str:
 
 def _proved(result: Result, quantity: str) -> str:
     """Return the proof of the cost or of the makespan in words; nothing where both are weighed against each other."""
-    from ...core.tolerances import relative_gap
+    from ...core.quantities import relative_gap
 
     for place, stage in enumerate(result.stages):
         if stage.quantity != quantity:
@@ -359,8 +357,7 @@ def _bound(result: Result) -> str:
 def print_result(result: Result, given: Instance) -> None:
     """Print the figures of a result, and the VMs of its plan; ``given`` is the instance as it was asked for."""
     from ...core.wording import counted
-    from ...schedules.plan_text import goal_text
-    from ...schedules.survival_text import survival_lines
+    from ...schedules.plan_text import goal_text, survival_lines
     from ...solvers.bags.result import STATUS_MEANINGS
 
     instance, schedule = result.instance, result.schedule
@@ -391,7 +388,7 @@ def print_result(result: Result, given: Instance) -> None:
 
 def _steps_table(result: Result) -> Table:
     """Return the steps, one in a row; with a plan and a bound where a step brought them."""
-    from ...core.tables import Column, Table
+    from ...core.text_tables import Column, Table
 
     columns = [
         Column("began (s)", numeric=True, measured=True),

@@ -11,7 +11,7 @@ import typer
 from ...core.errors import InputError, Issue
 from ...core.limits import stopped
 from ...core.processes import interruptible
-from ...core.tables import Column, Table
+from ...core.text_tables import Column, Table
 from ...core.wording import near_names
 from ..answers import Answer, Part
 from ..arguments import JsonOption

@@ -23,8 +23,7 @@ from ..arguments import (
     wrote,
 )
 from ..completion import names_of
-from ..exit_codes import BAD_INPUT
-from ..progress import counting
+from ..progress import BAD_INPUT, counting
 from ..run_options import (
     DEFAULT_RUNS,
     RunOptions,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ..answers import ABSENT, Answer, Mean, Part, beside
 from ..run_report import ReplayedRun, by_policy, mean_cell, print_heading
 from ..tables import print_table, seconds

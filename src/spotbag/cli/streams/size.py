@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ...core.processes import interruptible
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ...core.wording import counted
 from ..answers import Answer, Part
 from ..arguments import JsonOption, StreamArgument, load_stream, seconds_option, warn
-from ..exit_codes import NO_FEASIBLE_PLAN
+from ..progress import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from ..arguments import (
     wrote,
 )
 from ..completion import names_of
-from ..files_beside import beside_the_answer
-from ..progress import counting
+from ..progress import beside_the_answer, counting
 from ..run_options import (
     DEFAULT_RUNS,
     RunOptions,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, numbers
 from ..answers import Answer, Mean, Part, beside
 from ..run_report import ReplayedRun, by_policy, fields_except, mean_cell, print_heading
 from ..tables import print_table, seconds
