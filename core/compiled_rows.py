@@ -1,11 +1,9 @@
-"""Rows: records whose fields are stated once, for plain Python and for compiled loops.
+"""Rows in compiled loops: the same names as in Python, over arrays whose addresses are in a record.
 
-A row is a dataclass with slots, of whole numbers and real ones. What holds rows in tables is a row as well, with
-fields of lists: `list[Row]`, `list[list[Row]]`, or of numbers. Python works with the objects themselves.
-
-A compiled loop takes one row that holds all tables: it is the record of `dtype_of`, and ``r.vms[v].state`` makes its
-view from address and length where it stands. A loop that took many arrays would be longer in compiling, and in each
-call, as arrays are counted. Numbers of rows are checked where numba checks those of arrays (`NUMBA_BOUNDSCHECK`).
+A loop with much state takes one row that holds all tables (`core.rows`). In Python that is an object with lists; here
+it is the record of `dtype_of`, and ``r.vms[v].state`` makes its view from address and length where it stands. A loop
+that took many arrays would be longer in compiling, and in each call, as arrays are counted. Numbers of rows are checked
+where numba checks those of arrays (`NUMBA_BOUNDSCHECK`).
 """
 
 # mypy: disable-error-code="misc, no-untyped-call, attr-defined, override, untyped-decorator"
@@ -14,15 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import operator
-import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from functools import cache
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numba
-import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.core.datamodel.models import PointerModel, StructModel
@@ -31,68 +26,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, inf
 from numba.extending import intrinsic, register_model
 
 from .compiled import compiled, compiled_part, described, is_ours, used_by
-
-Row = TypeVar("Row")
-
-NUMBERS = {"int": np.dtype(np.int64), "float": np.dtype(np.float64)}
-"""Types of single fields, and how compiled loops have them."""
-
-LENGTH, COLUMNS = "_length", "_columns"
-"""After the name of a table: fields for how many rows it has, and how many columns each of them."""
-
-
-class TableField(NamedTuple):
-    """A table in a row: of which rows, or numbers, and whether each row of it is a list of them."""
-
-    name: str
-    row: type
-    nested: bool
-
-
-@cache
-def dtype_of(row: type) -> np.dtype[Any]:
-    """Return the record of a row, or the type of a number; of a table, where it is in memory, and its size."""
-    if row in (int, float):
-        return NUMBERS[row.__name__]
-    members: list[tuple[str, np.dtype[Any]]] = []
-    tables = {table.name for table in tables_of(row)}
-    for name, kind in _stated(row):
-        if name in tables:
-            members += [(name + part, NUMBERS["int"]) for part in ("", LENGTH, COLUMNS)]
-        else:
-            members.append((name, NUMBERS[kind]))
-    return np.dtype(members)
-
-
-@cache
-def tables_of(row: type) -> tuple[TableField, ...]:
-    """Return the tables that a row holds."""
-    tables = []
-    for name, kind in _stated(row):
-        element, depth = kind, 0
-        while element.startswith("list["):
-            element, depth = element[len("list[") : -1], depth + 1
-        if depth:
-            of = {"int": int, "float": float}.get(element) or getattr(sys.modules[row.__module__], element)
-            tables.append(TableField(name, of, depth > 1))
-    return tuple(tables)
-
-
-def rows_of(kind: type[Row], table: Any) -> list[Row]:
-    """Return the rows of a table as objects."""
-    return [kind(*values) for values in table.tolist()]
-
-
-def enter(record: Any, name: str, array: Any) -> None:
-    """Tell the record of a row where one of its tables is; whoever has the record keeps the array alive."""
-    record[name], record[name + LENGTH] = array.ctypes.data, len(array)
-    record[name + COLUMNS] = array.shape[1] if array.ndim > 1 else 0
-
-
-def _stated(row: type) -> Iterator[tuple[str, str]]:
-    """Name and type, as it is written, of each field of a row."""
-    return ((entry.name, str(entry.type)) for entry in fields(row))
-
+from .rows import COLUMNS, LENGTH, dtype_of, tables_of
 
 _INT = ir.IntType(64)
 _NUMBERS: dict[str, Any] = {"i": types.int64, "f": types.float64}

@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...core.bill import unpaid_usd
-from ...core.compiled_rows import dtype_of
 from ...core.limits import checkpoint
 from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
+from ...core.rows import dtype_of
 from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
 from ...schedules.documents import Survival

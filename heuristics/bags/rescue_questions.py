@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.bill import unpaid_usd
-from ...core.compiled_rows import TableField, dtype_of, enter, rows_of, tables_of
 from ...core.limits import LimitReached, current_limit
 from ...core.processes import run_compiled
 from ...core.quantities import BoolArray, IntArray
+from ...core.rows import TableField, dtype_of, enter, rows_of, tables_of
 from ...core.wording import listed
 from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance

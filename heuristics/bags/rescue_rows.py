@@ -1,6 +1,6 @@
 """The rows of rescues: what is known of a plan, what is lost at a moment, and where it goes.
 
-They are stated once, for plain Python and for compiled loops (`core.compiled_rows`). A *rental* is a regular on-demand
+They are stated once, for plain Python and for compiled loops (`core.rows`). A *rental* is a regular on-demand
 offer, of which a rescue may rent VMs. Seconds count from the start of all.
 """
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...core.compiled import is_ready
-from ...core.compiled_rows import compiled_rules, dtype_of, enter, rows_from, rows_of, tables_of
+from ...core.compiled_rows import compiled_rules, rows_from
+from ...core.rows import dtype_of, enter, rows_of, tables_of
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Cloud
 from ...instances.entries import NEVER

@@ -8,7 +8,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from ...core.compiled_rows import compiled_rules, dtype_of, enter, rows_from, tables_of
+from ...core.compiled_rows import compiled_rules, rows_from
+from ...core.rows import dtype_of, enter, tables_of
 from .policies.on_time_kernel import latest_rescue, new_vms_from
 from .rows import Rows, shapes
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.compiled_rows import rows_of
 from ...core.errors import SpotbagError
+from ...core.rows import rows_of
 from ...core.wording import counted
 from ...instances.clouds import Billing
 from ...instances.entries import BASELINE, FULL_SPEED, RentalOffer

@@ -10,9 +10,9 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
-from ...core.compiled_rows import tables_of
 from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
+from ...core.rows import tables_of
 from ...instances.clouds import Billing
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...schedules.timing import VmTimeline

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.compiled_rows import dtype_of
 from ...core.quantities import SECONDS_PER_HOUR
+from ...core.rows import dtype_of
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
 from ...instances.entries import BASELINE, FULL_SPEED, MARKETS, RentalOffer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ...core.compiled_rows import rows_of
 from ...core.quantities import SECONDS_PER_HOUR
+from ...core.rows import rows_of
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from .rows import NONE, DurationRow, GroupRow, OfferRow, Rows

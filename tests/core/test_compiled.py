@@ -447,7 +447,7 @@ from dataclasses import dataclass
 import numpy as np
 from spotbag.core import compiled
 from spotbag.core.compiled_rows import compiled_rules, rows_from
-from spotbag.core.compiled_rows import dtype_of
+from spotbag.core.rows import dtype_of
 
 import spotbag.core.compiled_rows
 compiled.is_ours = spotbag.core.compiled_rows.is_ours = lambda module: module == "__main__"

@@ -12,7 +12,8 @@ import pytest
 
 from spotbag.core import compiled_rows
 from spotbag.core.compiled import compiled, fingerprint, parts_of
-from spotbag.core.compiled_rows import COLUMNS, LENGTH, RowType, compiled_rules, dtype_of, rows_from, tables_of
+from spotbag.core.compiled_rows import COLUMNS, LENGTH, RowType, compiled_rules, rows_from
+from spotbag.core.rows import dtype_of, tables_of
 
 
 @dataclass(slots=True, eq=False)

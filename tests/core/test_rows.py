@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from spotbag.core.compiled_rows import TableField, dtype_of, tables_of
+from spotbag.core.rows import TableField, dtype_of, tables_of
 
 
 @dataclass(slots=True, eq=False)

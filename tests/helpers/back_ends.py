@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotbag.core.compiled_rows import COLUMNS, LENGTH, compiled_rules, dtype_of, tables_of
+from spotbag.core.compiled_rows import COLUMNS, LENGTH, compiled_rules
 from spotbag.core.errors import SpotbagError
+from spotbag.core.rows import dtype_of, tables_of
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import Timeline
 from spotbag.instances.clouds import CLOUDS, PAPERS, Cloud

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spotbag.core.compiled import compiled
-from spotbag.core.compiled_rows import COLUMNS, LENGTH, dtype_of, rows_from
+from spotbag.core.compiled_rows import COLUMNS, LENGTH, rows_from
+from spotbag.core.rows import dtype_of
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay

@@ -20,6 +20,7 @@ from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags import methods as registry
+from spotbag.solvers.bags import route
 from spotbag.solvers.bags.exact_method import exact_outcome
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
@@ -45,7 +46,7 @@ def test_auto_asks_for_a_first_plan_once_also_where_there_is_none(monkeypatch: p
         asked.append(instance)
         return greedy(instance)
 
-    for user in (auto, search):
+    for user in (route, search):
         monkeypatch.setattr(user, "first_plan", counted)
     for time_limit_s in (None, 60):
         asked.clear()
