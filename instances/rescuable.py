@@ -54,6 +54,8 @@ class RescuableInstance(Instance):
 
     def counting_on(self, rescue_share: float) -> RescuableInstance:
         """Return the instance with another share of the time on demand."""
+        if rescue_share == self.rescue_share:
+            return self
         made = self.model_copy()
         made.__dict__.update(self.__dict__ | {"rescue_share": rescue_share})
         return made

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
-from ...core.limits import LimitReached, out_of_time
+from ...core.limits import LimitReached, checkpoint, out_of_time
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
@@ -64,7 +64,7 @@ def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, p
         return None if state is None else state.schedule()
 
     best = _earliest(in_lanes, most_usd, last_s, proven_s) if lanes.offers else None
-    if not memory_is_free(instance):
+    if not memory_is_free(instance) or (best is not None and out_of_time()):
         return best
     earlier = _earliest(by_least_rent, most_usd, last_s if best is None else best.makespan_s - 1, proven_s)
     return earlier or best
@@ -76,6 +76,8 @@ def _earliest(make: Callable[[int], Schedule | None], most_usd: float, last_s: i
     before_s, after_s = 0.5, last_s - proven_s
     with suppress(LimitReached):
         for _ in range(MOMENTS):
+            if best is not None:
+                checkpoint()  # plans in lanes do not look at the clock
             later_s = after_s if best is None else int((before_s * after_s) ** 0.5)
             plan = None if later_s <= before_s else make(proven_s + later_s)
             if plan is not None and plan.cost_usd <= most_usd:

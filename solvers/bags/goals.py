@@ -89,8 +89,8 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
     if budget is None:
         return attempts.make(instance, initial)
     question = cheapest_by(instance, instance.deadline_s)
-    proven_s = min(divisible_bound(instance).objective, instance.deadline_s)
-    start = _earliest_start(question, initial, budget, math.ceil(proven_s - 1e-6))
+    proven_s = math.ceil(min(divisible_bound(instance).objective, instance.deadline_s) - 1e-6)
+    start = _earliest_start(question, initial, budget, proven_s)
     if start is not None and start.cost_usd <= at_most(budget):
         answer = Attempt(start, -math.inf)
     else:
@@ -109,7 +109,7 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
             reason = (
                 f"no plan was found within the budget of $ {budget:g}; the cheapest that was found costs $ {cost:.6f}"
             )
-        return Attempt(None, math.ceil(proven_s - 1e-6), reason, answer.warnings)
+        return Attempt(None, proven_s, reason, answer.warnings)
     earliest = _Earliest(attempts, instance, budget, plan_of(instance, answer.schedule), lambda plan: True)
     earliest.look(BUDGET.patience_for_s(instance.n_tasks))
     return Attempt(earliest.plan, float(earliest.proven_s), warnings=answer.warnings)
@@ -120,16 +120,41 @@ def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: fl
     start = None if initial is None else plan_of(question, initial)
     if out_of_time():
         return start
-    from ...heuristics.bags.lanes import earliest_plan  # here, since few ask for it
-
-    with within(share_of_time(BUDGET.step)):
-        last_s = question.deadline_s
-        early = earliest_plan(partial(cheapest_by, question), at_most(budget_usd), last_s, proven_s)
+    early = _earliest_in_lanes(question, budget_usd, proven_s, share_of_time(BUDGET.step))
     if early is None:
         return start
-    early = plan_of(question, early)
     earlier = start is None or start.cost_usd > at_most(budget_usd) or early.makespan_s < start.makespan_s
     return early if earlier and kept(early) is not None else start
+
+
+def _earliest_in_lanes(question: Instance, budget_usd: float, proven_s: int, limit_s: float | None) -> Schedule | None:
+    from ...heuristics.bags.lanes import earliest_plan  # here, since few ask for it
+
+    with within(limit_s):
+        last_s = question.deadline_s
+        early = earliest_plan(partial(cheapest_by, question), at_most(budget_usd), last_s, proven_s)
+    return None if early is None else plan_of(question, early)
+
+
+def simple_plan(instance: Instance, proven_s: int, limit_s: float | None) -> Schedule | None:
+    """Return a plan that takes no search: in lanes, and where there is a budget, the earliest found that it pays for.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set, and without machines.
+    proven_s : int
+        No plan within the budget ends before.
+    limit_s : float or None
+        Seconds to look for an earlier end.
+    """
+    from ...heuristics.bags.lanes import lanes_plan  # here, as above
+
+    budget = instance.objective.budget_usd
+    if budget is None:
+        return lanes_plan(instance)
+    early = _earliest_in_lanes(instance, budget, proven_s, limit_s)
+    return None if early is None else plan_of(instance, early)
 
 
 def second_stage(

@@ -23,18 +23,18 @@ from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, seconds_left, share_of_time, stopped, within
 from ...core.quantities import closes_gap
 from ...heuristics.bags.d_spot import spot_offers
-from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify
 from ...instances.entries import FULL_SPEED, NEVER, SurvivalLevel
 from ...instances.instance import Instance
 from ...instances.rescuable import RescuableInstance, of_bag
+from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.plan_text import LOSSES
 from ...schedules.rescue_order import longest_first_order, rescuable
 from ...schedules.schedule import Schedule
 from .attempts import Attempt, Attempts
 from .budget import BUDGET
-from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage
+from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage, simple_plan
 from .methods import find_method, make_options
 
 _NOTHING = Attempt(None, -math.inf)
@@ -156,12 +156,18 @@ def _with_enough_time(
     """
     if question.rescue_time is None and memory_is_free(question):
         return question, start, 0.0
+    proven_s = makespan_lower_bound_s(question)  # the bound that knows the budget takes seconds of a large bag
+    limit_s = share_of_time(BUDGET.step)
     with suppress(LimitReached), overtime(math.inf if search.best is None and not stopped() else 0.0):
+        before: Schedule | None = None
         for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
             asked = question.counting_on(share)
-            plan = lanes_plan(asked)
+            plan = simple_plan(asked, proven_s, limit_s)
             if plan is None:
                 break
+            if before is not None and np.array_equal(plan.task_end_s, before.task_end_s):
+                continue  # it is not the time on demand that is short
+            before = plan
             watch = Stopwatch()
             if search.take(of_bag(question), plan):
                 look_s = watch.seconds()
@@ -174,10 +180,10 @@ def _with_enough_time(
 def _that_end_early(search: _Search, question: RescuableInstance) -> RescuableInstance | None:
     """Return the question with the latest D_spot, by halves, for which a simple plan survives; None if none does."""
     latest = question.time_limit_s("spot") if question.offer_is_spot.any() else 0
-    survived = [0]
+    survived, proven_s = [0], makespan_lower_bound_s(question)
 
     def survives(d_spot_s: int, to_come: int) -> bool:
-        plan = lanes_plan(question.replace(d_spot_s=d_spot_s))
+        plan = simple_plan(question.replace(d_spot_s=d_spot_s), proven_s, share_of_time(BUDGET.step))
         if plan is None or not search.take(of_bag(question), plan):
             return False
         survived.append(d_spot_s)
