@@ -67,7 +67,7 @@ class IntegerProgram:
         return self.constant + float(np.asarray(self.costs) @ values)
 
     def satisfied_by(self, values: IntArray) -> bool:
-        """Whether a solution keeps all bounds and rows."""
+        """True if a solution keeps all bounds and rows."""
         if (values < self.lower).any() or (values > self.upper).any():
             return False
         for (columns, coefficients), low, high in zip(self.rows, self.row_lower, self.row_upper, strict=True):

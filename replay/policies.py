@@ -344,7 +344,7 @@ def _seed_of(make: Callable[..., Any]) -> str:
 
 
 def _takes_seed(make: Callable[..., Any]) -> bool:
-    """Whether a class takes a seed, if only by handing all keywords on to a class above it."""
+    """True if a class takes a seed, if only by handing all keywords on to a class above it."""
     for kind in make.__mro__ if isinstance(make, type) else ():
         if "__init__" in vars(kind):
             parameters = inspect.signature(vars(kind)["__init__"]).parameters

@@ -176,7 +176,7 @@ def random_state(seed: int, run: int) -> int:
 
 
 def is_idle(instance: Instance, runs: int) -> bool:
-    """Whether so many runs without a better plan are enough of a bag."""
+    """True if so many runs without a better plan are enough of a bag."""
     return runs > _IDLE_RUNS_A_TASK * instance.n_tasks
 
 

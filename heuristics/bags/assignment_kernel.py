@@ -78,7 +78,7 @@ def _penalty(objective: Objective, credit_price: float, vm: int, ends: VmEnds) -
 
 @compiled_part
 def _breaks(objective: Objective, vm: int, ends: VmEnds) -> bool:
-    """Whether a VM breaks a rule."""
+    """True if a VM breaks a rule."""
     return ends.end > objective.vm_limit[vm] or ends.lacking > _NO_CREDITS or ends.late > 0
 
 

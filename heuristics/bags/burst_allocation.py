@@ -109,7 +109,7 @@ class _Plan:
         return late
 
     def fits(self, vm: Queue, task: int) -> bool:
-        """Whether a task can be appended to a VM and ends in time."""
+        """True if a task can be appended to a VM and ends in time."""
         if not _able(self.instance, vm.offer, task):
             return False
         return ends_in_time(self.instance, Queue(vm.offer, [*vm.tasks, task]))

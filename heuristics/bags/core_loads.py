@@ -127,7 +127,7 @@ class CoreLoads:
         return cost + self.time_weight * float(end.max()) + late + ready
 
     def feasible(self) -> bool:
-        """Whether all VMs, and all tasks, end in time, within the budget."""
+        """True if all VMs, and all tasks, end in time, within the budget."""
         in_time = bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
         paid = float((self.vm_price * np.maximum(self.vm_end, self.vm_free)).sum())
         return in_time and not self._taken_too_much_s and paid <= self.budget

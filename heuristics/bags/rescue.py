@@ -131,7 +131,7 @@ class Certificate:
 
     @property
     def survives(self) -> bool:
-        """Whether it is shown that the plan survives."""
+        """True if it is shown that the plan survives."""
         return self.verdict == "survives"
 
 

@@ -175,7 +175,7 @@ def _search_cores(
 
 
 def _by_assignments(instance: Instance) -> bool:
-    """Whether full speed of burstable VMs is planned task by task: where loads do not say it all, or there are few."""
+    """True if full speed of burstable VMs is planned task by task: where loads do not say it all, or there are few."""
     if instance.machines or not bursting_pays(instance):
         return False
     burstable = [offer.index for offer in usable_offers(instance) if offer.burstable]
@@ -227,7 +227,7 @@ def _taken_at_last(found: Found, state: CoreLoads | None) -> Iterator[None]:
 
 
 def bursting_pays(instance: Instance) -> bool:
-    """Whether tasks could gain by full speed on burstable VMs that may be rented."""
+    """True if tasks could gain by full speed on burstable VMs that may be rented."""
     for offer in usable_offers(instance):
         if offer.burstable:
             horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
@@ -293,7 +293,7 @@ def _rate(instance: Instance, bound: DivisibleBound) -> float:
 
 
 def _is_worse(state: CoreLoads | None, objective: float, rate: float) -> bool:
-    """Whether there is no state, or one that is worse than an objective; what it costs beyond a budget is charged."""
+    """True if there is no state, or one that is worse than an objective; what it costs beyond a budget is charged."""
     if state is None:
         return True
     state.charge(rate)

@@ -155,7 +155,7 @@ def credit_role(
 
 
 def credits_count_at_the_end(instance: Instance, offer: RentalOffer, groups: IntArray, horizon_s: int) -> bool:
-    """Whether plans of a burstable VM need only full speed, and only as many credits as they spend until its end.
+    """True if plans of a burstable VM need only full speed, and only as many credits as they spend until its end.
 
     So it is if the cap cannot bind, all cores at the baseline spend no more than is earned, and no task spends less at
     the baseline than at full speed. Then the balance never falls while nothing runs at full speed, and any plan of the
@@ -180,7 +180,7 @@ def credits_count_at_the_end(instance: Instance, offer: RentalOffer, groups: Int
 
 
 def end_says_all(offer: RentalOffer, horizon_s: int) -> bool:
-    """Whether tasks at full speed have their credits if a VM has earned at its end what they have spent by then.
+    """True if tasks at full speed have their credits if a VM has earned at its end what they have spent by then.
 
     The cap cannot bind, and cores at the baseline would spend no more than is earned.
     """

@@ -371,7 +371,7 @@ class IntervalModel:
         return cap is not None and cap < sum(self._rented(vm, market) for vm in self.vms)
 
     def _rented(self, vm: Vm, market: Market) -> bool:
-        """Whether a VM is one of a market that is not there yet."""
+        """True if a VM is one of a market that is not there yet."""
         return vm.offer.market == market and not vm.kind.machines
 
     # -------------------------------------------------------------- objective

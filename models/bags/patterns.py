@@ -269,7 +269,7 @@ class PatternModel:
     # -------------------------------------------------------------- read back
 
     def uses_relaxed_offers(self, values: IntArray) -> bool:
-        """Whether a solution runs anything on VMs that are there as a relaxation only."""
+        """True if a solution runs anything on VMs that are there as a relaxation only."""
         return any(values[column] for relaxed in self._relaxed for column in relaxed.tasks.values())
 
     def schedule(self, values: IntArray) -> Schedule:

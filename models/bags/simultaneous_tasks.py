@@ -64,12 +64,12 @@ class VmRoom:
         return cls(offer.vcpus, offer.memory_kb, instance.memory_kb, copies)
 
     def one_at_a_time(self) -> bool:
-        """Whether no two tasks can ever run together."""
+        """True if no two tasks can ever run together."""
         smallest = np.sort(np.repeat(self.need_kb, np.minimum(self.copies, 2)))[:2]
         return self.vcpus == 1 or len(smallest) < 2 or int(smallest.sum()) > self.memory_kb
 
     def memory_never_binds(self) -> bool:
-        """Whether the largest tasks, one on each core, fit."""
+        """True if the largest tasks, one on each core, fit."""
         largest = np.sort(np.repeat(self.need_kb, np.minimum(self.copies, self.vcpus)))[::-1][: self.vcpus]
         return int(largest.sum()) <= self.memory_kb
 
@@ -122,5 +122,5 @@ class VmRoom:
         return Weighting(weights, int(weights @ self.heaviest_set(weights)))
 
     def too_large(self) -> bool:
-        """Whether the dynamic programme would need too much memory."""
+        """True if the dynamic programme would need too much memory."""
         return int((self.copies > 0).sum()) * (self.vcpus + 1) * WEIGHT_UNITS * 2 > TABLE_BYTES // 8

@@ -61,7 +61,7 @@ def offers_of_vms(instance: Instance) -> list[RentalOffer]:
 
 
 def memory_is_free(instance: Instance) -> bool:
-    """Whether memory can bind on no VM that may be rented, and on no machine."""
+    """True if memory can bind on no VM that may be rented, and on no machine."""
     return all(bool(instance.memory_never_binds[offer.type_index]) for offer in offers_of_vms(instance))
 
 

@@ -204,7 +204,7 @@ class ModelSize(NamedTuple):
 
     @property
     def too_large(self) -> bool:
-        """Whether the model is refused."""
+        """True if the model is refused."""
         return self.rows > MAX_ROWS or self.nonzeros > MAX_NONZEROS
 
     def __str__(self) -> str:

@@ -14,5 +14,5 @@ class MakespanWindow:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no makespan left."""
+        """True if there is no makespan left."""
         return self.earliest_s > self.latest_s

@@ -58,7 +58,7 @@ class Prices:
 
     @property
     def finite(self) -> bool:
-        """Whether all are numbers small enough to be counted with."""
+        """True if all are numbers small enough to be counted with."""
         largest = max(self.slots.max(initial=0.0), *self.metrics.values(), 0.0)
         return not math.isnan(self.slots.sum()) and largest < _LARGEST_PRICE
 

@@ -115,7 +115,7 @@ def simple_bound_s(problem: UnitsProblem) -> int:
 
 
 def refutes(problem: UnitsProblem, wall_s: int, weights: Sequence[int], best: IntArray) -> bool:
-    """Whether weights prove that no plan within the budget ends by a time.
+    """True if weights prove that no plan within the budget ends by a time.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def tasks_finished(problem: SizingProblem, counts: Sequence[int]) -> int:
 
 
 def all_tasks_finish(problem: SizingProblem, counts: Sequence[int]) -> bool:
-    """Whether VMs finish all tasks by the deadline (eq. 3)."""
+    """True if VMs finish all tasks by the deadline (eq. 3)."""
     return tasks_finished(problem, counts) >= problem.n_tasks
 
 
@@ -210,7 +210,7 @@ class Covering:
     prices: tuple[int, ...]
 
     def covered(self, counts: Sequence[int]) -> bool:
-        """Whether VMs cover all tasks."""
+        """True if VMs cover all tasks."""
         return sum(number * tasks for number, tasks in zip(counts, self.tasks, strict=True)) >= self.n_tasks
 
     def most_useful(self) -> tuple[int, ...]:

@@ -284,14 +284,14 @@ _FAILED = _Rescue(given=1)
 
 
 def is_worth_while(plan: ReplayPlan, kinds: Sequence[type[Policy]], days: int) -> bool:
-    """Whether so many days of a plan under some policies are done earlier in compiled loops."""
+    """True if so many days of a plan under some policies are done earlier in compiled loops."""
     drivers = [DRIVERS[kind] for kind in kinds if has_loop(kind, plan.instance)]
     replays = days * len(drivers)
     return replays > 0 and (all(map(is_ready, drivers)) or replays * plan.instance.n_tasks >= _COMPILES_FOR)
 
 
 def has_loop(kind: type[Policy], instance: Instance) -> bool:
-    """Whether days of an instance under a policy can be replayed in a compiled loop."""
+    """True if days of an instance under a policy can be replayed in a compiled loop."""
     if kind not in DRIVERS or len(instance.vm_types) > _MOST_TYPES:
         return False
     return not (kind is Rescue and instance.survive == "each")  # one rescue a day is known there

@@ -65,7 +65,7 @@ def pop(r: Rows) -> tuple[int, int, int, int, int]:
 
 
 def is_next(r: Rows, first: int, last: int) -> bool:
-    """Whether the next event of the queue is of now or before, and of some kinds."""
+    """True if the next event of the queue is of now or before, and of some kinds."""
     if r.n_events == 0 or r.events[0].time_s > r.now_s:
         return False
     kind = r.events[0].rank >> _KIND_BITS

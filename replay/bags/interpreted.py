@@ -25,7 +25,7 @@ def pop(r: Any) -> tuple[int, int, int, int, int]:
 
 
 def is_next(r: Any, first: int, last: int) -> bool:
-    """Whether the next event of the queue is of now or before, and of some kinds."""
+    """True if the next event of the queue is of now or before, and of some kinds."""
     queue = r.queue
     return bool(queue) and queue[0][0] <= r.now_s and first <= queue[0][1] <= last
 

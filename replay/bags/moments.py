@@ -466,7 +466,7 @@ def ask_about_finished(r: Rows) -> None:
 
 
 def ended_before(r: Rows, task: int, other: int) -> bool:
-    """Whether of two tasks that have ended at a moment, one is asked about before the other."""
+    """True if of two tasks that have ended at a moment, one is asked about before the other."""
     run, after = r.tasks[task], r.tasks[other]
     return run.ended_on < after.ended_on or (run.ended_on == after.ended_on and run.core < after.core)
 

@@ -87,7 +87,7 @@ class DayOutcome:
 
     @property
     def meets_deadline(self) -> bool:
-        """Whether all tasks ended by the deadline."""
+        """True if all tasks ended by the deadline."""
         return self.makespan_s is not None and self.makespan_s <= self.deadline_s
 
 

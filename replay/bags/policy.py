@@ -179,7 +179,7 @@ class RulePolicy(Policy):
 
 
 def answers(policy: Policy, name: str, question: Callable[..., None]) -> bool:
-    """Whether a policy has an answer to a question, by a method or by a rule."""
+    """True if a policy has an answer to a question, by a method or by a rule."""
     method = getattr(type(policy), name)
     if isinstance(policy, RulePolicy) and method is getattr(RulePolicy, name):
         return question in policy.answers

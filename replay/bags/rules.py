@@ -191,22 +191,22 @@ def uptime_at(vm: VmRow, now_s: int) -> int:
 
 
 def is_alive(vm: VmRow) -> bool:
-    """Whether a VM takes tasks: it is launching, or running without notice of an interruption."""
+    """True if a VM takes tasks: it is launching, or running without notice of an interruption."""
     return vm.state <= RUNNING and vm.gone_s == NONE
 
 
 def is_idle(vm: VmRow) -> bool:
-    """Whether a VM runs, takes tasks and has none."""
+    """True if a VM runs, takes tasks and has none."""
     return vm.state == RUNNING and vm.n_left == 0 and vm.gone_s == NONE
 
 
 def is_halted(vm: VmRow) -> bool:
-    """Whether a VM is hibernated or stopped: it may come back."""
+    """True if a VM is hibernated or stopped: it may come back."""
     return vm.state == HIBERNATED or vm.state == STOPPED
 
 
 def may_give(vm: VmRow) -> bool:
-    """Whether tasks of a VM may be migrated: it is halted, it drains, or the cloud has terminated it."""
+    """True if tasks of a VM may be migrated: it is halted, it drains, or the cloud has terminated it."""
     return vm.gone_s != NONE or vm.state == HIBERNATED or vm.state == STOPPED or vm.reclaimed == 1
 
 
@@ -219,7 +219,7 @@ def must_give(r: Rows, vm: VmRow, reason: int) -> bool:
 
 
 def is_executing(r: Rows, vm: VmRow) -> bool:
-    """Whether a VM is executing a task at this moment."""
+    """True if a VM is executing a task at this moment."""
     if vm.state == RUNNING:
         for core in range(vm.vcpus):
             if r.cores[vm.index][core].running != NONE:
@@ -622,7 +622,7 @@ def room_of(r: Rows, vm_type: int) -> int:
 
 
 def can_start(r: Rows, offer: OfferRow) -> bool:
-    """Whether limits and capacity allow one more VM of an offer, besides those that are planned."""
+    """True if limits and capacity allow one more VM of an offer, besides those that are planned."""
     for k in range(offer.first_limit, offer.first_limit + offer.n_limits):
         member = r.members[k]
         limit = r.limits[member.limit]
@@ -1046,7 +1046,7 @@ def drop_trigger(r: Rows, vm: VmRow) -> None:
 
 
 def counts_on(r: Rows, vm: VmRow, helper: int) -> bool:
-    """Whether the migration trigger of a VM counts on another."""
+    """True if the migration trigger of a VM counts on another."""
     for k in range(vm.first_helper, vm.first_helper + vm.n_helpers):  # noqa: SIM110 (loops over generators do not compile)
         if r.helpers[k] == helper:
             return True

@@ -286,7 +286,7 @@ def outcomes_of(
 
 
 def is_baseline(name: str) -> bool:
-    """Whether the policy of this name is the on-demand baseline, with whatever rules."""
+    """True if the policy of this name is the on-demand baseline, with whatever rules."""
     return name.partition("+")[0] == OnDemand.name
 
 
@@ -352,7 +352,7 @@ def _day(ready: _Ready, timeline: Timeline) -> Timeline:
 
 
 def _by_compiled_loops(ready: Sequence[_Ready], runs: int) -> bool:
-    """Whether days are replayed in compiled loops where they can be: for few, they would not even be loaded."""
+    """True if days are replayed in compiled loops where they can be: for few, they would not even be loaded."""
     if sum(entry.plan.instance.n_tasks for entry in ready) * runs < _LOADS_FOR:
         return False
     from .compiled_engine import is_worth_while

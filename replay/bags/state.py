@@ -390,7 +390,7 @@ class ReplayState(Rows):
         return None if start_s is None else vm.zero_s + start_s + duration_s
 
     def can_start(self, offer: RentalOffer, in_market: int = 0, of_offer: int = 0) -> bool:
-        """Whether one more VM of an offer may be requested now, or after some more of the market and of the offer.
+        """True if one more VM of an offer may be requested now, or after some more of the market and of the offer.
 
         The limits count all VMs that are not terminated. ``instance.markets`` restricts the plan, not what may rescue
         it. A spot type gives no more VMs than there is capacity for, and none while it is down.
@@ -551,6 +551,6 @@ class _Saved(Mapping[int, float]):
 
 
 def _goes_on(vm: Vm, core: int, run: Run) -> bool:
-    """Whether what a core of a VM runs goes on to its end, for all that is known."""
+    """True if what a core of a VM runs goes on to its end, for all that is known."""
     until_s = vm.drains_until_s
     return vm.state == RUNNING and core not in vm.dumps and (until_s is None or vm.zero_s + run.end_s <= until_s)

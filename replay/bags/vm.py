@@ -146,42 +146,42 @@ class Vm(VmRow):
 
     @property
     def alive(self) -> bool:
-        """Whether it takes tasks: launching, or running without notice of an interruption."""
+        """True if it takes tasks: launching, or running without notice of an interruption."""
         return is_alive(self)
 
     @property
     def draining(self) -> bool:
-        """Whether it runs and has notice of its interruption: what runs goes on, and nothing more starts."""
+        """True if it runs and has notice of its interruption: what runs goes on, and nothing more starts."""
         return self.gone_s != NONE
 
     @property
     def hibernated(self) -> bool:
-        """Whether it is hibernated."""
+        """True if it is hibernated."""
         return self.state == HIBERNATED
 
     @property
     def halted(self) -> bool:
-        """Whether it is hibernated or stopped: it may come back."""
+        """True if it is hibernated or stopped: it may come back."""
         return is_halted(self)
 
     @property
     def gives_tasks(self) -> bool:
-        """Whether its tasks may be migrated: it is hibernated or stopped, drains, or the cloud has terminated it."""
+        """True if its tasks may be migrated: it is hibernated or stopped, drains, or the cloud has terminated it."""
         return may_give(self)
 
     @property
     def busy(self) -> bool:
-        """Whether it takes tasks and has some."""
+        """True if it takes tasks and has some."""
         return self.n_left > 0 and is_alive(self)
 
     @property
     def executing(self) -> bool:
-        """Whether it is executing a task at this moment."""
+        """True if it is executing a task at this moment."""
         return is_executing(self._replay, self)
 
     @property
     def idle(self) -> bool:
-        """Whether it runs, takes tasks and has none."""
+        """True if it runs, takes tasks and has none."""
         return is_idle(self)
 
     def uptime_s(self, now_s: int) -> int:

@@ -92,7 +92,7 @@ class WorkTable:
         return self.usd_per_s(offer) * sum(times_s) / len(times_s) if times_s else math.inf
 
     def can_run(self, task: int, offer: int, mode: int) -> bool:
-        """Whether a task can run on VMs of an offer."""
+        """True if a task can run on VMs of an offer."""
         return self.duration_s(task, offer, mode) < NEVER
 
     def dump_s(self, task: int, offer: int, mode: int) -> int:

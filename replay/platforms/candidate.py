@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
 
 def is_good(end_s: int, cost: float, job: PlatformJob) -> bool:
-    """Whether an end and a cost keep deadline and budget of a job: ``IsGood`` of section III.
+    """True if an end and a cost keep deadline and budget of a job: ``IsGood`` of section III.
 
     Its third condition, that no more work is displaced than the job has, holds for all candidates: Algorithms 1 (line
     21) and 2 (line 32) offer none otherwise, and ask for strictly less there, where ``IsGood`` would allow as much.

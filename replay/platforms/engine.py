@@ -170,7 +170,7 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         return ""
 
     def _waits_on(self, resource: int, index: int) -> bool:
-        """Whether there is such a job, and it waits on a resource."""
+        """True if there is such a job, and it waits on a resource."""
         if not isinstance(index, int) or not 0 <= index < len(self.jobs):
             return False
         return self.jobs[index].resource == resource and self.jobs[index].start_s < 0

@@ -127,11 +127,11 @@ class StreamState(EventQueue[ExactSeconds]):
         return paid_until_s(self._bills[vm.type_index], vm.requested_s, time_s)
 
     def can_run(self, task: int, type_index: int) -> bool:
-        """Whether a task can run on VMs of a type at all."""
+        """True if a task can run on VMs of a type at all."""
         return self._runtime_s[task][type_index] is not None
 
     def in_pool(self, task: int) -> bool:
-        """Whether a task is there, unfinished, and belongs to no VM."""
+        """True if a task is there, unfinished, and belongs to no VM."""
         return self._place[task] == POOL
 
     def done_s(self, task: int, vm: StreamVm) -> ExactSeconds:

@@ -52,12 +52,12 @@ class StreamVm:
 
     @property
     def alive(self) -> bool:
-        """Whether it can take tasks: running, or launching."""
+        """True if it can take tasks: running, or launching."""
         return self.state != TERMINATED
 
     @property
     def idle(self) -> bool:
-        """Whether it runs and has no task."""
+        """True if it runs and has no task."""
         return self.state == RUNNING and self.task is None and not self.queue
 
     @property

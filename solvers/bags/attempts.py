@@ -53,7 +53,7 @@ class Attempt:
 
     @property
     def optimal(self) -> bool:
-        """Whether the bound proves the plan."""
+        """True if the bound proves the plan."""
         return self.schedule is not None and closes_gap(self.schedule.objective, self.bound)
 
 

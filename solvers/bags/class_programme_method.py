@@ -97,14 +97,14 @@ def _by_slack(instance: Instance, run: Run) -> Outcome:
 
 
 def _is_open(outcome: Outcome, run: Run) -> bool:
-    """Whether something is left to be proved."""
+    """True if something is left to be proved."""
     best = math.inf if outcome.schedule is None else outcome.schedule.objective
     bound = -math.inf if outcome.bound is None else outcome.bound
     return bound < math.inf and not run.answered(best, bound)
 
 
 def has_small_class_programme(instance: Instance) -> bool:
-    """Whether the programme is rather done in a tenth of a second than a search; that it refuses credits is left open.
+    """True if the programme is rather done in a tenth of a second than a search; that it refuses credits is left open.
 
     Parameters
     ----------

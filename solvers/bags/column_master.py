@@ -38,7 +38,7 @@ class Priced:
 
 
 def _by_core(instance: Instance, offer: RentalOffer) -> bool:
-    """Whether to make columns of cores: sets of tasks for a whole VM would be too many."""
+    """True if to make columns of cores: sets of tasks for a whole VM would be too many."""
     free = bool(instance.memory_never_binds[offer.type_index])
     return free and instance.n_tasks > MOST_TASKS_OF_A_VM
 

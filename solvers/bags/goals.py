@@ -207,7 +207,7 @@ def second_value(plan: Schedule) -> float:
 
 
 def is_proven(plan: Schedule, second_bound: float | None) -> bool:
-    """Whether a bound proves the second quantity of a plan."""
+    """True if a bound proves the second quantity of a plan."""
     return second_bound is not None and closes_gap(second_value(plan), second_bound)
 
 

@@ -295,7 +295,7 @@ class _Walk:
         self._overrun_s = 0.0
 
     def finished(self, end: float | None = None) -> bool:
-        """Whether nothing is left to be asked, or no time up to a moment of the clock."""
+        """True if nothing is left to be asked, or no time up to a moment of the clock."""
         if end is not None:
             self._end = end
         if stopped() or self._left_s() <= 0:

@@ -95,11 +95,11 @@ class FrontFacts:
         return self._bounds[place] if place < len(self._bounds) else 0.0
 
     def is_least(self, plan: Schedule) -> bool:
-        """Whether no plan that is as fast is proved to be cheaper."""
+        """True if no plan that is as fast is proved to be cheaper."""
         return self.bound_usd(plan.makespan_s) >= plan.cost_usd
 
     def is_proven(self, plan: Schedule) -> bool:
-        """Whether a plan is proved to be the cheapest by its makespan, and every faster one to cost more."""
+        """True if a plan is proved to be the cheapest by its makespan, and every faster one to cost more."""
         return self.is_least(plan) and self.bound_usd(plan.makespan_s - 1) > plan.cost_usd * (1 + SAME_COST)
 
     def gaps(self) -> list[Gap]:
@@ -117,5 +117,5 @@ class FrontFacts:
 
 
 def same_cost(one: Schedule, other: Schedule) -> bool:
-    """Whether two plans cost the same but for rounding."""
+    """True if two plans cost the same but for rounding."""
     return abs(one.cost_usd - other.cost_usd) <= SAME_COST * one.cost_usd

@@ -260,7 +260,7 @@ class Route:
         return self._outcome()
 
     def finished(self) -> bool:
-        """Whether nothing is left to be done, or no time for it."""
+        """True if nothing is left to be done, or no time for it."""
         return out_of_time() or self._answered()
 
     def _answered(self) -> bool:

@@ -224,7 +224,7 @@ class SlackFleets:
         self._counted = self._market_limits
 
     def _keeps_market_limits(self, schedule: Schedule) -> bool:
-        """Whether a plan keeps the limits of the markets."""
+        """True if a plan keeps the limits of the markets."""
         markets = [self.instance.offers[index].market for index in schedule.vm_offer.tolist()]
         return all(markets.count(market) <= most for market, most in self._market_limits)
 

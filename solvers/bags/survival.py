@@ -62,7 +62,7 @@ def in_surviving_order(schedule: Schedule, level: SurvivalLevel) -> Schedule | N
 
 
 def can_survive(schedule: Schedule, level: SurvivalLevel) -> bool:
-    """Whether a plan is shown to survive in some order on its cores."""
+    """True if a plan is shown to survive in some order on its cores."""
     return in_surviving_order(schedule, level) is not None
 
 
@@ -341,7 +341,7 @@ class _Search:
             self.take(self._instance, initial)
 
     def settled(self) -> bool:
-        """Whether nothing better can be found."""
+        """True if nothing better can be found."""
         if out_of_time():
             return True
         return self.best is not None and closes_gap(self.best.objective, self.first.bound, self._attempts.target_gap)

@@ -217,7 +217,7 @@ class _Search:
             self._share()
 
     def _columns_are_few_enough(self) -> bool:
-        """Whether a knapsack over all tasks and rooms takes little of the time."""
+        """True if a knapsack over all tasks and rooms takes little of the time."""
         problem = self._problem
         most = len(problem.run_times_s) * problem.room_s(problem.budget_units, self.wall_s)
         return most <= _MOST_FOR_COLUMNS and problem.budget_units <= _MOST_UNITS_FOR_COLUMNS

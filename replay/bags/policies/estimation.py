@@ -123,7 +123,7 @@ def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) 
 
 
 def may_take_new(r: Rows, group: int, offer: int, duration_s: int, spare_all: int) -> bool:
-    """Whether a new VM may take a task: the overhead of starting it is in the trigger, here it is there at once."""
+    """True if a new VM may take a task: the overhead of starting it is in the trigger, here it is there at once."""
     most_kb = r.offers[offer].memory_kb
     if most_kb != NONE and r.groups[group].memory_kb > most_kb:
         return False

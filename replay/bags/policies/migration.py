@@ -31,7 +31,7 @@ SpareTime: TypeAlias = Literal["all", "spot"]
 
 
 def takes(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, kb: int, spare_all: int) -> bool:
-    """Whether a task may go to a VM that is there (HADS Algorithm 7).
+    """True if a task may go to a VM that is there (HADS Algorithm 7).
 
     Enough time must be left after its last task to do its longest one again elsewhere: ``D - eft > e_m + alpha`` (line
     3), with e_m the whole run time, as after a hibernation just before the first checkpoint. Where spare time is asked
@@ -49,7 +49,7 @@ def takes(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, kb: int, spare_al
 
 
 def may_migrate(r: Rows, vm: VmRow, group: int, saved: float, mode: int, spare_all: int) -> bool:
-    """Whether a task of a group may go to a VM that is there; see `takes`."""
+    """True if a task of a group may go to a VM that is there; see `takes`."""
     duration_s = duration_of(r, group, vm.offer_index, mode, saved)
     if duration_s >= NEVER:
         return False
@@ -301,7 +301,7 @@ def add_place(r: Rows, vm: VmRow) -> None:
 
 
 def could_take(r: Rows, vm: VmRow) -> bool:
-    """Whether a VM takes tasks; a burstable one only while it is idle."""
+    """True if a VM takes tasks; a burstable one only while it is idle."""
     return is_alive(vm) and (not vm.bursts or is_idle(vm))
 
 
@@ -353,7 +353,7 @@ def first_of_heap(r: Rows, offer: OfferRow) -> int:
 
 
 def is_free_before(vm: VmRow, other: VmRow) -> bool:
-    """Whether one VM of a heap has a core free before another."""
+    """True if one VM of a heap has a core free before another."""
     return vm.place_s < other.place_s or (vm.place_s == other.place_s and vm.index < other.index)
 
 

@@ -401,7 +401,7 @@ def move(r: Rows, task: int, target: VmRow, late: int) -> None:
 
 
 def saves_at_once(r: Rows, vm: VmRow, task: int) -> bool:
-    """Return whether a task of an on-demand VM loses nothing if it leaves in this second."""
+    """Return True if a task of an on-demand VM loses nothing if it leaves in this second."""
     run = r.tasks[task]
     return not vm.spot and saves_often(r, task) and dump_of(r, run.group, vm.offer_index, run.mode) == 0
 

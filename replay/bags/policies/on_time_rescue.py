@@ -122,19 +122,19 @@ def insert_open(r: Rows, n: int) -> None:
 
 
 def is_longer(r: Rows, task: int, other: int) -> bool:
-    """Whether a task comes before another where the longest come first, by their least durations on demand."""
+    """True if a task comes before another where the longest come first, by their least durations on demand."""
     order, others = r.standby[task].order, r.standby[other].order
     return order < others or (order == others and task < other)
 
 
 def is_lost(r: Rows, task: int) -> bool:
-    """Whether an open task is where it cannot go on."""
+    """True if an open task is where it cannot go on."""
     vm = r.vms[r.tasks[task].vm]
     return may_give(vm) and not (r.tasks[task].running and vm.gone_s != NONE)
 
 
 def moves_before(r: Rows, task: int, other: int) -> bool:
-    """Whether a task is cheaper to move: what is lost before what waits before what runs; longest first."""
+    """True if a task is cheaper to move: what is lost before what waits before what runs; longest first."""
     kind, others = kind_of(r, task), kind_of(r, other)
     return kind < others or (kind == others and is_longer(r, task, other))
 
@@ -145,7 +145,7 @@ def kind_of(r: Rows, task: int) -> int:
 
 
 def saves_often(r: Rows, task: int) -> bool:
-    """Whether hardly anything of a task is lost with its VM: what it does on spot VMs puts the rescue off."""
+    """True if hardly anything of a task is lost with its VM: what it does on spot VMs puts the rescue off."""
     return r.takes_checkpoints == 1 and between_s(r, task) <= _OFTEN * r.deadline_s
 
 
@@ -177,7 +177,7 @@ def list_rescuers(r: Rows, without: int, leaving: int) -> None:
 
 
 def takes_rescues(r: Rows, vm: VmRow) -> bool:
-    """Whether a rescue may use a VM: on-demand, alive; no credits are spent on it that others count on.
+    """True if a rescue may use a VM: on-demand, alive; no credits are spent on it that others count on.
 
     While a task writes a checkpoint there to leave, nothing is known of what its core does next.
     """
@@ -255,7 +255,7 @@ def first_free(r: Rows, first: int, n_cores: int) -> int:
 
 
 def in_time(r: Rows) -> bool:
-    """Whether all tasks of on-demand VMs end in time as things stand."""
+    """True if all tasks of on-demand VMs end in time as things stand."""
     for v in range(r.n_vms):
         vm = r.vms[v]
         if not vm.spot and vm.n_left:

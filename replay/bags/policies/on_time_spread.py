@@ -19,7 +19,7 @@ _LISTED = 32
 
 
 def takes_work(vm: VmRow) -> bool:
-    """Whether a VM is a spot VM that takes tasks, and not burstable."""
+    """True if a VM is a spot VM that takes tasks, and not burstable."""
     return vm.spot == 1 and not vm.bursts and is_alive(vm)
 
 

@@ -95,7 +95,7 @@ def find_least(r: Rows, victim: VmRow, offer: int, mode: int) -> None:
 
 
 def exceeds(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, spare_all: int) -> bool:
-    """Whether a task asks for more than any that a VM may take, memory aside; see `takes`."""
+    """True if a task asks for more than any that a VM may take, memory aside; see `takes`."""
     left_s = r.deadline_s - vm.zero_s - vm.free_s - duration_s
     if vm.spot or spare_all:
         left_s -= max(longest_of(r, vm), runtime_s) + r.start_overhead_s + 1

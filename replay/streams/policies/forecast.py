@@ -160,7 +160,7 @@ class Forecast:
                 del self._denominators[value.denominator]
 
     def knows(self, job: int) -> bool:
-        """Whether anything has been learnt about the application of a job."""
+        """True if anything has been learnt about the application of a job."""
         return self._of_job[job] in self._known
 
     def exact_runtime_s(self, job: int) -> Sequence[Fraction | None]:
