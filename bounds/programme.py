@@ -168,7 +168,7 @@ class Programme:
     # ------------------------------------------------------------------ solve
 
     def solve(self) -> bool:
-        """Solve it; say whether it has an optimum, which was found.
+        """Solve the programme; return True if an optimum was found.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class Programme:
 
 @dataclass(frozen=True, slots=True)
 class Maximum:
-    """What was found.
+    """Result of a maximisation.
 
     Attributes
     ----------

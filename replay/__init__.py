@@ -1,1 +1,1 @@
-"""What happens when plans and policies meet a day, a stream of jobs, or jobs on a hybrid platform."""
+"""Replays of plans and policies: on a day, on a stream of jobs, or on jobs of a hybrid platform."""

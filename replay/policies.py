@@ -1,4 +1,4 @@
-"""How policies are given to a replay: by name, as a class or an instance, or as a function that makes one.
+"""Policies as they are given to a replay: by name, as a class or an instance, or as a function that makes one.
 
 The rules are the same for all systems:
 
@@ -36,7 +36,7 @@ _OWN = __name__.partition(".")[0]
 
 
 class HasName(Protocol):
-    """What all policies have in common."""
+    """Base of all policies."""
 
     name: str
     summary: str
@@ -134,7 +134,7 @@ class PolicyKind(Generic[P]):
     def several(
         self, policies: Sequence[Given[P]], number: int, workers: Workers = 1, *, none: bool = False
     ) -> list[PolicyMaker[P]]:
-        """Return what makes each of several policies.
+        """Return the makers of several policies.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class PolicyKind(Generic[P]):
         return makers
 
     def single(self, policy: Given[P], number: int, where: str = "policy", workers: Workers = 1) -> PolicyMaker[P]:
-        """Return what makes a policy; ``where`` is what messages call its place. See `several`."""
+        """Return the maker of a policy; ``where`` is the name of its place in messages. See `several`."""
         try:
             return self._maker(policy, number, workers)
         except Unusable as fault:
@@ -182,14 +182,14 @@ class PolicyKind(Generic[P]):
             ) from None
 
     def _maker(self, policy: Given[P], number: int, workers: Workers, others: Sequence[str] = ()) -> PolicyMaker[P]:
-        """Return what makes a policy, or say what is wrong with it."""
+        """Return the maker of a policy, or the fault in it."""
         maker = self._named(policy, number, others) if isinstance(policy, str) else self._given(policy, number)
         if maker.called and not in_this_process(workers):
             _demand_sendable(maker.make)
         return maker
 
     def _named(self, name: str, number: int, others: Sequence[str]) -> PolicyMaker[P]:
-        """Return what makes the policy of a name."""
+        """Return the maker of the policy of a name."""
         try:
             make = self.find(name, others)
         except InputError as error:
@@ -207,7 +207,7 @@ class PolicyKind(Generic[P]):
         raise Unusable(f"{fault}; installed: {', '.join(added)}" if added else fault, name)
 
     def of_plugin(self, plugin: Plugin, name: str, number: int = 0) -> PolicyMaker[P]:
-        """Return what makes a policy that others have added.
+        """Return the maker of a policy that others have added.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class PolicyKind(Generic[P]):
         return rules if isinstance(rules, Mapping) else {}
 
     def _given(self, policy: Any, number: int, *, built_in: bool = False, called: str = "") -> PolicyMaker[P]:
-        """Return what makes a policy that is given as a class, an instance, or a function."""
+        """Return the maker of a policy that is given as a class, an instance, or a function."""
         with blaming("" if built_in else called or "the policy that is given"):
             return self._looked_at(policy, number, built_in, called)
 
@@ -305,7 +305,7 @@ class _Copies(Generic[P]):
 
 
 def _called(policy: object) -> str:
-    """What messages call a policy, or what makes one."""
+    """Name of a policy, or of its maker, in messages."""
     if isinstance(policy, _Copies):
         policy = policy.policy
     name = getattr(policy, "__name__", None)
@@ -315,7 +315,7 @@ def _called(policy: object) -> str:
 
 
 def _seed_of(make: Callable[..., Any]) -> str:
-    """How a class or a function takes a seed: ``keyword``, ``position``, or not at all (empty)."""
+    """Way in which a class or a function takes a seed: ``keyword``, ``position``, or none (empty)."""
     called = _called(make)
     missing = sorted(getattr(make, "__abstractmethods__", ())) if isinstance(make, type) else []
     if missing:

@@ -68,7 +68,7 @@ def split_policy_name(
 
 
 def _fault(name: str, base: str, given: Sequence[str], policies: Mapping[str, Rules], others: Sequence[str]) -> str:
-    """Say what is wrong with the name of a policy; empty if nothing is."""
+    """Name the fault in the name of a policy; empty if there is none."""
     if not base and given:
         example = next(policy for policy, rules in policies.items() if rules)
         return f"is not a policy (rules follow the name of one: {example}{name})"

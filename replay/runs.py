@@ -44,7 +44,7 @@ class Runs(Generic[Out]):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How a policy went through its runs.
+    """Runs of a policy in sum.
 
     Attributes
     ----------

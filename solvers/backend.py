@@ -1,4 +1,4 @@
-"""What a solver receives, and what it answers: the same for HiGHS and for CP-SAT."""
+"""Question and answer of a solver: the same for HiGHS and for CP-SAT."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SolverLimits:
         return cls(run.target_gap, run.threads, run.seed % 2**31, on_progress)
 
     def pass_on(self, news: list[tuple[float, float]]) -> Callable[[], None]:
-        """Return what reports the news of a solver's thread, each once, in the thread that calls it."""
+        """Return a function that reports the news of a solver's thread, each once, in the thread that calls it."""
 
         def report() -> None:
             while news:
@@ -53,7 +53,7 @@ class SolverLimits:
 
 @dataclass(frozen=True, slots=True)
 class SolverAnswer(Generic[Values]):
-    """What a solver found.
+    """Answer of a solver.
 
     Attributes
     ----------

@@ -158,5 +158,5 @@ def _answer(solver: Any, program: IntegerProgram, factor: float) -> SolverAnswer
 
 
 def _lowered(bound: float) -> float:
-    """What a bound of HiGHS proves."""
+    """Proven part of a bound of HiGHS."""
     return bound - _MARGIN * abs(bound) if math.isfinite(bound) else -math.inf

@@ -1,4 +1,4 @@
-"""What a core can gain by tasks of given values until each moment: an inner loop."""
+"""Greatest value of the tasks that a core can run until each moment: an inner loop."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ _LOADS = (1.0, 0.95, 0.85, 0.7, 0.5)
 
 @dataclass(slots=True)
 class _Cores:
-    """What the cores of an offer can run.
+    """Patterns of the cores of an offer.
 
     ``weights`` has a row for each weighting, shape (n_weightings, n_classes), in parts of what the VM can do.
     """
@@ -110,7 +110,7 @@ class _Cores:
 
 @dataclass(slots=True)
 class _Burstable:
-    """What burstable VMs of an offer can do, where tasks may be cut.
+    """Patterns of the burstable VMs of an offer, where tasks may be cut.
 
     ``work_s`` is what tasks ask of a core at least, ``sustained`` the cores that credits keep at full speed for good,
     and ``at_start_s`` the work that the initial credits of all VMs are good for.
@@ -195,7 +195,7 @@ def _burstable(
 
 
 class CorePattern(NamedTuple):
-    """What a number of cores run in a solution that need not be whole.
+    """Pattern of a number of cores in a solution that need not be whole.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ class CorePatternProgramme(PatternMaster):
             self._price(self.centre, self.last)
 
     def _least_cost(self) -> int:
-        """Return what all tasks cost at least, each where it is cheapest, in whole numbers."""
+        """Return the least cost of all tasks, each where it is cheapest, in whole numbers."""
         costs = [
             np.where(entry.seconds <= entry.most_s, entry.price / entry.offer.vcpus * entry.seconds, np.inf)
             for entry in self.cores
@@ -428,7 +428,7 @@ class CorePatternProgramme(PatternMaster):
         return found
 
     def cores_by(self, end_s: int) -> list[CorePattern]:
-        """Return what cores run in a solution of the linear programme of a makespan, by the patterns that are known."""
+        """Return the cores of a solution of the linear programme of a makespan, by the patterns that are known."""
         self._raise_value(end_s)
         self._end_by(end_s)
         self.solve()

@@ -23,7 +23,7 @@ from .pattern_master import MOST_NEW, PatternMaster
 
 @dataclass(slots=True)
 class OfferCores:
-    """What the cores of an offer can run.
+    """Patterns of the cores of an offer.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class OfferCores:
         return np.flatnonzero(self.seconds <= self.most_s)
 
     def losses(self, prices: FloatArray) -> FloatArray:
-        """What a task of each class costs here above its price; infinite where it cannot run."""
+        """Cost of a task of each class here above its price; infinite where it cannot run."""
         return np.where(self.seconds <= self.most_s, self.rate * self.seconds - prices, np.inf)
 
     def patterns(self) -> OfferPatterns:

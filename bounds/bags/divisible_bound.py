@@ -161,7 +161,7 @@ class _Pools(NamedTuple):
     held_s: IntArray
 
     def most_s(self, moments_s: FloatArray, ready_s: float) -> FloatArray:
-        """Seconds that all VMs of each pool can be paid for until each of its moments, shape (n_pools, n_moments)."""
+        """Most billed seconds of all VMs of each pool until each of its moments, shape (n_pools, n_moments)."""
         most = np.zeros(moments_s.shape)
         most[: self.n_rented] = self.vms[:, None] * np.maximum(moments_s[: self.n_rented] - ready_s, 0.0)
         if len(self.pool):
@@ -221,7 +221,7 @@ def _divisible_bound(instance: Instance, start: FloatArray | None, most_cuts: in
 
 
 def worst_objective(instance: Instance) -> float:
-    """Objective that no plan of an instance with D_spot set exceeds: all VMs, until they must end."""
+    """Greatest objective of a plan of an instance with D_spot set: all VMs, until they must end."""
     cost_weight, time_weight = objective_weights(instance)
     worst = time_weight * instance.deadline_s + held_objective(instance)
     for offer in usable_offers(instance):
@@ -234,7 +234,7 @@ def worst_objective(instance: Instance) -> float:
 
 
 def _pools(instance: Instance) -> _Pools:
-    """VMs that may be rented, by offer, and then the machines that take tasks, by offer."""
+    """Rentable VMs by offer, and then the machines that take tasks, by offer."""
     offers = usable_offers(instance)
     n_rented = len(offers)
     vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers], dtype=float)
@@ -543,7 +543,7 @@ class _Dual:
         return best
 
     def _limits(self) -> LinearRows:
-        """What the prices for memory and credits may be at most, and what that of a machine may be less.
+        """Highest prices for memory and credits, and how far below the price of a machine may be.
 
         No more is left of the price of a second of a VM than there is.
         """

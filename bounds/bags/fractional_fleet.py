@@ -31,7 +31,7 @@ from ..programme import Programme
 
 @dataclass(frozen=True, slots=True)
 class FractionalFleet:
-    """What the linear programme comes to.
+    """Result of the linear programme.
 
     Attributes
     ----------

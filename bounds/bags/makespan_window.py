@@ -1,4 +1,4 @@
-"""Makespans that a plan better than a given one can have."""
+"""Window of the makespans of plans better than a given one."""
 
 from __future__ import annotations
 

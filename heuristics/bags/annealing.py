@@ -88,7 +88,7 @@ _SPEEDS = "_moves_a_second_of_kernels"
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What the search may try, and how its temperatures follow from the bag.
+    """Options of the search: its effort, and how its temperatures follow from the bag.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ _NO_CREDITS, _ALL_THE_SAME = np.zeros((0, 2)), np.zeros(0)
 
 
 class Objective(NamedTuple):
-    """What a state costs.
+    """Objective of a state.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Snapshot(NamedTuple):
 
 
 class Rescue(NamedTuple):
-    """What tasks take of the time that there is on demand: their own, or what it takes to do them again.
+    """Seconds of tasks on demand: their own, or what doing them again takes.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ def end_with_credits(credits: FloatArray, vm: int, work: int, end: int) -> int:
 
 @shared_part
 def over_budget(objective: Objective, vm_end: IntArray) -> float:
-    """Return what VMs cost beyond the budget; negative if there is something left of it."""
+    """Return the cost of VMs above the budget; negative if some of the budget is left."""
     over = -objective.budget
     for vm in range(len(vm_end)):
         over += objective.vm_price[vm] * max(vm_end[vm], objective.vm_free[vm])

@@ -62,14 +62,14 @@ class BestAssignment(NamedTuple):
 
 @compiled_part
 def _paid(objective: Objective, vm: int, ends: VmEnds) -> float:
-    """What a VM costs until it ends."""
+    """Cost of a VM until its end."""
     paid: float = objective.vm_price[vm] * max(ends.end, objective.vm_free[vm])
     return paid
 
 
 @compiled_part
 def _penalty(objective: Objective, credit_price: float, vm: int, ends: VmEnds) -> float:
-    """What is charged for what a VM breaks."""
+    """Penalty for the rules that a VM breaks."""
     charged: float = objective.penalty * max(0, ends.end - objective.vm_limit[vm])
     if ends.lacking > _NO_CREDITS:
         charged += credit_price * ends.lacking
@@ -84,7 +84,7 @@ def _breaks(objective: Objective, vm: int, ends: VmEnds) -> bool:
 
 @compiled_part
 def _ends_of(plan: AssignmentState, vm: int) -> VmEnds:
-    """How a VM comes to its end now."""
+    """Present end of a VM, and what decides it."""
     return VmEnds(plan.end[vm], plan.total[vm], plan.lacking[vm], plan.late[vm])
 
 

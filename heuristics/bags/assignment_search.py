@@ -167,7 +167,7 @@ def _within_market_limits(instance: Instance, fleet: FractionalFleet, vms: IntAr
 
 
 def _more_vms(instance: Instance, fleet: FractionalFleet, vms: IntArray) -> IntArray:
-    """Return one VM more of each offer, as far as the limits allow, first of those with the largest parts."""
+    """Return another VM of each offer, as far as the limits allow, the offers with the largest parts first."""
     vms = vms.copy()
     for k in np.argsort(-fleet.vms, kind="stable").tolist():
         vms[k] += 1

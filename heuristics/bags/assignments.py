@@ -66,7 +66,7 @@ class Assignments:
     alike: IntArray
 
     def charge(self, rate: float) -> None:
-        """Charge what the plan costs beyond the budget of the instance, if it has one, at so much for a dollar."""
+        """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
         budget_usd = self.instance.objective.budget_usd
         if budget_usd is not None:
             price = self.instance.offer_price_usd_per_s[self.fleet.offer] * rate
@@ -339,7 +339,7 @@ class _Listed:
         return None if start_s is None or start_s + seconds > last_s else start_s + seconds
 
     def more_usd(self, end_s: int) -> float:
-        """What it costs more if it ends then."""
+        """Additional cost of a VM with that end."""
         return unpaid_usd(self.queue.offer.price_usd_per_s, end_s, self.paid_s)
 
     def place(self, task: int) -> None:

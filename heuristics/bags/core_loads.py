@@ -98,14 +98,14 @@ class CoreLoads:
 
     @property
     def objective(self) -> Objective:
-        """What the annealing makes least."""
+        """Objective of the annealing."""
         from .annealing_kernel import Objective
 
         penalties = self.penalty, self.task_penalty, self.budget
         return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties)
 
     def charge(self, rate: float) -> None:
-        """Charge what the plan costs beyond the budget of the instance, if it has one, at so much for a dollar."""
+        """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
         budget_usd = self.instance.objective.budget_usd
         if budget_usd is not None:
             self.vm_price = self.instance.offer_price_usd_per_s[self.offers[self.vm_column]] * rate
@@ -199,7 +199,7 @@ class CoreLoads:
             self.vm_end = np.maximum(self.vm_end, earned_s)
 
     def _wait_s(self) -> IntArray:
-        """How long each core waits for credits: not at all, or so that it works up to the end of its VM.
+        """Seconds that each core waits for credits: none, or so many that the core works up to the end of its VM.
 
         Of all ways to work without a break, the latter has spent least at every moment: see
         `cpu_credits.credits_count_at_the_end`.
@@ -480,7 +480,7 @@ def core_level_s(instance: Instance, indices: IntArray, level_s: FloatArray) -> 
 
 
 def rentable_vms(instance: Instance, indices: IntArray) -> IntArray:
-    """How many VMs of each column may be rented; none of the columns of machines, which come last."""
+    """Rentable VMs of each column; none in the columns of machines, which come last."""
     limits = [min(instance.offers[index].limit, instance.n_tasks) for index in indices.tolist()]
     n_rented = len(usable_offers(instance))
     return np.array(limits[:n_rented] + [0] * (len(limits) - n_rented), dtype=np.int64)
@@ -527,7 +527,7 @@ def latest_ends_s(instance: Instance, offers: IntArray) -> IntArray:
 
 
 def rescue_of(instance: Instance, indices: IntArray, groups: IntArray) -> Rescue:
-    """Return what tasks of some groups take of the time on demand on some offers; nothing where that is enough."""
+    """Return the seconds on demand that tasks of some groups take on some offers; none where time is no matter."""
     from .annealing_kernel import Rescue
 
     time = instance.rescue_time

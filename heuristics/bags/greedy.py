@@ -167,7 +167,7 @@ class _VmsOfOffer:
         return position
 
     def free_before(self, moment: int) -> Iterator[int]:
-        """VMs that are free before a moment, in the order in which they were selected."""
+        """Free VMs before a moment, in the order in which they were selected."""
         fits = self.free_s[: len(self.vms)] < moment
         first = int(fits.argmax())
         if not fits[first]:
@@ -221,7 +221,7 @@ class _Fleet:
         self.task_start_s = np.zeros(n_tasks, dtype=np.int64)
 
     def _tested_durations(self) -> np.typing.NDArray[np.int64]:
-        """Durations that Algorithm 3 tests with, shape (n_groups, n_offers)."""
+        """Durations for the tests of Algorithm 3, shape (n_groups, n_offers)."""
         checkpoints = self.instance.checkpoint
         if self.options.overhead_test == "checkpoints" or checkpoints is None:
             return self.duration_s

@@ -52,7 +52,7 @@ class PlanState(NamedTuple):
 
 
 class Attempts(NamedTuple):
-    """How long to walk: the selected VMs (``S.selected_vms``), attempts, and moves of each."""
+    """Length of the walk: the selected VMs (``S.selected_vms``), attempts, and moves of each."""
 
     selected: IntArray
     attempts: int

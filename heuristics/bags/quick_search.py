@@ -128,7 +128,7 @@ def _with_ties(instance: Instance, objective: Objective, vm_offer: IntArray) -> 
 
 
 def _runs(n_open: int, until: float) -> Iterator[tuple[float, float]]:
-    """How much cooler each run begins, and its end: as many as the time allows for so many tasks."""
+    """Factors by which each run begins, and ends, cooler: as many as the time allows for so many tasks."""
     begin = time.perf_counter()
     enough = max(until - begin, 0.0) / (n_open * _ENOUGH_S_A_TASK)
     runs = max(int(enough / 10), 1)
@@ -137,7 +137,7 @@ def _runs(n_open: int, until: float) -> Iterator[tuple[float, float]]:
 
 
 def _carried_queues(instance: Instance, start: Schedule) -> Schedule | None:
-    """Plan that is carried on, task by task in the order of starts, where memory may bind; None if it ends too late."""
+    """Carry a plan on, task by task in the order of starts, where memory may bind; None if it ends too late."""
     rows, machine_of_vm = places_of(instance, start)
     if (rows < 0).any():
         return None

@@ -64,7 +64,7 @@ class RescueVm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rescue:
-    """How what is lost at a moment is done by the deadline.
+    """Rescue of what is lost at a moment: where and when it is done by the deadline.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Rescue:
 
     @property
     def cost_usd(self) -> float:
-        """What all its VMs cost."""
+        """Cost of all VMs of the rescue."""
         return math.fsum(vm.cost_usd for vm in self.vms)
 
     @property
@@ -98,7 +98,7 @@ class Rescue:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What a plan survives, and what that costs at worst.
+    """Certificate of a plan: the losses that it survives, and their cost at worst.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Certificate:
 
 
 def survival_of(schedule: Schedule, level: SurvivalLevel, without_usd: float | None = None) -> Survival:
-    """Return what a plan survives as the record of a file; see `certify`.
+    """Return the certificate of a plan as the record of a file; see `certify`.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ _rescuers: WeakKeyDictionary[Schedule, _Rescuer] = WeakKeyDictionary()
 
 
 def _rescuer(schedule: Schedule) -> _Rescuer:
-    """Return what is known of the rescues of a plan; kept as long as the plan is."""
+    """Return the questions about the rescues of a plan; kept as long as the plan is."""
     if schedule not in _rescuers:
         _rescuers[schedule] = _Rescuer(schedule)
     return _rescuers[schedule]
@@ -504,7 +504,7 @@ class _Rescuer:
         return self._rescue(lost, at_s, tasks, packing) if found else None
 
     def _packed(self, types: tuple[str, ...], at_s: int, patience_s: int) -> tuple[bool, Any, Any]:
-        """Return whether there is a rescue of a second that can wait for so long, what is lost, and where it goes."""
+        """Look for a rescue of a second that can wait for so long; return success, the loss, and where it goes."""
         down = self._marked(types)
         part = self._ask.survey(down, at_s, MAX_SECONDS, patience_s, cheap=True, at_once=True, budget=0)
         twins = None if part.moments else self._packed_by_twins(types, at_s)
@@ -602,14 +602,14 @@ class _Rescuer:
         )
 
     def _paid_usd(self, types: tuple[str, ...], at_s: int) -> float:
-        """Return what the plan costs if some types are paid for until a second."""
+        """Return the cost of the plan if some types are paid for until a second."""
         vms = self.bag.spot_vms
         saved = unpaid_usd(vms["price"], vms["end"], np.maximum(at_s, vms["paid_until"]))
         return self.cost_usd - float(saved[self._marked(types)[vms["type_index"]]].sum())
 
 
 def _nothing() -> Any:
-    """Return what is lost when nothing is, and its packing."""
+    """Return an empty loss and its packing."""
     empty = np.zeros(0, dtype=np.int64)
     packing = Packing(np.zeros(0, dtype=dtype_of(PlaceRow)), np.zeros(0, dtype=dtype_of(PackedVmRow)))
     return Lost(empty, empty.reshape(0, 0)), packing

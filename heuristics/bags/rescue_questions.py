@@ -513,7 +513,7 @@ _STEPS = range(1, 30)
 
 
 def loss_of(types: Sequence[str]) -> str:
-    """Say what goes down."""
+    """Name the VMs of some types that go down."""
     return f"with spot VMs of {listed(types, 'type')} down for good"
 
 
@@ -614,7 +614,7 @@ class Twins:
         self._planned_usd = schedule.cost_usd
 
     def missing(self) -> str:
-        """Say what keeps the rule from being fulfilled; empty if nothing does."""
+        """Name the obstacle that keeps the rule from being fulfilled; empty if there is none."""
         instance = self._instance
         if not len(self.spot):
             return ""

@@ -19,7 +19,7 @@ _TRIED = 256
 
 
 class Room(NamedTuple):
-    """What may be rented, and the load of each lane by the way in which VMs are used, in a tree.
+    """Rentable VMs, and the load of each lane by the way in which VMs are used, in a tree.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ class Fleet(NamedTuple):
 
 
 class VmEnds(NamedTuple):
-    """How a VM comes to its end.
+    """End of a VM, and what decides it.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class VmEnds(NamedTuple):
 
 
 class CoreWork(NamedTuple):
-    """Memory that is used again from call to call: of each core its end, what it holds, and what runs.
+    """Scratch arrays, kept from call to call: of each core its end, what it holds, and what runs.
 
     That is as in `Fleet.core_runs`, with -1 for cores that are free and 1 for tasks at full speed that the plan starts.
     """

@@ -37,7 +37,7 @@ class Vms(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Memory that is used again from call to call: when each core is free; the tasks that hold memory."""
+    """Scratch arrays, kept from call to call: when each core is free; the tasks that hold memory."""
 
     core_free: IntArray
     ends: IntArray

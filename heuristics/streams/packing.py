@@ -27,7 +27,7 @@ _MOST_FILLING = 10**11
 
 
 def paid_units_of(problem: UnitsProblem, packing: Packing) -> int:
-    """Units that a packing pays."""
+    """Billed units of a packing."""
     return sum(problem.units_of(_busy_s(problem, host)) for host in packing)
 
 

@@ -23,7 +23,7 @@ _NOTHING = 1e-9
 
 
 class Checkpoints(NamedTuple):
-    """What has to be written of tasks whose work is to count after they leave a VM.
+    """Checkpoints to be written of tasks whose work is to count after they leave a VM.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ def _look_at(task: _Task, interval_s: float, spot: BoolArray, price: FloatArray,
 
 @compiled_part
 def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, least_s: FloatArray) -> float:
-    """Return what a task costs at least, by branch and bound; the core seconds of that way go into ``least_s``."""
+    """Return the least cost of a task, by branch and bound; the core seconds of that way go into ``least_s``."""
     least = math.inf
     counted = task.most.any()
     # A first way for each offer: what is done on each is saved by whole checkpoints.
@@ -258,7 +258,7 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
 
 @compiled_part
 def _whole_number(task: _Task, o: int, last: int) -> int:
-    """Return how many checkpoints save what is done on an offer, but for next to nothing."""
+    """Return the number of checkpoints that save the work on an offer, but for next to nothing."""
     k = task.column[o]
     done = task.done[k] - _NOTHING / (2 * len(task.most))
     parts: int = math.ceil(done * task.work_s[k] / task.saved_s[o])

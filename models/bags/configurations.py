@@ -1,4 +1,4 @@
-"""What the bound of configurations proves and rules out, for models that know it."""
+"""Facts that the bound of configurations proves, and what they rule out, for models."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ConfigurationBound:
         return result
 
     def latest_makespan_s(self, instance: Instance, objective: float) -> int:
-        """Makespan that no plan below an objective exceeds."""
+        """Greatest makespan of a plan below an objective."""
         latest = instance.deadline_s
         for proof in self.proofs:
             if proof.slope > OPTIMALITY_TOLERANCE:

@@ -128,7 +128,7 @@ class IntervalModel:
         return max(kind.most_s - kind.free_s, 0)
 
     def _add_places(self, vm: int) -> None:
-        """Whether each task runs on a VM, in each mode it can."""
+        """Presence of each task on a VM, in each possible mode."""
         checkpoint()
         kind = self.vms[vm].kind
         for task in self.open_tasks:
@@ -263,7 +263,7 @@ class IntervalModel:
             self.model.add(sum(self.vms[index].paid_s for index in members) <= cap * self.last)
 
     def what_is_lost_at_once_fits_the_time_on_demand(self) -> None:
-        """What goes down at once before any of its tasks has ended can be done again (`RescueTime`)."""
+        """Leave time to do again all that goes down at once before any of its tasks has ended (`RescueTime`)."""
         time = self.instance.rescue_time
         if time is None:
             return

@@ -38,7 +38,7 @@ MAX_CREDIT_STARTS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class IntervalSwitches:
-    """What can be left out of the model without making it wrong; to compare.
+    """Parts that the model is right without; to compare.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Busy(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kind:
-    """VMs that are alike: those of an offer that may be rented, or machines that exist. Times count from ready.
+    """Group of VMs that are alike: rentable ones of an offer, or machines that exist. Times count from ready.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Vm:
 
     @property
     def offer(self) -> RentalOffer:
-        """What was rented, or may be."""
+        """Offer of the VMs."""
         return self.kind.offer
 
 
@@ -160,7 +160,7 @@ class Place:
 
 
 class Choices:
-    """What the tasks may take, as far as it is known before any variable is made.
+    """Limits of what tasks may take, as far as they are known before any variable is made.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class Choices:
         busy: tuple[Busy, ...] = (),
         credits: float | None = None,
     ) -> Kind:
-        """VMs that are alike, with what may run there and how."""
+        """Groups of VMs that are alike, with the tasks and modes that are possible there."""
         instance = self.instance
         limit_s = min(instance.time_limit_s(offer.market), latest_s) - ready_s
         limit_s = min(limit_s, self._affordable_s(offer, ready_s, free_s))
@@ -366,7 +366,7 @@ class CreditAccount:
             self._model.add(task_starts[place.task] == when).only_enforce_if(place.present)
 
     def _add_running(self) -> None:
-        """Tasks that run in each mode at each second: those before, those that start, less those that end."""
+        """Running tasks in each mode at each second: those before, those that start, less those that end."""
         limit_s, vcpus = self._limit_s, self._vm.offer.vcpus
         begun: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(limit_s)] for m in (0, 1)}
         ended: dict[int, list[list[cp_model.IntVar]]] = {m: [[] for _ in range(limit_s)] for m in (0, 1)}
@@ -413,7 +413,7 @@ class CreditAccount:
                 model.add(self._balance[t + 1] <= left)
 
     def _limit_total(self) -> None:
-        """The same over the whole time, for the linear relaxation."""
+        """Balance of credits over the whole time, for the linear relaxation."""
         rules = self._rules
         at_full_speed = [place for place in self._places if place.mode == FULL_SPEED]
         spent = place_sum(at_full_speed, lambda place: place.seconds)

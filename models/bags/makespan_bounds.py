@@ -30,7 +30,7 @@ def makespan_lower_bound_s(instance: Instance) -> int:
 
 
 def _least_with_machines_s(instance: Instance) -> int:
-    """What runs already must end, and so must each task that is to be placed, alone where it can end first."""
+    """Least end of running tasks, and of each task that is to be placed, alone where it can end first."""
     ends = np.where((durations := _earliest_ends_s(instance)) < NEVER, durations + instance.boot_overhead_s, NEVER)
     first_free_s = np.full(len(instance.offers), NEVER)
     free_s = instance.machine_core_free_s.min(axis=1)[instance.machine_open]
@@ -145,7 +145,7 @@ def _largest_groups_s(instance: Instance) -> int:
 
 
 class _TasksOfBurstable:
-    """How many tasks of a group the VMs of a burstable offer can run.
+    """Most tasks of a group on the VMs of a burstable offer.
 
     At full speed a VM runs no more than it has credits for: k tasks lack at least k times what one of them lacks, as
     the initial credits are there once.

@@ -1,4 +1,4 @@
-"""How long VMs can work on a day: the up seconds of each offer before the deadline, and which of them may be free."""
+"""Time for which VMs can work on a day: the up seconds of each offer before the deadline, and free ones among them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RentableTime:
 
 
 def rentable_columns(instance: Instance, billing: Billing | None = None) -> list[RentableColumn]:
-    """Return what a policy can rent: the offers of both markets.
+    """Return the offers of both markets, which a policy can rent.
 
     ``instance.markets`` restricts the plan, not what may rescue it. More VMs than there are tasks are never busy.
     """
@@ -130,7 +130,7 @@ def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: T
 
 
 class _TypeDay:
-    """What happens to the spot VMs of a type on a day, as far as it says when some of them can work.
+    """Events of the spot VMs of a type on a day, as far as they say when some VM can work.
 
     A VM works until its notice is over. That of several VMs some are interrupted, or may be there, is left aside: one
     can work.
@@ -176,7 +176,7 @@ class _TypeDay:
             self.changes_s.append(gone_s if down else event.time_s)
 
     def is_up(self, moments: IntArray) -> BoolArray:
-        """Whether some VM can work in the second that begins at each moment."""
+        """Mask of the moments in whose second some VM can work."""
         result: BoolArray = np.searchsorted(self.changes_s, moments, side="right") % 2 == 0
         return result
 
@@ -189,7 +189,7 @@ class _TypeDay:
         return min(vms + sum(math.ceil(share * limit) for vm, share in found if vm is None), limit)
 
     def may_be_free(self, moments: IntArray, end_s: int, free_s: int) -> BoolArray:
-        """Whether VMs may be interrupted after each moment, at most so much later, and by the end."""
+        """Mask of the moments after which VMs may be interrupted, at most so much later, and by the end."""
         ends = np.array(sorted(moment for moment in self.interruptions_s if moment <= end_s), dtype=np.int64)
         following = np.append(ends, np.iinfo(np.int64).max)[np.searchsorted(ends, moments, side="right")]
         result: BoolArray = following - free_s <= moments

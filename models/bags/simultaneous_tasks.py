@@ -117,7 +117,7 @@ class VmRoom:
         return result
 
     def weighting(self, weights: IntArray) -> Weighting:
-        """Return these weights with the most that fits of them."""
+        """Return some weights with the most that fits of them."""
         weights = np.where(self.copies > 0, weights, 0)
         return Weighting(weights, int(weights @ self.heaviest_set(weights)))
 

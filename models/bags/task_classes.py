@@ -49,13 +49,13 @@ class TaskClasses:
 
 
 def usable_offers(instance: Instance) -> list[RentalOffer]:
-    """Offers that may be rented and leave time to run anything."""
+    """Rentable offers on which there is time to run some task."""
     ready = instance.boot_overhead_s
     return [offer for offer in instance.offers if offer.limit and instance.time_limit_s(offer.market) > ready]
 
 
 def offers_of_vms(instance: Instance) -> list[RentalOffer]:
-    """Offers that may be rented and leave time to run anything, and those of machines."""
+    """Rentable offers on which there is time to run some task, and those of machines."""
     usable = {offer.index for offer in usable_offers(instance)} | {*instance.machine_offer.tolist()}
     return [instance.offers[index] for index in sorted(usable)]
 
@@ -123,13 +123,13 @@ def least_work_s(instance: Instance, offer: RentalOffer) -> FloatArray:
 
 
 def effective_cores(offer: RentalOffer) -> float:
-    """Cores that a VM can keep at full speed for good; all of them where there are initial credits."""
+    """Number of cores at full speed for good of a VM; all of them where there are initial credits."""
     burstable = offer.vm_type.burstable
     return float(offer.vcpus) if burstable is None or burstable.initial_credits > 0 else sustained_cores(offer)
 
 
 def sustained_cores(offer: RentalOffer) -> float:
-    """Cores that a VM can keep at full speed from what it earns, or from what all of them do at the baseline.
+    """Number of cores at full speed from what a VM earns, or from what all cores do at the baseline.
 
     Every second of work at full speed spends 1/60 credit, in whatever mode it is done, and only where nothing runs but
     at the baseline may more be spent than there is. So the work of a VM is never more than what its initial credits

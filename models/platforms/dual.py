@@ -65,7 +65,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class DualValue:
-    """What prices prove.
+    """Proof by prices.
 
     Attributes
     ----------

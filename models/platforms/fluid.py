@@ -195,7 +195,7 @@ def _step_processors(cluster: Cluster) -> list[int]:
 
 
 def processor_minutes_by(cluster: Cluster, minutes: IntArray) -> IntArray:
-    """How many processor-minutes a cluster has had when minutes begin, counted from 0 s on."""
+    """Processor-minutes of a cluster until minutes begin, counted from 0 s on."""
     steps = _steps(cluster)
     froms = np.array([step.from_s // SLOT_S for step in steps], dtype=np.int64)
     processors = np.array(_step_processors(cluster), dtype=np.int64)
@@ -214,7 +214,7 @@ def processor_minutes_by(cluster: Cluster, minutes: IntArray) -> IntArray:
 
 
 def _usual_processors(cluster: Cluster) -> float:
-    """How many processors a cluster has in the long run."""
+    """Processors of a cluster in the long run."""
     if isinstance(cluster, AllocatedCluster) and cluster.repeat_s is not None:
         period = cluster.repeat_s // SLOT_S
         return float(processor_minutes_by(cluster, np.array([period]))[0]) / period

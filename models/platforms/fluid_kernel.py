@@ -148,7 +148,7 @@ def cheapest_ends(
 
 @compiled_part
 def _fill(size: int, first: int, final: int, largest: IntArray, prices: IntArray, used: IntArray) -> None:
-    """Add what a job uses that fills the cheapest slots up to the final one."""
+    """Add the use of a job that fills the cheapest slots up to the final one."""
     last = len(prices)
     if final == last:
         return  # the last slot is no dearer than any other

@@ -171,7 +171,7 @@ class Heaviest:
 
 @dataclass(frozen=True, slots=True)
 class HostLine:
-    """What a way to run a bag takes.
+    """Units, hosts and wall time of a way to run a bag.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ def check_bag(run_times_s: Sequence[int], unit_s: int, boot_s: int) -> None:
 
 
 def units_of(busy_s: int, unit_s: int, boot_s: int) -> int:
-    """Units that a host pays which is busy with tasks for so long."""
+    """Billed units of a host that is busy with tasks for so long."""
     return blocks_of(boot_s + busy_s, unit_s)
 
 
@@ -234,7 +234,7 @@ def fewest_paid_units(run_times_s: Sequence[int], unit_s: int = 3600, boot_s: in
 
 
 def serial_line(run_times_s: Sequence[int], unit_s: int = 3600, boot_s: int = 300) -> HostLine:
-    """One host runs all tasks: the fewest units, the longest wall time worth having."""
+    """Single host for all tasks: the fewest units, the longest wall time worth having."""
     check_bag(run_times_s, unit_s, boot_s)
     total_s = sum(run_times_s)
     if not run_times_s:
@@ -252,7 +252,7 @@ def one_host_per_task_line(run_times_s: Sequence[int], unit_s: int = 3600, boot_
 
 
 def hosts_by_formula(n_tasks: int, mean_s: float, usable_s: float = 3300) -> int:
-    """Hosts that the paper calls optimal (footnote 6): all run time by the usable part of a unit, rounded up.
+    """Number of hosts that the paper calls optimal (footnote 6): all run time by the usable part of a unit, rounded up.
 
     The paper prints 18, 12 and 29 for its three jobs. With the numbers it gives, the third is 27.
     """

@@ -1,4 +1,4 @@
-"""How many VMs of each type finish a job by its deadline at least cost: the equations of Thai et al.
+"""Equations of Thai et al. for the VMs of each type that finish a job by its deadline at least cost.
 
 L. Thai, B. Varghese, A. Barker, "Minimising the Execution of Unknown Bag-of-Task Jobs with Deadlines on the Cloud"
 (2015), section 3.1. For a job of n tasks with d seconds left until its deadline, VM types `it` of price
@@ -151,7 +151,7 @@ def problem_of_job(
 
 
 def tasks_per_vm(problem: SizingProblem) -> tuple[int, ...]:
-    """Tasks that a VM of each type finishes by the deadline (eq. 1).
+    """Number of tasks that a VM of each type finishes by the deadline (eq. 1).
 
     0 for a type that cannot finish one, because it is not ready in time, takes longer or cannot run the application.
     """
@@ -160,7 +160,7 @@ def tasks_per_vm(problem: SizingProblem) -> tuple[int, ...]:
 
 
 def tasks_finished(problem: SizingProblem, counts: Sequence[int]) -> int:
-    """Tasks that VMs finish by the deadline (eq. 2)."""
+    """Number of tasks that VMs finish by the deadline (eq. 2)."""
     return sum(number * tasks for number, tasks in zip(counts, tasks_per_vm(problem), strict=True))
 
 
@@ -176,7 +176,7 @@ def block_price_usd(problem: SizingProblem, counts: Sequence[int]) -> Fraction:
 
 
 def paid_blocks(problem: SizingProblem) -> int:
-    """Blocks that a VM is charged for in eq. 5: ``ceil(d / Theta)``, until the deadline."""
+    """Billed blocks of a VM in eq. 5: ``ceil(d / Theta)``, until the deadline."""
     return blocks_of(problem.available_s, problem.block_s)
 
 

@@ -98,7 +98,7 @@ class SizingProgram:
 
 
 def next_objective(covering: Covering, most: Sequence[int], done: int) -> tuple[Objective | None, int]:
-    """Objective that takes as many ranks as fit.
+    """Lexicographic objective of as many ranks as fit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What compiled loops do of a replay in their own way: see `interpreted`, of which each part takes the place of one."""
+"""Parts of a replay as compiled loops have them: each takes the place of one of `interpreted`."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def earliest_among(r: Rows, first: int, start_s: int, room_kb: int, duration_s: 
 
 
 def used_at(r: Rows, first: int, time_s: int) -> int:
-    """How much memory what is listed takes at a moment."""
+    """Memory of the listed tasks at a moment."""
     kb, k = 0, first
     while k != NONE:
         if r.spans[k].start_s <= time_s < r.spans[k].end_s:

@@ -118,7 +118,7 @@ class Replay(EventLoop[DayOutcome]):
         return step(state, day_s, self._last_call_s)
 
     def outcome(self) -> DayOutcome:
-        """Return what an ended replay came to."""
+        """Return the outcome of an ended replay."""
         state = self.state
         return outcome_with(state.policy_name, state.deadline_s, state, state.bills())
 

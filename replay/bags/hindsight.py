@@ -35,7 +35,7 @@ _PLANS = 12
 
 
 class Hindsight:
-    """What is found for many known days of an instance.
+    """Plans for many known days of an instance.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class _Watch(Policy):
             replay.wake_at(replay.instance.deadline_s)
 
     def noticed(self, replay: ReplayState, vm: Vm) -> None:
-        """Take it down."""
+        """Count a plan."""
         self.warned_s.setdefault(vm.index, replay.now_s)
 
 

@@ -1,4 +1,4 @@
-"""What plain Python does of a replay in its own way: the queue of events, the record, and what grows.
+"""Parts of a replay as plain Python has them: the queue of events, the record, and what grows.
 
 Compiled loops have parts of the same names in `compiled_parts`.
 """

@@ -1,4 +1,4 @@
-"""What is kept on record of a replay: short rows while it goes on, and what traces say of them."""
+"""Record of a replay: short rows while it goes on, and the events of traces that they become."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Note = tuple[int, int, int, int, int, int, int, float]
 def event_records(
     instance: Instance, names: Sequence[str], offers: Sequence[int], notes: Iterable[Note]
 ) -> list[dict[str, Any]]:
-    """Return what is on record as it stands in traces.
+    """Return the record as it stands in traces.
 
     Parameters
     ----------

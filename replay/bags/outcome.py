@@ -1,4 +1,4 @@
-"""What a replay comes to."""
+"""Outcome of a replay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .state import COUNTED, COUNTED_BY_KIND, ReplayState
 
 @dataclass(frozen=True, slots=True)
 class DayOutcome:
-    """What a day comes to under a policy.
+    """Outcome of a day under a policy.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ OF_ROWS = ("unfinished", "last_finish_s", "cpu_time_saved_s", "events_handled", 
 
 
 def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill, ...]) -> DayOutcome:
-    """Return what an ended replay came to, from the fields of its `Rows` and the bills of its VMs."""
+    """Return the outcome of an ended replay, from the fields of its `Rows` and the bills of its VMs."""
     return DayOutcome(
         policy=policy,
         cost_usd=math.fsum([bill.cost_usd for bill in bills]),

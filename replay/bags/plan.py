@@ -48,7 +48,7 @@ class PlannedVm:
 
 
 class PlanTables:
-    """What every replay of a plan starts from, as arrays of rows.
+    """Beginning of every replay of a plan, as arrays of rows.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class PlanTables:
 
 @dataclass(frozen=True, slots=True)
 class ReplayPlan:
-    """What a replay starts from.
+    """Beginning of a replay.
 
     Attributes
     ----------

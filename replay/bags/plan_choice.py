@@ -47,7 +47,7 @@ _NO_TIME = "there was no time to replay a day for the choice of the plan"
 
 
 class _Day(NamedTuple):
-    """What a day came to: its bill, and whether it missed the deadline."""
+    """Outcome of a day: the bill, and True if the deadline was missed."""
 
     cost_usd: float
     late: bool
@@ -215,7 +215,7 @@ class _Choice:
         self._may_be_chosen = surviving or list(range(len(plans)))
 
     def choose(self) -> None:
-        """Choose one of those that may be chosen, by a race."""
+        """Choose a candidate by a race."""
         allowed = self._may_be_chosen
 
         def sample(runners: Sequence[int], numbers: range) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""What a policy is: answers to events, by decisions that the replay offers."""
+"""Policies: answers to events, by decisions that the replay offers."""
 
 from __future__ import annotations
 

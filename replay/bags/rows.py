@@ -1,4 +1,4 @@
-"""What a replay is made of, in rows: the same for plain Python and for compiled loops (see `core.rows`).
+"""Rows of a replay: the same for plain Python and for compiled loops (see `core.rows`).
 
 Whole numbers stand for what has a few values: VMs, tasks, offers and types by their indices, kinds by the constants
 below. `NONE` stands for what there is not. Times on a VM are in its *uptime*, which stands still while it is

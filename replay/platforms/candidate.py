@@ -9,7 +9,7 @@ from .job import PlatformJob, over_budget
 
 
 class Candidate(NamedTuple):
-    """What a resource offers for a job.
+    """Offer of a resource for a job.
 
     Attributes
     ----------

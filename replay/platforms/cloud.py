@@ -41,12 +41,12 @@ class Machine:
 
     @property
     def hours(self) -> int:
-        """Hours that are paid."""
+        """Number of hours that are paid."""
         return (self.paid_until_s - self.launched_s) // VM_HOUR_S
 
 
 class CloudScheduler(LocalScheduler):
-    """Machines that are rented for jobs, and kept to the end of the hour that is paid, for other jobs.
+    """Rented machines, kept to the end of the hour that is paid, for other jobs.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ class CloudScheduler(LocalScheduler):
         return min(-(-job.size * SLOT_S // (self._processors * time_s)), MAX_MACHINES_PER_JOB)
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
-        """How long a job runs on so many machines."""
+        """Seconds of a job on so many machines."""
         return -(-job.size * SLOT_S // (self._processors * machines))
 
     def price(self, machines: int, until_s: int, now_s: int) -> float:
-        """What so many machines cost until a time: all hours that begin and are not paid (line 4)."""
+        """Cost of so many machines until a time: all hours that begin and are not paid (line 4)."""
         idle = self._idle[:machines]
         hours = (machines - len(idle)) * blocks_of(until_s - now_s, VM_HOUR_S)
         for machine in idle:

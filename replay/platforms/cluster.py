@@ -107,7 +107,7 @@ class ClusterScheduler(LocalScheduler):
         return tuple(displaced)
 
     def _order(self, job: PlatformJob) -> int:
-        """What orders the queue: the least first."""
+        """Key that orders the queue: the least first."""
         return job.deadline_s if self._by_deadline else -job.priority
 
     def _place_of(self, job: PlatformJob) -> int:
@@ -176,5 +176,5 @@ class ClusterScheduler(LocalScheduler):
         return begun
 
     def charge(self, job: PlatformJob) -> float:
-        """What a job costs that runs here: nothing, or every processor-minute of it."""
+        """Cost of a job here: nothing, or every processor-minute."""
         return self._price * job.size

@@ -76,7 +76,7 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         return True
 
     def outcome(self) -> PlatformOutcome:
-        """Return what an ended replay came to."""
+        """Return the outcome of an ended replay."""
         return platform_outcome(self)
 
     def _submit(self, job: PlatformJob) -> None:

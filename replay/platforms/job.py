@@ -13,7 +13,7 @@ NOWHERE: Final = NONE
 
 
 def over_budget(cost: float, budget: float) -> float:
-    """By how much a cost exceeds a budget.
+    """Excess of a cost above a budget.
 
     An excess of less than a billionth of the budget is arithmetic noise, and none: three times 0.1 does not exceed 0.3.
     """

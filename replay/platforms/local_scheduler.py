@@ -1,4 +1,4 @@
-"""What the schedulers of all resources have in common."""
+"""Base of the schedulers of all resources."""
 
 from __future__ import annotations
 

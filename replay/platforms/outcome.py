@@ -1,4 +1,4 @@
-"""What the replay of a hybrid platform comes to."""
+"""Outcome of the replay of a hybrid platform."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .state import PlatformState
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What became of a job.
+    """Outcome of a job.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class JobResult:
 
     @property
     def execution_time_s(self) -> int:
-        """From its arrival to its end."""
+        """Seconds from the arrival to the end."""
         return self.end_s - self.arrival_s
 
     @property
@@ -50,7 +50,7 @@ class JobResult:
 
     @property
     def overspend(self) -> float:
-        """By how much it exceeds its budget."""
+        """Cost above the budget."""
         return over_budget(self.cost, self.budget)
 
 
@@ -80,7 +80,7 @@ class MachineBill:
 
 @dataclass(frozen=True, slots=True)
 class PlatformOutcome:
-    """What the jobs of a platform come to under a policy.
+    """Outcome of the jobs of a platform under a policy.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ _OF_MACHINES = tuple(entry.name for entry in fields(MachineBill) if entry.name n
 
 
 def platform_outcome(state: PlatformState) -> PlatformOutcome:
-    """Return what an ended replay came to."""
+    """Return the outcome of an ended replay."""
     ids = [scheduler.id for scheduler in state.schedulers]
     jobs = tuple(
         JobResult(resource=ids[job.resource], **{name: getattr(job, name) for name in _OF_JOBS}) for job in state.jobs

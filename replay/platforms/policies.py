@@ -141,7 +141,7 @@ def platform_policy(name: str) -> PolicyFactory:
 
 
 def _fault_of_rules(policy: PlatformPolicy) -> str:
-    """Say what is wrong with the rules of a policy; empty if nothing is."""
+    """Name the fault in the rules of a policy; empty if there is none."""
     return (
         "" if isinstance(policy.rules, PlatformRules) else f"must have PlatformRules as its rules, not {policy.rules!r}"
     )

@@ -38,7 +38,7 @@ class PlatformPolicy(ABC):
     displaces: bool = True
 
     def __init__(self, seed: int = 0) -> None:  # noqa: B027 (policies that draw nothing need no other)
-        """Make it; nothing is drawn here."""
+        """Make the policy; nothing is drawn here."""
 
     @abstractmethod
     def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:

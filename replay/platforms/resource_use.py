@@ -1,4 +1,4 @@
-"""How much the resources of a hybrid platform had to do."""
+"""Use of the resources of a hybrid platform."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .outcome import PlatformOutcome
 
 @dataclass(frozen=True, slots=True)
 class ResourceUse:
-    """What a resource did in a run.
+    """Use of a resource in a run.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class ResourceUse:
 
 
 def resource_use(platform: Platform, outcome: PlatformOutcome) -> list[ResourceUse]:
-    """Return what each resource did, in the order of the platform.
+    """Return the use of each resource, in the order of the platform.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What any policy would have needed on a hybrid platform for what a run achieved."""
+"""Bounds of any policy on a hybrid platform for the achievements of a run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RunBounds:
 
 
 def run_bounds(platform: Platform, outcome: PlatformOutcome) -> RunBounds:
-    """Bound what a run could have been.
+    """Bound the metrics of a run.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def bounds_of_runs(
 
 
 def _key(seed: int, outcome: PlatformOutcome, same_jobs: bool) -> _Key:
-    """Return what the bounds of a run depend on: its jobs, which a seed draws or all runs have, cost and delay."""
+    """Return the key of the bounds of a run: its jobs, which a seed draws or all runs have, cost and delay."""
     return None if same_jobs else seed, outcome.cost, outcome.delay_s
 
 

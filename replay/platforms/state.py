@@ -1,4 +1,4 @@
-"""What a policy sees of the replay of a platform: jobs, local schedulers, agents and machines."""
+"""State of the replay of a platform as a policy sees it: jobs, local schedulers, agents and machines."""
 
 from __future__ import annotations
 

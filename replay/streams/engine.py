@@ -146,5 +146,5 @@ class StreamReplay(StreamState, EventLoop[StreamOutcome]):
             self._terminate(vm)
 
     def outcome(self) -> StreamOutcome:
-        """Return what an ended replay came to."""
+        """Return the outcome of an ended replay."""
         return stream_outcome(self, self.policy.counts(self))

@@ -1,4 +1,4 @@
-"""What the replay of a stream comes to."""
+"""Outcome of the replay of a stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .vm import StreamVm
 
 @dataclass(frozen=True, slots=True)
 class StreamOutcome:
-    """What a stream comes to under a policy.
+    """Outcome of a stream under a policy.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def violation_cost_usd(cost_usd: float, late_tasks: float, n_tasks: int) -> floa
 
 
 def stream_outcome(state: StreamState, policy_counts: Mapping[str, ExactSeconds]) -> StreamOutcome:
-    """Return what an ended replay came to, with what the policy counts by itself."""
+    """Return the outcome of an ended replay, with the counts of the policy itself."""
     of_types = bills_of(state.stream)
     bills = tuple(_bill(of_types[vm.type_index], vm) for vm in state.vms)
     blocks = dict.fromkeys(state.stream.type_names, 0)

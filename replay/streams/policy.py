@@ -1,4 +1,4 @@
-"""What a policy for streams is: answers to events, by decisions that the replay offers."""
+"""Policies for streams: answers to events, by decisions that the replay offers."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ class StreamPolicy:
         """Answer an idle VM at the end of a block: from now on, the next one is paid."""
 
     def counts(self, replay: StreamState) -> Mapping[str, ExactSeconds]:
-        """Return what this policy counts in an ended replay beyond what all have, by name; part of the outcome."""
+        """Return the counts of a policy in an ended replay beyond those that all have, by name; part of the outcome."""
         return {}

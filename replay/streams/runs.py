@@ -133,7 +133,7 @@ METRICS: dict[str, Callable[[StreamOutcome], float]] = by_name(
 
 @dataclass(frozen=True, slots=True)
 class StreamSummary(Summary):
-    """How a policy went through its runs; the means are of the `METRICS`.
+    """Runs of a policy in sum; the means are of the `METRICS`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a policy sees of the replay of a stream, and may decide: jobs, tasks and VMs, and how they change."""
+"""State of the replay of a stream as a policy sees it, and may change it: jobs, tasks and VMs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FUTURE, POOL, FINISHED = range(NONE, NONE - 3, -1)
 
 @dataclass(slots=True)
 class JobProgress:
-    """How far a job has come.
+    """Progress of a job.
 
     Attributes
     ----------

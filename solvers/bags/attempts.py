@@ -1,4 +1,4 @@
-"""One run of a method for one question: a D_spot, and one quantity to be made least."""
+"""Runs of a method, each for one question: a D_spot, and one quantity to be made least."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOMENTS = frozenset({"deadline", "d-spot"})
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a run of a method came to.
+    """Result of a run of a method.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ def _with_incumbent(
 
 
 def _second_alone(instance: Instance) -> float:
-    """Return what a second of makespan is worth, if nothing else counts; 0 otherwise."""
+    """Return the weight of a second of makespan, if nothing else counts; 0 otherwise."""
     cost_weight, time_weight = objective_weights(instance)
     return 0.0 if cost_weight else time_weight
 

@@ -112,7 +112,7 @@ def candidates(
 
 
 def survival_level(instance: Instance) -> SurvivalLevel | None:
-    """What plans of an instance are to survive, if they can."""
+    """Survival level that plans of an instance are to have, if they can."""
     level = instance.survive or "one-type"
     return None if level == "none" else level
 
@@ -160,7 +160,7 @@ class _Made:
 
 
 def _key(schedule: Schedule) -> object:
-    """What two schedules have in common that are the same plan: which tasks run where and when, VMs unnamed."""
+    """Key of a plan: which tasks run where and when, VMs unnamed."""
     group = schedule.instance.task_group
     vms: list[list[tuple[int, int, int, bool]]] = [[] for _ in schedule.vm_ids]
     rows = zip(
@@ -229,17 +229,17 @@ def _as_it_is(instance: Instance) -> Instance:
 
 
 def _ending_spot_by(moment_s: int) -> _Change:
-    """Return what sets D_spot."""
+    """Return a change that sets D_spot."""
     return lambda instance: instance.replace(d_spot_s=moment_s)
 
 
 def _weighing(weight: float) -> _Change:
-    """Return what weighs the cost against the makespan."""
+    """Return a change of the weight of the cost against the makespan."""
     return lambda instance: instance.replace(objective=instance.objective_with("balanced", cost_weight=weight))
 
 
 def _dearer(factors: Mapping[int, float]) -> _Change:
-    """Return what makes offers dearer, by their indices."""
+    """Return a change that makes offers dearer, by their indices."""
 
     def change(instance: Instance) -> Instance:
         return _with_offers(
@@ -255,7 +255,7 @@ def _dearer(factors: Mapping[int, float]) -> _Change:
 
 
 def _scarcer(used: Any, share: float) -> _Change:
-    """Return what leaves a share of the spot VMs of each type that a plan has."""
+    """Return a change that leaves a share of the spot VMs of each type of a plan."""
 
     def change(instance: Instance) -> Instance:
         def fewer(index: int, offer: Offer) -> Offer:

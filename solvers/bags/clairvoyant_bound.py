@@ -81,7 +81,7 @@ fraction of what the run has done, so it is added to what a core of a burstable 
 
 @dataclass(frozen=True, slots=True)
 class ClairvoyantBound:
-    """What no policy can beat on a day.
+    """Bounds of any policy on a day.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ class ClairvoyantBounds:
         )
 
     def _too_much_work(self, dual: Dual) -> str:
-        """Say how many times too much there is to do."""
+        """Name the factor by which there is too much to do."""
         scarcity = dual.scarcity()
         text = f"no policy can finish all tasks by the deadline of {self.instance.deadline_s} s: "
         if not 1.01 <= scarcity < math.inf:
@@ -249,6 +249,6 @@ class ClairvoyantBounds:
 
 
 def _most_cores(offer: RentalOffer) -> float:
-    """Cores that a VM can keep at full speed for good, by the tolerances of a replay."""
+    """Number of cores at full speed for good of a VM, by the tolerances of a replay."""
     sustained = (effective_cores(offer) + _CHECKPOINT_NOISE * offer.vcpus) / (1 - _CREDIT_TOLERANCE)
     return min(float(offer.vcpus), sustained)

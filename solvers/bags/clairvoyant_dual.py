@@ -29,7 +29,7 @@ _SIZE = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What has to be done, and what it takes, on any day.
+    """Work that has to be done, and its needs, on any day.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Dual:
         return value, np.concatenate([used_s, (memory_kb_s / work.sizes_kb - used_s)[work.memory_columns]])
 
     def limited(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """What the VM seconds of the limited markets are worth at most, and those seconds: the dearest VMs first."""
+        """Greatest worth of the VM seconds of the limited markets, and those seconds: the dearest VMs first."""
         used_s = np.zeros(self.size)
         order = np.argsort(-theta[: self.n_columns], kind="stable")
         for members, cap in self.work.markets:
@@ -138,7 +138,7 @@ class Dual:
         return self.demand(theta)[0] * (1 - noise) - self.worth(theta) * (1 + STEPWISE_ROUNDING)
 
     def scarcity(self) -> float:
-        """How many times the time that VMs can work the tasks need at least, if they need more than there is."""
+        """Least ratio of the time that tasks need to that in which VMs can work, where it is above 1."""
         theta = self._maximise(math.inf, _PRICELESS, _PRICELESS)
         needed, there_is = self.demand(theta, free=True)[0], self.worth(theta)
         return needed / there_is if there_is > 0 else math.inf
@@ -241,12 +241,12 @@ class Master(Programme):
         self.set_bounds(np.zeros(self.n), np.full(self.n, box))
 
     def add_work(self, constant: float, slope: FloatArray) -> None:
-        """Say that the work is worth no more than ``constant + slope @ theta``."""
+        """Add the cut by which the work is worth no more than ``constant + slope @ theta``."""
         self.work_rows.append((self.n_rows, constant))
         self.add_row(self._variables, np.r_[-slope, 1.0, 0.0], upper=constant)
 
     def add_worth(self, slope: FloatArray) -> None:
-        """Say that the limited seconds are worth no less than ``slope @ theta``."""
+        """Add the cut by which the limited seconds are worth no less than ``slope @ theta``."""
         self.add_row(self._variables, np.r_[-slope, 0.0, 1.0], lower=0.0)
 
     def raise_work(self, by: float) -> None:

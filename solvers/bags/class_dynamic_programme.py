@@ -51,7 +51,7 @@ class ParetoPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BestPlan:
-    """What the programme found.
+    """Result of the programme.
 
     Attributes
     ----------

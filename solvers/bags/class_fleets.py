@@ -60,7 +60,7 @@ class _Layer:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """VMs that run all tasks, as pairs of table and row, and their cost in units of the dearest offer."""
+    """Fleet of VMs for all tasks, as pairs of table and row, and its cost in units of the dearest offer."""
 
     cost: float
     vms: tuple[tuple[int, int], ...]
@@ -132,7 +132,7 @@ class FleetSearch:
             box *= 100.0
 
     def _existence_prices(self, latest_s: int) -> Prices | None:
-        """Prices that tell best whether any plan ends by a moment; None if they prove that none does.
+        """Return the prices that best tell a moment by which some plan ends; None if they prove that none does.
 
         If VMs are free, a plan has no cost, and its slack is what the bound lacks to 0: next to nothing where plans
         just begin to exist. That makes a search with these prices small there, while that for the cheapest plan finds

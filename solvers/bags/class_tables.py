@@ -45,7 +45,7 @@ _NAMED_CLASSES, _WRITTEN_OUT = 3, 10**12
 
 @dataclass(frozen=True, slots=True)
 class VmTable:
-    """What one VM of an offer can do: all useful VMs by their end.
+    """Table of the useful VMs of an offer, by their end.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class ClassTables:
         return enumerate_patterns(seconds, self.classes.size, most, offer, _NAME)
 
     def _plan_credits(self, offers: list[RentalOffer]) -> None:
-        """Tell how the VMs of each burstable offer work; at the baseline where no task gains by full speed."""
+        """Choose the mode of the VMs of each burstable offer; the baseline where no task gains by full speed."""
         refused: list[str] = []
         for offer in offers:
             if not offer.burstable:

@@ -20,7 +20,7 @@ from .vm_columns import MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn,
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """What duals prove.
+    """Proof by duals.
 
     Attributes
     ----------

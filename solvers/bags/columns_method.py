@@ -290,7 +290,7 @@ class _ColumnSearch:
         return longer
 
     def outcome(self) -> Outcome:
-        """What came out."""
+        """Result of a part."""
         explanation = "no plan was found until the time was over"
         proved = (
             math.inf if self.best is None and self.bound >= self._worst * (1 - OPTIMALITY_TOLERANCE) else self.bound

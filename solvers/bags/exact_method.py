@@ -1,4 +1,4 @@
-"""What methods of exact models share: the plan and window that they begin with, their trace, and their outcome."""
+"""Common parts of methods of exact models: the plan and window at the beginning, their trace, and their outcome."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def start_plan(instance: Instance, run: Run) -> Outcome:
 
 
 class Beginning(NamedTuple):
-    """What a model of a window of makespans begins with.
+    """Beginning of a model of a window of makespans.
 
     Attributes
     ----------

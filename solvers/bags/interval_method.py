@@ -22,7 +22,7 @@ _MOST_OF_TIME = 0.7
 
 @dataclass(frozen=True, slots=True)
 class IntervalOptions:
-    """What the model contains; nothing of it changes the optimum.
+    """Parts of the model, none of which changes the optimum.
 
     Attributes
     ----------

@@ -378,7 +378,7 @@ class _Walk:
         return next((moment for moment in candidates if moment not in self._asked), None)
 
     def _wide_gaps(self) -> list[Gap]:
-        """Gaps that are wider than a part of all makespans, widest first."""
+        """Wide gaps, above a part of all makespans, widest first."""
         facts = self.facts
         fastest, slowest = facts.plans[0].makespan_s, facts.plans[-1].makespan_s
         step = max((slowest - fastest) / self._parts, 1.0)
@@ -393,7 +393,7 @@ class _Walk:
         return gap.last_s - min((1 << ties) - 1, (gap.last_s - gap.first_s) // 2)
 
     def _moments_of_chosen(self, gaps: list[Gap]) -> list[int]:
-        """Moments that prove the points that are wanted."""
+        """Moments to ask for, which prove the points that are wanted."""
         open_before = {gap.last_s + 1: gap for gap in gaps}
         result = []
         for plan in self.chosen():

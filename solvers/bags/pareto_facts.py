@@ -1,4 +1,4 @@
-"""What is known of a front: plans, and proven bounds of the least cost by a moment."""
+"""Facts of a front: plans, and proven bounds of the least cost by a moment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Gap(NamedTuple):
 
     @property
     def width_s(self) -> int:
-        """How many moments."""
+        """Number of moments."""
         return self.last_s - self.first_s + 1
 
 
@@ -57,7 +57,7 @@ class FrontFacts:
         return True
 
     def add_bound(self, moment_s: int, cost_usd: float) -> None:
-        """Keep that no plan that ends by a moment costs less; with `math.inf` that there is none."""
+        """Keep a bound of the cost of plans that end by a moment; with `math.inf` there is none."""
         cost_usd = float(cost_usd)  # comparisons with numpy's numbers give booleans that JSON does not know
         known = self.least_cost_usd(moment_s)
         if cost_usd >= known * (1 - SAME_COST):

@@ -58,7 +58,7 @@ class ProgrammeOracle:
         return Answer(plan, math.inf if plan is None else plan.cost_usd)
 
     def fastest(self, limit_s: float, initial: Schedule | None) -> Answer | None:
-        """Leave that to questions for the cost."""
+        """Leave the fastest plan to questions for the cost."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""The one result of all methods."""
+"""Result of all methods."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
-    """What a method found for an instance.
+    """Result of a method for an instance.
 
     Attributes
     ----------

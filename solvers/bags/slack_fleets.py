@@ -61,7 +61,7 @@ _NAME = "the search by slack"
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """What one VM of an offer can run within a slack, by slack.
+    """Sets of tasks that a VM of an offer can run within a slack, by slack.
 
     ``counts`` are tasks by class and ``packed`` the same as one integer; ``cores`` are rows of ``patterns``.
     """
@@ -153,7 +153,7 @@ class SlackFleets:
         return np.argsort(-seconds.reshape(len(self.classes), -1).min(axis=1, initial=2**40), kind="stable")
 
     def _least_slack_there(self, offer: RentalOffer, cost_weight: float) -> float:
-        """Least that a task costs on a burstable VM above its price."""
+        """Least cost of a task on a burstable VM above its price."""
         group = self.classes.group
         most_s = self.instance.time_limit_s(offer.market) - self.instance.boot_overhead_s
         able = self.instance.duration_s[group, offer.index, FULL_SPEED] <= most_s
@@ -269,7 +269,7 @@ class SlackFleets:
         return counts
 
     def _packed_vm(self, k: int) -> int:
-        """One VM of an offer, where VMs of its market are counted."""
+        """Packed count of a single VM of an offer, where VMs of its market are counted."""
         of_markets = self._fields.shift[len(self._size) :].tolist()
         counted = zip(self._counted, of_markets, strict=True)
         return sum(1 << shift for (market, _), shift in counted if market == self.offers[k].offer.market)
@@ -285,7 +285,7 @@ class SlackFleets:
         return most
 
     def _list_vms(self, k: int, allowed: float) -> _Listed:
-        """List what one VM of an offer can run within a slack."""
+        """List the sets of tasks that a VM of an offer can run within a slack."""
         offer, prices, gain = self.offers[k], self.prices.of_tasks, float(self.prices.gains[k])
         patterns = offer.cheap_patterns(prices, gain, allowed)
         counts = np.concatenate([np.zeros((1, len(self._size)), dtype=np.int64), patterns.counts])
@@ -316,7 +316,7 @@ class SlackFleets:
         )
 
     def _losses(self, offers: list[int]) -> FloatArray:
-        """Least that a task of each class costs above its price on some offers; much where none can run it."""
+        """Least cost of a task of each class above its price on some offers; much where none can run it."""
         losses: FloatArray = np.min([self.offers[k].losses(self.prices.of_tasks) for k in offers], axis=0)
         return np.where(np.isfinite(losses), losses, self._scale)
 
@@ -419,7 +419,7 @@ class _LastSearch:
         self._refuted = _new_refuted(_LEAST_TABLE)
 
     def go(self, any_will_do: bool) -> tuple[int, list[int]] | None:
-        """Return what the other offers run, and the VMs of the last one as rows of its list; None without a plan.
+        """Return the tasks of the other offers, and the VMs of the last one as rows of its list; None without a plan.
 
         Of the plan with the least slack, or of any plan.
         """
@@ -441,7 +441,7 @@ class _LastSearch:
         return best
 
     def _run(self, rest: int, most_vms: int, allowed: float) -> IntArray | None:
-        """VMs that run some tasks within a slack; None if there are none."""
+        """Fleet for some tasks within a slack; None if there is none."""
         picked, known, halt = (np.zeros(size, dtype=np.int64) for size in (most_vms, 1, 1))
         while True:
             known[0] = int((self._refuted.packed >= 0).sum())
@@ -469,7 +469,7 @@ def _too_large() -> ModelRefusal:
 
 
 def _fields(most: IntArray) -> kernel.Fields:
-    """Say how counts up to some numbers are packed: of the classes, and then of VMs of limited markets."""
+    """Return the fields in which counts up to some numbers are packed: classes, then VMs of limited markets."""
     bits = np.array([int(number).bit_length() for number in most.tolist()], dtype=np.int64)
     if bits.sum() + len(bits) > _MOST_BITS:
         raise ModelRefusal(

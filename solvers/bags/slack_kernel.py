@@ -25,7 +25,7 @@ _MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 
 
 class Fields(NamedTuple):
-    """How counts are packed.
+    """Fields of packed counts.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Fields(NamedTuple):
 
 
 class Cores(NamedTuple):
-    """What a core of an offer can run, by load; the first one is idle.
+    """Patterns of a core of an offer, by load; the first one is idle.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class Refuted(NamedTuple):
 
 
 class LastOffer(NamedTuple):
-    """What is known of the last offer.
+    """Facts of the last offer.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ MOST_NODES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class VmColumn:
-    """What one VM of an offer runs.
+    """Tasks of a VM of an offer.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class RelaxedTask:
 
 
 def relaxed_tasks(instance: Instance, classes: TaskClasses, offer: RentalOffer) -> list[RelaxedTask]:
-    """What each class takes of a burstable offer at least: see `divisible_bound.effective_cores`."""
+    """Least work of each class on a burstable offer: see `divisible_bound.effective_cores`."""
     full = instance.duration_s[classes.group, offer.index, FULL_SPEED]
     limit = instance.time_limit_s(offer.market) - instance.boot_overhead_s
     work = least_work_s(instance, offer)[classes.group]

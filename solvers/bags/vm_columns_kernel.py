@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Machine(NamedTuple):
-    """What a column stands for, a VM or one core of it: its cores and its memory."""
+    """Room of a column, which is a VM or one core of it: cores and memory."""
 
     cores: int
     room: int

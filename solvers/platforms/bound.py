@@ -1,4 +1,4 @@
-"""What no schedule of a hybrid platform can beat: lower bounds of its three metrics, and what one costs in another.
+"""Lower bounds of the three metrics of a hybrid platform, and what one of them costs in another.
 
 The metrics are those of Caron & de Assuncao (2016, section VI): total cost, total job execution time, total delay. Each
 alone has a low bound (all jobs on free clusters, or each alone in the cloud), so a bound takes caps on the others.
@@ -202,7 +202,7 @@ def _check(metric: str, caps: Mapping[Metric, float], most_slots: int, time_limi
 
 
 class _NoScheduleError(Exception):
-    """It is proved that no schedule keeps the caps."""
+    """Proof that no schedule keeps the caps."""
 
 
 class _Search:

@@ -148,7 +148,7 @@ class _Flow:
         }
 
     def solve(self) -> FluidPrices | None:
-        """Solve it; None if the solver has no optimum in time."""
+        """Solve the programme; None if the solver has no optimum in time."""
         try:
             programme = self._programme()
             if not programme.solve():
@@ -201,6 +201,6 @@ class _Flow:
         return programme
 
     def _scale(self, name: Metric) -> float:
-        """About what a metric comes to: its cap, unless that is very low."""
+        """Scale of a metric: its cap, unless that is very low."""
         usual = float(self.charges[name].mean()) * float(self.groups.work.sum())
         return max(float(self.caps.get(name, 0)), usual * _LOWEST) or 1.0

@@ -71,7 +71,7 @@ class LeastMakespan:
 
     @property
     def gap(self) -> float | None:
-        """How much earlier a plan could end at most, as a fraction of the wall time; None if infeasible."""
+        """Greatest share of the wall time by which a plan could end earlier; None if infeasible."""
         if self.wall_s is None or self.lower_bound_s is None:
             return None
         return (self.wall_s - self.lower_bound_s) / self.wall_s if self.wall_s else 0.0

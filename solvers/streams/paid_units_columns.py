@@ -123,7 +123,7 @@ class SharedHosts:
         return _packing(n_tasks, [tasks for tasks, _ in columns], answer.values)
 
     def _columns(self, wall_s: int) -> list[tuple[tuple[int, ...], int]]:
-        """Sets that end by a time, with the units of their host."""
+        """Columns: sets of tasks that end by a time, with the units of their host."""
         room_s = wall_s - self._problem.boot_s
         return [(tasks, self._problem.units_of(busy_s)) for tasks, busy_s in self._busy_s.items() if busy_s <= room_s]
 

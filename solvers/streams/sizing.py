@@ -1,4 +1,4 @@
-"""How many VMs of each type to create for a job: the optimum of eq. 6, and what is made of the blocks it pays."""
+"""Number of VMs of each type for a job: the optimum of eq. 6, and how its billed blocks are used."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class VmUse:
 
     @property
     def started_blocks(self) -> int:
-        """Blocks that have begun when the last task ends."""
+        """Number of blocks begun by the end of the last task."""
         return self.full_blocks + (self.last_block_use > 0)
 
     @property

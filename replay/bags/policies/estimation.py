@@ -1,4 +1,4 @@
-"""How long the tasks of a hibernated VM would take elsewhere: estimate_rt of HADS (Algorithm 4)."""
+"""Estimates of the time that tasks of a hibernated VM would take elsewhere: estimate_rt of HADS (Algorithm 4)."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Hads(RulePolicy):
             raise InputError(type(self).name, issues)
 
     def row_options(self) -> dict[str, int]:
-        """Return what the rules read."""
+        """Return the parameters as the rules read them."""
         return {
             "spare_all": int(self.spare_time == "all"),
             "recompute": int(self.recompute),

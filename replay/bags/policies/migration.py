@@ -1,4 +1,4 @@
-"""What HADS and Burst-HADS share: where a task may go, and where it goes if nowhere is right."""
+"""Migration in HADS and Burst-HADS: where a task may go, and where it goes if nowhere is right."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class OnTime(RulePolicy):
     ends_idle: bool = True
 
     def row_options(self) -> dict[str, int]:
-        """Return what the rules read."""
+        """Return the parameters as the rules read them."""
         options = {"waits": self.waits, "balances": self.balances, "spreads": self.spreads}
         options |= {"relieves": self.relieves, "starts_early": self.starts_early, "ends_idle": self.ends_idle}
         return {name: int(value) for name, value in options.items()}
@@ -181,7 +181,7 @@ def on_loss(r: Rows, vm: VmRow) -> None:
 
 
 def on_return(r: Rows, vm: VmRow) -> None:
-    """Balance what is there with a VM more."""
+    """Balance the tasks with another VM."""
     count_return(r, r.offers[vm.offer_index].type)
     answer_once(r)
 
@@ -283,7 +283,7 @@ def from_the_start(r: Rows, slack_s: int) -> int:
 
 
 def secure(r: Rows) -> None:
-    """Do what of the rescue cannot wait any more."""
+    """Begin the parts of the rescue that cannot wait any more."""
     while r.n_open and not r.why:
         follow(r)
         if r.covered and r.standby_latest_s > r.now_s:
@@ -335,7 +335,7 @@ def first_to_move(r: Rows, v: int, core: int) -> int:
 
 
 def do_best(r: Rows) -> None:
-    """Move what is lost and has no place in any rescue to where it ends first, longest tasks first."""
+    """Move lost tasks without a place in any rescue to where they end first, longest tasks first."""
     n = 0
     for k in range(r.n_open):
         task = r.open_tasks[k]
@@ -423,7 +423,7 @@ def rates(r: Rows) -> tuple[float, float]:
 
 
 def to_spot(r: Rows) -> int:
-    """Move what is lost to spot VMs, unless it is likely to go on in time; return when that is less likely."""
+    """Move lost tasks to spot VMs, unless they are likely to go on in time; return when that is less likely."""
     _, back = rates(r)
     patience_s = -math.log(1 - _WAITS_IF_BACK) / back if back > 0 else math.inf
     again_s = r.deadline_s
@@ -438,7 +438,7 @@ def to_spot(r: Rows) -> int:
 
 
 def list_lost_tasks(r: Rows, often: int) -> int:
-    """List what is lost, longest first, or of that only what saves often; return how much it is."""
+    """List lost tasks, longest first, or only those that save often; return their number."""
     n = 0
     for k in range(r.n_open):
         if is_lost(r, r.open_tasks[k]) and (saves_often(r, r.open_tasks[k]) or not often):
@@ -448,7 +448,7 @@ def list_lost_tasks(r: Rows, often: int) -> int:
 
 
 def to_best_spot(r: Rows, task: int) -> None:
-    """Move what is lost to the spot VM where it is cheapest, if there is one."""
+    """Move a lost task to the spot VM where it is cheapest, if there is one."""
     _, place = best_spot(r, task, r.standby[task].saved, r.standby_latest_s, 0)
     move_to(r, task, place)
 

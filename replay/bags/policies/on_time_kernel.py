@@ -99,7 +99,7 @@ def keep_found(r: Rows, n_there: int, n_new: int) -> None:
 
 
 def most_work_s(r: Rows, k: int) -> int:
-    """Work that is packed onto the core of a VM that has most."""
+    """Largest packed work of a core of a VM."""
     most_s = 0
     for core in cores_of(r, k):
         most_s = max(most_s, r.packed_cores[core].work_s)

@@ -209,7 +209,7 @@ def list_rescuer(r: Rows, vm: VmRow, leaving: int) -> None:
 
 
 def add_rescuer(r: Rows, v: int, offer: int) -> int:
-    """List one more VM, that there is or will be; return the place of its first core."""
+    """List another VM, that there is or will be; return the place of its first core."""
     r.rescuers[r.n_rescuers], r.rescuer_offers[r.n_rescuers] = v, offer
     r.n_rescuers += 1
     first = (r.n_rescuers - 1) * r.most_cores
@@ -351,7 +351,7 @@ def price_from(r: Rows, start_s: int) -> float:
 
 
 def still_out(interrupted: float, back: float, after_s: int) -> float:
-    """Chance that a VM which is interrupted is out some time later: it may be back, and out again.
+    """Probability of an interrupted VM to be out some time later: it may be back, and out again.
 
     The rates are those of a VM that goes and returns by chance, for each second.
     """

@@ -49,7 +49,7 @@ def on_change(r: Rows, vm: VmRow) -> None:
 
 
 def answer(r: Rows, vm: VmRow) -> None:
-    """Rescue what is lost; what will be lost as if it were lost now: so the promise holds."""
+    """Rescue lost tasks, and those that will be lost as if they were lost now: so the promise holds."""
     if vm.n_left == 0:
         end_halted(r, vm)
         return

@@ -64,14 +64,14 @@ def a2ha_settings(options: Mapping[str, str]) -> A2haSettings:
 def stream_kind(
     stream: Stream, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
 ) -> PolicyKind[StreamPolicy]:
-    """Return what policies of a stream are; settings are for those that are given by their names."""
+    """Return the policies of a stream; settings are for those that are given by their names."""
     return replace(KIND, find=lambda name, _: stream_policy(stream, name, sampling, a2ha))
 
 
 def stream_policy(
     stream: Stream, name: str, sampling: Sampling | None = None, a2ha: A2haSettings | None = None
 ) -> Callable[[], StreamPolicy]:
-    """Return what makes a policy by its name: each replay needs a fresh one.
+    """Return the maker of a policy by its name: each replay needs a fresh one.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class _Host:
 
 
 class A2ha(StreamPolicy):
-    """Predict how many hosts are needed, after each finished task and periodically.
+    """Predict the number of hosts, after each finished task and periodically.
 
     Hosts are VMs of the first type of the stream; all jobs are one bag. Tasks are selected at random (section 3.2), by
     the seed of the draw: where all seeds have the same run times, each is another order of them.

@@ -30,7 +30,7 @@ class _Part(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What the parts of a queue add up to, in order, and one number more behind the last of them."""
+    """Running sums of the parts of a queue, in order, and another number behind the last of them."""
 
     totals: list[int]
     """Expected run time of all parts before one."""
@@ -230,7 +230,7 @@ class Forecast:
         return self.next_start(vm) + queue.total - queue.behind(begun)[0]
 
     def permissible_delay(self, vm: StreamVm) -> Units:
-        """How long all tasks of a VM can be delayed without missing a deadline (section 4.2.1); infinite if idle."""
+        """Longest delay of all tasks of a VM without a missed deadline (section 4.2.1); infinite if idle."""
         queue, begun = self._queue(vm)
         total, spare = queue.behind(begun)
         start = self.next_start(vm)

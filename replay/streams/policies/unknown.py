@@ -18,7 +18,7 @@ from .known import PERIOD, Known
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How policies sample that know nothing at first.
+    """Sampling of policies that know nothing at first.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Unknown(Known):
         return best
 
     def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
-        """Note how long a sample took (section 4.3)."""
+        """Note the run time of a sample (section 4.3)."""
         sample = self._samples.get(vm.index)
         if sample is None or task not in sample.tasks:
             return
@@ -156,7 +156,7 @@ class Unknown(Known):
             self._end_samples(replay)
 
     def _end_samples(self, replay: StreamState) -> None:
-        """End what has run long enough; the phase ends with its last VM."""
+        """End samples that have run long enough; the phase ends with its last VM."""
         if not any(sample.took_s for sample in self._samples.values()):
             return
         for sample in self._samples.values():
