@@ -323,6 +323,7 @@ def anneal(
     until_deal = cooling.deals
     for _ in range(cooling.moves):
         temperature *= factor
+        # Once in a while, two VMs deal their tasks anew: one of them the last to end in half of the cases.
         if cooling.deals:
             until_deal -= 1
             if until_deal == 0:
@@ -421,6 +422,7 @@ def anneal(
         best_late, best_paid = 0, 0.0
         best_at = -2
         for step in range(-1, scanned):
+            # First the move of the task alone (-1), then its exchange for each of the partners.
             new_a, new_b = lost_a, gained_b
             at_b = -1
             if step < 0:
@@ -433,6 +435,7 @@ def anneal(
                     continue
                 new_a += durations[ka, j]
                 new_b -= durations[kb, j]
+            # The ends that both VMs would have; on one VM, both cores count for the same end.
             end_a = max(rest_a, new_a)
             if va == vb:
                 end_a = max(end_a, new_b)
@@ -444,6 +447,7 @@ def anneal(
                 if by_credits:
                     end_a = end_with_credits(credits, va, work_a + new_a, end_a)
                     end_b = end_with_credits(credits, vb, work_b + new_b, end_b)
+            # Rent, makespan and time limits change; within a budget, rent counts only as far as it is exceeded.
             paid = vm_price[va] * max(end_a, vm_free[va]) - old_paid
             change = time_weight * max(others, end_a, end_b) + penalty * max(0, end_a - vm_limit[va]) - old
             if va != vb:
@@ -529,6 +533,7 @@ def anneal(
         value += best_change
         if by_budget:
             over += best_paid
+        # Only plans that break no rule are worth keeping; the noise of sums must not look like a better plan.
         if snapshot.wanted and broken == 0 and over <= 0.0 and value < best - 1e-12:
             best = value
             _keep(snapshot, core_tasks, core_count)
@@ -583,6 +588,7 @@ def _deal(
     cores_a, n_cores = last_a - first_a, last_a - first_a + last_b - first_b
     ka, kb = core_offer[first_a], core_offer[first_b]
     tasks, core_of, loads, counts = dealt[0], dealt[1], dealt[2], dealt[3]
+    # All tasks of both VMs in one list, the longest first (by insertion: there are few); the cores without them.
     n = 0
     before = 0.0
     for c in range(n_cores):
@@ -605,7 +611,9 @@ def _deal(
     others = end_of_others(vm_end, va, vb)
     old_end = max(others, vm_end[va], vm_end[vb])
     state = (state * 48271) % 2147483647
+    # A moment up to the present end: what the first VM would end after goes to the second.
     until = state % (old_end + 1)
+    # Each task goes to the least loaded core of the first VM, or else of the second; without a place, nothing changes.
     for index in range(n):
         task = tasks[index]
         place = -1
@@ -624,6 +632,7 @@ def _deal(
         loads[place] += durations[ka if place < cores_a else kb, task]
         counts[place] += 1
         core_of[index] = place
+    # Both ends, and the change of the objective; squares of loads reward cores of a VM that end together.
     end_a = end_b = 0
     after = 0.0
     for c in range(n_cores):
@@ -640,8 +649,10 @@ def _deal(
     gain = change + balance * (after - before)
     if gain > 0.0:
         state = (state * 48271) % 2147483647
+        # Far above the temperature, no random number need be compared with a power.
         if gain > 40.0 * temperature or state / 2147483647.0 >= np.exp(-gain / temperature):
             return state, False, 0.0
+    # Only now does the state change: the loads, and the tasks of each core, written anew.
     for c in range(n_cores):
         core = first_a + c if c < cores_a else first_b + c - cores_a
         core_count[core] = 0

@@ -163,9 +163,11 @@ def filled_cores(
                 shortest += 1
             if shortest == n_tasks or seconds[shortest] > left:
                 break
+            # Of the tasks that are left, the longest that fits comes first on each core.
             first = longest(left, n_tasks)
             taken = (first, -1, -1)
             rest = left - seconds[first]
+            # Too little is left for any task: pairs and triples may fill the core to its last second.
             if 0 < rest < seconds[shortest]:
                 one = first
                 for _ in range(_TRIED):
@@ -274,6 +276,7 @@ def place_early(
             most = latest[group, k] - seconds[group, k]
             if most < 0:
                 continue
+            # What may be lost at once with the task must fit what can be done again on demand.
             enough = True
             for one in range(len(taken)):
                 counts = rescue.members[one, k] and rescue.whole_s[k, group] >= rescue.from_s[one]
@@ -285,6 +288,7 @@ def place_early(
             offer, market = room.offer[k], room.market[k]
             load = 0
             if room.tree[first + 1] > most:
+                # No lane is early enough: a new VM, as far as the limits of its offer and of its market go.
                 if of_offer[offer] == room.vms[offer] or in_market[market] >= room.cap[market]:
                     continue
                 chosen = opened[k] * room.lanes[k]

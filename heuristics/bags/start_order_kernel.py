@@ -146,6 +146,7 @@ def start_order_ends(
             break
         task = tasks[position] if not closing else 0
         need = memory_kb[task] if not closing else 0
+        # Tasks end, the first ones first, until a core and the memory are free.
         while busy > 0 if closing else (busy == vcpus or (size_kb >= 0 and used + need > size_kb)):
             first = -1
             for core in range(vcpus):
@@ -153,6 +154,7 @@ def start_order_ends(
                     first = core
             now = max(now, end[first])
             if bursts:
+                # Credits since the last event: earned by the VM, spent by tasks in both modes; debt is charged once.
                 change = fleet.credits[vm, 2] - n_full * fleet.credits[vm, 3] - n_slow * fleet.credits[vm, 4]
                 balance += change * (now - since)
                 since = now
@@ -191,6 +193,7 @@ def start_order_ends(
                 n_started += 1
             else:
                 n_slow += 1
+        # Empty arrays say that the ends are wanted alone, as in all moves of a search.
         if len(starts):
             starts[task], cores[task] = now, free
         end[free] = now + (at_full[task] if full else at_baseline[task])

@@ -77,6 +77,7 @@ def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Work
     core_free, ends, starts, needs = work
     placed = 0
     latest = 0
+    # Cores of machines are busy at first, with the memory of what runs there.
     for core in range(vcpus):
         free = vms.core_start[vm, core]
         core_free[core] = free
@@ -87,6 +88,7 @@ def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Work
     for position in range(count):
         task = tasks[position]
         duration = durations[task]
+        # The core that is free first says when the task could start at the earliest.
         earliest = 0
         for core in range(1, vcpus):
             if core_free[core] < core_free[earliest]:

@@ -90,6 +90,7 @@ def do_cheapest(
     of_offers, numbers = np.zeros((2, n_offers)), np.zeros((6, n_offers), dtype=np.int64)
     value = 0.0
     for g in range(n_groups):
+        # Scratch arrays are shared by all tasks: each task looks at its own prices and rooms in them.
         task = _Task(
             dump_s=checkpoints.dump_s[g],
             offer=checkpoints.offer,
@@ -215,6 +216,7 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
             least_s[:] = task.used_s
         if task.dump_s == 0.0:  # the last run is like all others
             break
+    # Then all other numbers of checkpoints, by branch and bound, for each place of the last run.
     for last in range(len(written) if counted else 0):
         if task.column[last] == _NONE:
             continue
@@ -224,6 +226,7 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
             cost = _fill(task, least * _LESS, last, written, price)
             following = _NONE
             if cost < math.inf:
+                # Checkpoints of an offer in use that are open yet are a share of the work: a bound, no way to do it.
                 for o in range(len(written)):
                     if task.most[o] > 0 and written[o] == _OPEN and task.done[task.column[o]] > 0.0:
                         following = o
@@ -272,6 +275,7 @@ def _fill(task: _Task, least: float, last: int, written: IntArray, price: FloatA
     Return what it costs, infinite if no less than ``least``.
     """
     n_columns = len(task.left)
+    # What each column can take, with the checkpoints that are decided; their writing is paid whatever follows.
     task.done[:] = 0.0
     cost: float = 0.0
     for k in range(n_columns):
@@ -292,6 +296,7 @@ def _fill(task: _Task, least: float, last: int, written: IntArray, price: FloatA
             cost += written_s * price[k]
         elif task.column[o] == _SEVERAL:  # the time for checkpoints is left to them: the last part may be on either
             task.room[o] = saved_s / task.work_s[k]
+    # The cheapest entries first: a column without checkpoints, or with their share of the work.
     undone = 1.0
     for entry in task.order:
         with_share = entry >= n_columns

@@ -107,6 +107,7 @@ def cheapest_ends(
     used = np.zeros((n_tiers, last), np.int64)
     for j in range(n_jobs):
         best_slot = -1
+        # In the cloud there is one way, which tiers must beat.
         if len(cloud.run_s) and size[j] <= cloud.most_size:
             end = arrival_s[j] + cloud.run_s[j]
             if end <= latest_s[j]:
@@ -115,6 +116,7 @@ def cheapest_ends(
         for k in range(n_tiers):
             if size[j] > most_size[k]:
                 continue
+            # Keyed by the negative price, so that the dearest slot comes out first; numba needs the type of the items.
             heap = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
             filled, paid = np.int64(0), cost[k] * size[j]
             for slot in range(first_slot[j], last + 1):
@@ -122,12 +124,14 @@ def cheapest_ends(
                 if end > latest_s[j]:
                     break
                 time = second * (end - arrival_s[j]) + late_second * max(end - deadline_s[j], 0)
+                # From here on, ends are only later: the time alone costs too much.
                 if time + cost[k] * size[j] >= least[j]:
                     break
                 amount = size[j] if slot == last else min(largest[k, slot], size[j])
                 price = np.int64(0) if slot == last else slot_prices[k, slot]
                 if amount == 0 or (filled == size[j] and price >= -heap[0][0]):
                     continue
+                # The slot takes what it can; whatever is too much leaves the dearest slots again.
                 heappush(heap, (-price, np.int64(slot), amount))
                 filled += amount
                 paid += amount * price
@@ -141,6 +145,7 @@ def cheapest_ends(
                 if filled == size[j] and time + paid < least[j]:
                     least[j], where[j], ends[j] = time + paid, k, end
                     best_slot = slot
+        # What the heap held is gone by now: the slots of the best end are filled once more.
         if where[j] >= 0:
             _fill(size[j], first_slot[j], best_slot, largest[where[j]], slot_prices[where[j]], used[where[j]])
     return least, where, ends, used

@@ -231,6 +231,7 @@ def list_columns(
     sums = np.zeros(n_cores + 1, np.int64)
     found = 0
     steps = 0
+    # The core with the largest load decides the end of the VM: each pattern in turn is that of such a core.
     for top in range(1, n_patterns):
         end = cores.load_s[top]
         of_top = rate * end + each - cores.worth[top]
@@ -251,6 +252,7 @@ def list_columns(
                 steps += n_near - place
         if halt[0] != 0 or steps > _MOST_STEPS:
             return HALTED
+        # All multisets of patterns of the other cores, depth first, each core no earlier in the list than the last.
         depth = 0
         left[0] = allowed - of_top
         sums[0] = cores.packed[top]
@@ -284,6 +286,7 @@ def list_columns(
                 continue
             position = chosen[depth]
             others = n_cores - 1 - depth
+            # Patterns further on waste more, on this core and on all that follow it.
             if position >= n_near or waste[position] * others > left[depth]:
                 depth -= 1
                 if depth >= 0:

@@ -168,6 +168,7 @@ def least_end(
                 return goal, False, nodes
             task = untried[level]
             while task < n and not deeper:
+                # Of tasks that are alike, the earlier one in the list starts first: one order of them is enough.
                 fits = not started[task] and busy < cores and used + memory[task] <= room
                 if fits and not (same[task] and not started[task - 1]):
                     started[task] = True
@@ -181,6 +182,7 @@ def least_end(
                     entered_by[level] = task
                     deeper = True
                 task += 1
+            # Nothing starts now, or all that could was tried: on to the next end, once.
             if not deeper and untried[level] <= n and busy > 0:
                 untried[level] = n + 1
                 level += 1
