@@ -174,6 +174,7 @@ def anneal_assignments(
         count_b = 0
         j = -1
         at_b = -1
+        # The other mode of a task on a burstable VM: its order stays.
         if kind < flips:
             if not fleet.bursts[a]:
                 continue
@@ -181,6 +182,7 @@ def anneal_assignments(
             for position in range(count_a):
                 new_a[position] = vm_tasks[a, position]
         elif kind < flips + _EXCHANGES:
+            # An exchange, of tasks that are alike as a rule: they find room in each other's places.
             state = (state * 48271) % 2147483647
             j = alike[i, state % alike.shape[1]] if state < _ALIKE * 2147483647 else plan.open[state % len(plan.open)]
             b = task_vm[j]
@@ -209,6 +211,7 @@ def anneal_assignments(
             b = state % n_vms
             state = (state * 48271) % 2147483647
             count_b = vm_count[b]
+            # Tails: all from some task on change VMs, as far as they can run there.
             if kind < flips + _EXCHANGES + _TAILS:
                 if a == b:
                     continue
@@ -234,6 +237,7 @@ def anneal_assignments(
                 count_a, count_b = at_a + tail_b, at_b + tail_a
                 j = -2
             elif a == b:
+                # Another place in the order of the same VM: the tasks between move up by one.
                 if count_a < 2:
                     continue
                 at_b = state % count_a
@@ -244,6 +248,7 @@ def anneal_assignments(
                     new_a[position] = new_a[position + step]
                 new_a[at_b] = i
             else:
+                # A place in the order of another VM.
                 if count_b == capacity or fleet.durations[0, fleet.offer[b], i] > MAX_SECONDS:
                     continue
                 at_b = state % (count_b + 1)
@@ -266,6 +271,7 @@ def anneal_assignments(
         paid = _paid(objective, a, ends_a) - _paid(objective, a, before_a)
         change = _penalty(objective, credit_price, a, ends_a) - _penalty(objective, credit_price, a, before_a)
         ends_b = ends_a
+        # Mean ends of cores count a little: cores that end early make later moves possible.
         shift = 0.0
         if mean_share > 0.0:
             shift = vm_price[a] * ((ends_a.total - before_a.total) / fleet.vcpus[a] - (ends_a.end - before_a.end))
@@ -276,6 +282,7 @@ def anneal_assignments(
             if mean_share > 0.0:
                 shift += vm_price[b] * ((ends_b.total - before_b.total) / fleet.vcpus[b] - (ends_b.end - before_b.end))
         change += max(over + paid, 0.0) - max(over, 0.0) if by_budget else paid
+        # The end of all others is looked up only where the move is not refused already.
         change_of_end = 0
         last = max(ends_a.end, ends_b.end)
         if last >= vm_end[longest]:

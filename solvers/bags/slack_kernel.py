@@ -341,11 +341,13 @@ def add_vm(reached: Reached, count: int, frontier: Sets, vms: Sets, step: Step, 
     for source in range(len(frontier.packed)):
         for column in range(len(vms.packed)):
             value = frontier.value[source] + vms.value[column]
+            # Sets of a VM come by their slack: with this one too large, so are all that follow.
             if value - step.refund > step.allowed:
                 break
             steps += 1
             if steps % _HALT_EVERY == 0 and (halt[0] != 0 or steps > _MOST_STEPS):
                 return HALTED
+            # What tasks that are left lose at least on the offers to come, by two prices: the greater one holds.
             to_come = max(
                 frontier.lost[source] - vms.lost[column] + step.refund,
                 frontier.beyond[source] - vms.beyond[column] - step.spared,
@@ -363,6 +365,7 @@ def add_vm(reached: Reached, count: int, frontier: Sets, vms: Sets, step: Step, 
                 count += 1
                 reached.packed[place] = total
                 reached.value[place] = np.inf
+            # Of all ways to the same set, the one with the least slack stays, with the step that led there.
             if value < reached.value[place]:
                 reached.value[place] = value
                 reached.layer[place] = step.layer
@@ -472,12 +475,14 @@ def run_rest(
         others = vms - depth
         if entered:
             entered = False
+            # The first class that is left has to be on one of the VMs to come: the next one takes it.
             index = 0
             while (left[depth] >> fields.shift[index]) & fields.mask[index] == 0:
                 index += 1
             picked[depth] = last.first[index] - 1
             until[depth] = last.first[index + 1]
             place = _slot(refuted.packed, left[depth] * 128 + others)
+            # The same tasks with as many VMs were refuted before, with at least as much slack.
             if refuted.packed[place] >= 0 and refuted.slack[place] >= allowed - spent[depth]:
                 depth -= 1
                 continue
@@ -491,6 +496,7 @@ def run_rest(
         picked[depth] += 1
         row = picked[depth]
         if row >= until[depth] or spent[depth] + columns.slack[row] > allowed:
+            # All columns were tried: that they do not do is noted, with the slack that they had.
             place = _slot(refuted.packed, left[depth] * 128 + others)
             if refuted.packed[place] < 0:
                 if known[0] == most:
@@ -501,6 +507,7 @@ def run_rest(
             refuted.slack[place] = max(refuted.slack[place], allowed - spent[depth])
             depth -= 1
             continue
+        # A guard bit that is borrowed from says that the column has more of a class than is left.
         difference = (left[depth] | fields.guard) - columns.packed[row]
         if (difference & fields.guard) != fields.guard:
             continue
