@@ -49,7 +49,10 @@ _NOT_ZERO = re.compile(r"[+-]?[0.]*[1-9]")
 Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
 RunTime: TypeAlias = Annotated[float, Field(ge=1e-6, le=MAX_SECONDS)]
 Memory: TypeAlias = Annotated[float, Field(ge=1e-6, le=10**9)]
-Price: TypeAlias = Annotated[float, Field(ge=1e-9, le=10**6)]
+MAX_PRICE_USD_PER_HOUR = 10**6
+Price: TypeAlias = Annotated[float, Field(ge=1e-9, le=MAX_PRICE_USD_PER_HOUR)]
+OwnPrice: TypeAlias = Annotated[float, Field(ge=0, le=MAX_PRICE_USD_PER_HOUR)]
+"""Price of a VM that is rented: it may cost nothing more."""
 VCpus: TypeAlias = Annotated[int, Field(ge=1, le=4096), INTEGRAL]
 LEAST_SCALE = 1e-9
 Scale: TypeAlias = Annotated[float, Field(ge=LEAST_SCALE, le=10**18)]

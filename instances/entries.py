@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -28,6 +28,7 @@ from ..core.quantities import (
     IntArray,
     Memory,
     Name,
+    OwnPrice,
     Price,
     RunTime,
     Scale,
@@ -288,6 +289,8 @@ class Machine(Record):
         What runs there; every plan has these tasks there, at most one on a core.
     credits : float, optional
         CPU credits of a burstable machine at second 0, or when it is ready; those of its type if absent.
+    price_usd_per_hour : float, optional
+        At which it is rented, where that is not the price of its type in its market.
     """
 
     id: Name
@@ -298,6 +301,7 @@ class Machine(Record):
     open: bool = True
     running: Annotated[tuple[RunningTask, ...], Field(strict=False)] = ()
     credits: Credits | None = None
+    price_usd_per_hour: OwnPrice | None = None
 
 
 class KnownOptimum(Record):
@@ -358,6 +362,8 @@ class RentalOffer:
         instance does not allow the market.
     vcpus, memory_kb : int
         Cores of a VM, and its memory in whole KB.
+    listed_as : int, optional
+        Of VMs that exist at a price of their own: the offer that is the same but for the price. None may be rented.
     """
 
     index: int
@@ -368,6 +374,7 @@ class RentalOffer:
     limit: int
     vcpus: int
     memory_kb: int
+    listed_as: int | None = None
 
     @property
     def price_usd_per_s(self) -> float:
@@ -381,6 +388,31 @@ class RentalOffer:
 
     def __str__(self) -> str:
         return f"{self.vm_type.name} {self.market}"
+
+
+def offers_at_own_prices(listed: Sequence[RentalOffer], vms: Sequence[Any]) -> Iterator[RentalOffer]:
+    """Offers beyond those that are listed: of VMs that exist at a price of their own, one for each price."""
+    known = {(offer.vm_type.name, offer.market): offer for offer in listed}
+    found: set[tuple[int, float]] = set()
+    for vm in vms:
+        offer, price = known.get((vm.type, vm.market)), vm.price_usd_per_hour
+        if offer is None or price is None or price == offer.price_usd_per_hour or (offer.index, price) in found:
+            continue
+        index = len(listed) + len(found)
+        found.add((offer.index, price))
+        yield replace(offer, index=index, price_usd_per_hour=price, limit=0, listed_as=offer.index)
+
+
+def offers_of_existing(offers: Sequence[RentalOffer], vms: Sequence[Any]) -> list[int]:
+    """Offer of each VM that exists, at its own price if it has one; -1 if it is of none."""
+    at_price = {
+        (offer.vm_type.name, offer.market, None if offer.listed_as is None else offer.price_usd_per_hour): offer.index
+        for offer in offers
+    }
+    listed = [at_price.get((vm.type, vm.market, None), -1) for vm in vms]
+    return [
+        at_price.get((vm.type, vm.market, vm.price_usd_per_hour), index) for vm, index in zip(vms, listed, strict=True)
+    ]
 
 
 def type_memory_kb(vm_type: VmType) -> int:

@@ -42,6 +42,8 @@ from .entries import (
     expanded_ids,
     given_runtime_s,
     memory_never_binds,
+    offers_at_own_prices,
+    offers_of_existing,
     type_memory_kb,
 )
 from .instance_checks import cross_issues, cross_issues_of_parts, tasks_are_right
@@ -308,10 +310,11 @@ class Instance(WholeDocument):
 
     @cached_property
     def offers(self) -> tuple[RentalOffer, ...]:
-        """Offers in the order of the catalogue, spot before on-demand."""
-        return tuple(self._offers())
+        """Offers in the order of the catalogue, spot before on-demand; then those of machines at own prices."""
+        listed = [*self._listed_offers()]
+        return (*listed, *offers_at_own_prices(listed, self.machines))
 
-    def _offers(self) -> Iterator[RentalOffer]:
+    def _listed_offers(self) -> Iterator[RentalOffer]:
         index = 0
         existing = self.existing_vms
         for type_index, vm_type in enumerate(self.vm_types):
@@ -356,8 +359,7 @@ class Instance(WholeDocument):
     @cached_property
     def machine_offer(self) -> IntArray:
         """Offer of each machine, shape (n_machines,), as an index into ``offers``."""
-        index = {(offer.vm_type.name, offer.market): offer.index for offer in self.offers}
-        return read_only(np.array([index[machine.type, machine.market] for machine in self.machines], dtype=np.int64))
+        return read_only(np.array(offers_of_existing(self.offers, self.machines), dtype=np.int64))
 
     @cached_property
     def machine_ready_s(self) -> IntArray:

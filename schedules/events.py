@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ..core.errors import InputError, Issue
-from ..core.quantities import MAX_SECONDS
+from ..core.quantities import MAX_PRICE_USD_PER_HOUR, MAX_SECONDS
 from .vm_state import TaskOnVm, VmState, VmStatus, changed
 
 Mode: TypeAlias = Literal["burst", "baseline"]
@@ -280,7 +280,7 @@ class VmPriced:
 
     def happen(self, after: Draft) -> None:
         """Keep the price."""
-        if not 0 <= self.price_usd_per_hour < math.inf:
+        if not 0 <= self.price_usd_per_hour <= MAX_PRICE_USD_PER_HOUR:
             raise wrong_state(f"cannot have a price of $ {self.price_usd_per_hour:g} an hour for {self.vm!r}")
         after.change(self.vm, price_usd_per_hour=float(self.price_usd_per_hour))
 

@@ -170,8 +170,8 @@ class Schedule:
 
     def vm_counts(self) -> dict[str, int]:
         """VMs of each offer by its name, e.g. ``{"c4.large spot": 2}``, in catalogue order."""
-        counts = Counter(self.vm_offer.tolist())
-        return {str(self.instance.offers[index]): counts[index] for index in sorted(counts)}
+        offers = self.instance.offers
+        return dict(Counter(str(offers[index]) for index in sorted(self.vm_offer.tolist())))
 
     def columns(self, method: str | None = None, survival: Survival | None = None) -> ScheduleColumns:
         """Return the plan's document in columns; ``method`` says what made it, ``survival`` what it survives."""

@@ -112,7 +112,8 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
             "'spotbag check' and 'spotbag show' take the state (--state)"
         )
         raise input_error(source, rule)
-    offers = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
+    offers = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers if offer.listed_as is None}
+    exist = dict(zip([machine.id for machine in instance.machines], instance.machine_offer.tolist(), strict=True))
     for index, vm in enumerate(document.vms):
         if (vm.type, vm.market) not in offers:
             rule = f"is not offered by the instance {instance.name!r}"
@@ -125,7 +126,7 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
         vm_index.setdefault(vm.id, index)
     # Placement is checked only where all offers and names are known: else it would report what follows from these.
     if not issues:
-        vm_offer = np.array([offers[vm.type, vm.market] for vm in document.vms], dtype=np.int64)
+        vm_offer = np.array([exist.get(vm.id, offers[vm.type, vm.market]) for vm in document.vms], dtype=np.int64)
         issues = _placement_issues(placed, instance, vm_index, vm_offer)
     if issues:
         raise InputError(source, _grouped(issues))

@@ -27,6 +27,8 @@ from ..instances.entries import (
     RunningTask,
     Task,
     duration_table,
+    offers_at_own_prices,
+    offers_of_existing,
 )
 from ..instances.instance import Instance, RunningTasks
 from .events import Draft, Event, events_of_words, wrong_state
@@ -388,6 +390,10 @@ class _Remaining:
             )
             raise wrong_state(rule)
         self.saved = self._saved()
+        self.own_prices = tuple(offers_at_own_prices(instance.offers, state.vms))
+        self.offers = (*instance.offers, *self.own_prices)
+        self.listed = [offer.index if offer.listed_as is None else offer.listed_as for offer in self.offers]
+        self.offer_of = np.array(offers_of_existing(self.offers, state.vms), dtype=np.int64)
 
     def _tasks(self) -> IntArray:
         """Indices of the open tasks in the given instance."""
@@ -420,7 +426,7 @@ class _Remaining:
         kept: list[Any] = [*picked(rows, group.tolist())]
         if not single:
             kept = [with_fields(row, id=name, count=1) for row, name in zip(kept, names, strict=True)]
-        duration_s = given.duration_s[group]
+        duration_s = given.duration_s[group][:, self.listed] if self.own_prices else given.duration_s[group]
 
         def take(position: int, times: float) -> None:
             """Multiply the run time of a task by a factor, on all types."""
@@ -438,7 +444,7 @@ class _Remaining:
             }
             kept[position] = with_fields(kept[position], runtime_s=by_type, base_runtime_s=None)
             memory_mb = given.given_memory_mb[group[position : position + 1]]
-            row = duration_table(given.checkpoint, memory_mb, runtime_s[position : position + 1], given.offers)
+            row = duration_table(given.checkpoint, memory_mb, runtime_s[position : position + 1], self.offers)
             duration_s[position] = row[0]
 
         for position, fraction in self.saved.items():
@@ -474,10 +480,12 @@ class _Remaining:
         }
         if not self.saved and not overruns:
             # Times are those of the whole bag, row by row, as long as no task takes another time than there.
-            arrays["sustained_s"] = given.sustained_s[group]
+            sustained_s = given.sustained_s[group]
+            arrays["sustained_s"] = sustained_s[:, self.listed] if self.own_prices else sustained_s
             arrays["taken_from"] = (given, group) if single else None
-        # Of what is rented, only how much of it may be depends on the machines.
-        arrays |= {name: getattr(given, name) for name in _OF_OFFERS}
+        # Of what is rented, only how much of it may be depends on the machines, and prices of their own.
+        if not self.own_prices:
+            arrays |= {name: getattr(given, name) for name in _OF_OFFERS}
         for name, value in arrays.items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
         # Machines come last: their running tasks need the durations above. Tables made without them are dropped.
@@ -499,12 +507,11 @@ class _Remaining:
             it runs takes longer everywhere.
         """
         found = {}
-        offers = {(offer.vm_type.name, offer.market): offer for offer in self.given.offers}
-        for vm in self.state.vms:
-            offer = offers.get((vm.type, vm.market))
+        for vm, number in zip(self.state.vms, self.offer_of.tolist(), strict=True):
             for entry in vm.running:
-                if offer is None or entry.end_s is None:
+                if number < 0 or entry.end_s is None:
                     continue
+                offer = self.offers[number]
                 position = int(np.searchsorted(self.tasks, self.given.task_index[entry.task]))
                 mode = BASELINE if offer.burstable and entry.mode == "baseline" else FULL_SPEED
                 taken_s = math.ceil(entry.end_s - entry.start_s - STATED)
@@ -514,8 +521,9 @@ class _Remaining:
 
     def _share_offers(self, remaining: Instance) -> None:
         """Take the tables of machines from an earlier state with as many machines of each offer, if there was one."""
-        known: dict[bytes, dict[str, Any]] = self.given.__dict__.setdefault(_FLEETS, {})
-        fleet = np.bincount(remaining.machine_offer).tobytes()
+        known: dict[tuple[Any, ...], dict[str, Any]] = self.given.__dict__.setdefault(_FLEETS, {})
+        prices = tuple((offer.listed_as, offer.price_usd_per_hour) for offer in self.own_prices)
+        fleet = np.bincount(remaining.machine_offer).tobytes(), prices
         shared = known.get(fleet)
         if shared is None:
             if len(known) >= _MOST_FLEETS:
@@ -541,8 +549,7 @@ class _Remaining:
     def _machines(self, remaining: Instance) -> dict[str, Any]:
         """Fields of the remaining instance for its machines and running tasks, in arrays."""
         now, given, vms = self.now_s, self.given, self.state.vms
-        known = {(offer.vm_type.name, offer.market): offer.index for offer in given.offers}
-        offer = np.array([known.get((vm.type, vm.market), -1) for vm in vms], dtype=np.int64)
+        offer = self.offer_of
         entries = [entry for vm in vms for entry in vm.running]
         machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
         # Open tasks are sorted, and those that run are among them: positions are found without a table of names.
@@ -553,10 +560,10 @@ class _Remaining:
         expected_s = np.array(expected, dtype=float)  # NaN where nothing is expected
         baseline = np.array([mode == "baseline" for mode in modes], dtype=bool)
         where = offer[machine]
-        mode = np.where(given.offer_is_burstable[where] & baseline, BASELINE, FULL_SPEED)
+        mode = np.where(given.offer_is_burstable[np.array(self.listed)[where]] & baseline, BASELINE, FULL_SPEED)
         # VMs of no offer have index -1 here, which is wrong but harmless: they are refused just below.
         seconds = remaining.duration_s[task, where, mode]
-        vcpus = np.array([entry.vcpus for entry in given.offers], dtype=np.int64)
+        vcpus = np.array([entry.vcpus for entry in self.offers], dtype=np.int64)
         wrong = (seconds >= NEVER) | (core >= vcpus[where])
         if wrong.any() or (offer < 0).any():
             self._refuse(offer, machine, entries, wrong)
@@ -575,6 +582,7 @@ class _Remaining:
                 )
             ],
         )
+        own_usd = [None if one.listed_as is None else one.price_usd_per_hour for one in self.offers]
         fields: list[dict[str, Any]] = []
         first = 0
         for name, kind, market, status, ready_s, until_s, balance, runs in map(_VM, vms):
@@ -589,6 +597,7 @@ class _Remaining:
                     "open": status in ("launching", "running"),
                     "running": tuple(records[first:after]),
                     "credits": self._credits_now(offer[len(fields)], status, balance, runs),
+                    "price_usd_per_hour": own_usd[offer[len(fields)]],
                 }
             )
             first = after
@@ -625,7 +634,7 @@ class _Remaining:
         self, offer: int, status: VmStatus, credits: float | None, runs: Sequence[TaskOnVm]
     ) -> float | None:
         """Credits from when times count on, of a burstable VM of which it is said how many it has."""
-        rules = self.given.offers[offer].vm_type.burstable
+        rules = self.offers[offer].vm_type.burstable
         if rules is None or credits is None:
             return None
         if status not in ("running", "draining"):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from ..core.quantities import MAX_SECONDS, Credits, Name
+from ..core.quantities import MAX_SECONDS, Credits, Name, OwnPrice
 from ..core.records import INTEGRAL, Record
 from ..instances.entries import Market
 
@@ -54,7 +54,8 @@ class VmState(Record):
     paid_until_s : float, optional
         Until when it is paid, where that is later than the moment of the state: blocks, or a minimum.
     price_usd_per_hour : float, optional
-        At which it is rented; what it costs is added to ``spent_usd`` by `State.advance`.
+        At which it is rented, whatever its type costs by now: plans bill it by that, and `State.advance` adds what it
+        has cost to ``spent_usd``. If absent, plans take the price of its type, and nothing is added.
     credits : float, optional
         CPU credits of a burstable VM at the moment of the state, or when it is ready; those of its type if absent.
     running : tuple of TaskOnVm
@@ -67,7 +68,7 @@ class VmState(Record):
     status: VmStatus = "running"
     ready_s: Instant = 0.0
     paid_until_s: Instant | None = None
-    price_usd_per_hour: Annotated[float, Field(ge=0)] | None = None
+    price_usd_per_hour: OwnPrice | None = None
     credits: Credits | None = None
     running: Annotated[tuple[TaskOnVm, ...], Field(strict=False)] = ()
 

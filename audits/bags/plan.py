@@ -239,7 +239,8 @@ class _Checker:
         by_vm = RowsByVm(plan, rows)
         sign_of_life()
         doubtful = self._doubtful_vms(by_vm)
-        seconds: Counter[tuple[str, Market]] = Counter()
+        seconds: Counter[tuple[str, Market]] = Counter()  # of VMs that have no price of their own
+        billed: list[tuple[float, int]] = []
         # Costs and makespan are worked out of broken plans as well: a report has always all figures.
         # Of VMs with the same name, the last.
         here = np.array([self.numbers[vm.id] for vm in plan.vms], dtype=np.int64) if vms.doubled else vms.numbers
@@ -247,7 +248,11 @@ class _Checker:
         paid_s = by_vm.end_s - self.paid_from_s  # of a machine, what is not paid yet
         paid_s = np.where(self.exists, np.maximum(paid_s, 0), paid_s)[here].tolist()
         for number in np.flatnonzero(used).tolist():
-            seconds[vms.kinds[number]] += paid_s[number]
+            machine = self.machines.get(plan.vms[number].id)
+            if machine is None or machine.price_usd_per_hour is None:
+                seconds[vms.kinds[number]] += paid_s[number]
+            else:
+                billed.append((machine.price_usd_per_hour, paid_s[number]))
         for number in np.flatnonzero(used & (doubtful[here] | vms.doubled)).tolist():
             vm = plan.vms[number]
             vm_type = self.types[vm.type]
@@ -259,6 +264,7 @@ class _Checker:
         makespan = int(plan.task_end_s.max()) if len(plan.task_end_s) else 0
         cost_usd = _bill_usd(
             [(self.types[name].offers[market].price_usd_per_hour, total) for (name, market), total in seconds.items()]
+            + billed
         )
         objective = self._objective(cost_usd, makespan)
         violations += self._budget(cost_usd)

@@ -260,13 +260,13 @@ def _rescue_usd(losses: Losses, vms: Iterable[TakeoverVm], at_s: int, done: Sequ
 
     ``done`` says which of the tasks that are lost are done; all if absent.
     """
-    ready_s, seconds = at_s + losses.instance.boot_overhead_s, [0] * len(losses.types)
+    ready_s, seconds = at_s + losses.instance.boot_overhead_s, Counter[Fraction]()
     for vm in vms:
         from_s = ready_s if vm.own is None else losses.planned_until_s(vm.own.number)
+        price = losses.types[vm.type].usd_per_s if vm.own is None else losses.vm_usd_per_s[vm.own.number]
         ends_s = (end_s for number, _, _, end_s in vm.tasks if done is None or done[number])
-        seconds[vm.type] += max(max(ends_s, default=0) - from_s, 0)
-    paid = (found.usd_per_s * paid_s for found, paid_s in zip(losses.types, seconds, strict=True))
-    return sum(paid, start=Fraction(0))
+        seconds[price] += max(max(ends_s, default=0) - from_s, 0)
+    return sum((price * paid_s for price, paid_s in seconds.items()), start=Fraction(0))
 
 
 def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) -> str | None:

@@ -143,7 +143,12 @@ def least_bill_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fractio
     paid, lost = losses.paid_usd(types, at_s), losses.lost(types, at_s)
     if not losses.types:
         return paid
-    rates = [found.usd_per_s / found.vcpus for found in losses.types]
+    prices = [found.usd_per_s for found in losses.types]
+    for number in losses.on_demand:  # a VM of the plan may be cheaper than those of its type
+        kind = losses.type_number.get(losses.market_type[number][0])
+        if kind is not None:
+            prices[kind] = min(prices[kind], losses.vm_usd_per_s[number])
+    rates = [price / found.vcpus for price, found in zip(prices, losses.types, strict=True)]
     least = Fraction(0)
     for left_s in lost.left_s:
         least += min(
@@ -362,7 +367,8 @@ class _Stored:
                 )
                 yield Violation("rescue-cost", vm.id, abs(vm.end_s - end_s), "s", message)
             # VMs of the plan are paid to their planned end in any case: only what comes after is added.
-            usd = losses.types[losses.type_number[vm.type]].usd_per_s * max(end_s - from_s, 0)
+            price = losses.types[losses.type_number[vm.type]].usd_per_s
+            usd = (price if vm.new else losses.vm_usd_per_s[self.numbers[vm.id]]) * max(end_s - from_s, 0)
             total += usd
             if abs(Fraction(vm.cost_usd) - usd) > _TOLERANCE * usd:
                 message = (

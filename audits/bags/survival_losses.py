@@ -168,6 +168,10 @@ class Losses:
             for vm_type in instance.vm_types
             for market, offer in vm_type.offers.items()
         }
+        self.vm_usd_per_s = [self.usd_per_s.get(key, Fraction(0)) for key in self.market_type]
+        for number, machine in exist:
+            if machine.price_usd_per_hour is not None:
+                self.vm_usd_per_s[number] = exact(machine.price_usd_per_hour) / SECONDS_PER_HOUR
         self.on_demand = [
             number
             for number in np.flatnonzero(self.vm_end_s > 0).tolist()
@@ -325,7 +329,7 @@ class Losses:
         seconds = self.vm_end_s - self.paid_until_s
         doomed = np.array([market == "spot" and name in types for name, market in self.market_type], dtype=bool)
         seconds[doomed] = np.minimum(seconds[doomed], np.maximum(until_s - self.paid_until_s[doomed], 0))
-        total: Counter[tuple[str, str]] = Counter()
-        for key, paid_s in zip(self.market_type, seconds.tolist(), strict=True):
-            total[key] += max(paid_s, 0)
-        return sum((self.usd_per_s[key] * paid_s for key, paid_s in total.items()), start=Fraction(0))
+        total: Counter[Fraction] = Counter()
+        for price, paid_s in zip(self.vm_usd_per_s, seconds.tolist(), strict=True):
+            total[price] += max(paid_s, 0)
+        return sum((price * paid_s for price, paid_s in total.items()), start=Fraction(0))

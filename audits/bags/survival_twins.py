@@ -109,7 +109,7 @@ class Twins:
         for vm, (first, last, loss_s) in worst_s.items():
             name, end_s = losses.market_type[vm][0], int(losses.vm_end_s[vm])
             paid_s = int(losses.paid_until_s[vm])
-            spot, twin = losses.usd_per_s[name, "spot"], losses.usd_per_s[name, "on-demand"]
+            spot, twin = losses.vm_usd_per_s[vm], losses.usd_per_s[name, "on-demand"]
             # Between the first moment and the last one, the bill is at most a linear function of the moment.
             bills = [
                 spot * max(at_s - paid_s, 0) + twin * (losses.overhead_s + end_s + loss_s - at_s - boot_s)

@@ -277,7 +277,8 @@ def _least_work_s(instance: Instance, offers: IntArray) -> tuple[FloatArray, Boo
     known: tuple[FloatArray, BoolArray] | None = whole.__dict__.get(_LEAST_WORK)
     if known is None:
         known = whole.__dict__[_LEAST_WORK] = _least_work_s(whole, np.arange(len(whole.offers)))
-    taken = groups[:, None], offers
+    listed = [instance.offers[index].listed_as for index in offers.tolist()]
+    taken = groups[:, None], np.array([own if same is None else same for own, same in zip(offers, listed, strict=True)])
     return known[0][taken], known[1][taken]
 
 

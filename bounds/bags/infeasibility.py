@@ -136,7 +136,7 @@ def _reliefs(instance: Instance) -> Iterator[str]:
             del lifted[name]
             changes.append((f"limits.{name} ({limit})", {"limits": Limits(**lifted)}))
     for offer in instance.offers[:_MOST_OFFERS]:
-        used_up = not offer.limit and offer.index in instance.machine_offer
+        used_up = not offer.limit and offer.listed_as is None and offer.index in instance.machine_offer
         if (offer.limit or used_up) and offer.limit < instance.n_tasks:
             types = list(instance.vm_types)
             own = offer.vm_type.offers[offer.market]

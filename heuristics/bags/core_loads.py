@@ -439,8 +439,10 @@ def places_of(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:
 
 
 def offers_of(instance: Instance, start: Schedule) -> IntArray:
-    """Offer of each VM of a plan of an earlier state, whose offers are the same."""
-    return start.vm_offer if len(instance.offers) == len(start.instance.offers) else np.zeros_like(start.vm_offer)
+    """Offer of each VM of a plan of an earlier state, for those that are to be rented now: the first where none is."""
+    now = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers if offer.listed_as is None}
+    then = [now.get((offer.vm_type.name, offer.market), 0) for offer in start.instance.offers]
+    return np.array(then, dtype=np.int64)[start.vm_offer]
 
 
 def full_speed(instance: Instance) -> FloatArray:

@@ -589,7 +589,8 @@ class _Rescuer:
             else:
                 name, ready_s = self.vm_ids[self.arrays.own_vm[own]], int(self.bag.own_vms["paid_until"][own])
             end_s = max(end_s, ready_s)
-            vms.append(RescueVm(name, offer, new, ready_s, end_s, offer.price_usd_per_s * (end_s - ready_s)))
+            price = offer.price_usd_per_s if new else float(self.bag.own_vms["price"][own])
+            vms.append(RescueVm(name, offer, new, ready_s, end_s, price * (end_s - ready_s)))
         return Rescue(
             at_s,
             types,

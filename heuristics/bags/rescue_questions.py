@@ -97,7 +97,8 @@ class PlanArrays:
 def arrays_of(schedule: Schedule) -> PlanArrays:
     """Return a plan as arrays."""
     instance = schedule.instance
-    regular = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
+    on_demand = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
+    regular = [offer for offer in on_demand if offer.listed_as is None]
     seconds = instance.runtime_s[:, [offer.type_index for offer in regular]]
     least = seconds.min(axis=1, initial=NEVER)
     able = seconds < NEVER
@@ -145,6 +146,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         price=instance.offer_price_usd_per_s[schedule.vm_offer[spot]],
     )
     rental_of = {offer.index: number for number, offer in enumerate(regular)}
+    rental_of |= {offer.index: rental_of[offer.listed_as] for offer in on_demand if offer.listed_as is not None}
     own_vm = ints(vm for vm, index in enumerate(schedule.vm_offer.tolist()) if index in rental_of)
     first_core = np.concatenate([[0], np.cumsum(schedule.vm_vcpus)])
     core_end = np.repeat(schedule.vm_ready_s, schedule.vm_vcpus)
@@ -161,6 +163,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         paid_until=np.maximum(schedule.vm_end_s, schedule.vm_paid_until_s)[own_vm],
         first_core=np.cumsum(cores) - cores,
         cores=cores,
+        price=instance.offer_price_usd_per_s[schedule.vm_offer[own_vm]],
     )
     burstable = instance.offer_is_burstable[schedule.vm_offer]
     most = instance.limits.max_on_demand

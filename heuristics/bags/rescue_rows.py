@@ -58,8 +58,8 @@ class SpotVmRow:
 class OwnVmRow:
     """A regular on-demand VM of the plan.
 
-    What it is, its planned end, from when on it costs more than planned; and its cores in ``core_end``, none if it
-    takes no more tasks.
+    What it is, its planned end, from when on it costs more than planned, price of a second; and its cores in
+    ``core_end``, none if it takes no more tasks.
     """
 
     rental: int = 0
@@ -67,6 +67,7 @@ class OwnVmRow:
     paid_until: int = 0
     first_core: int = 0
     cores: int = 0
+    price: float = 0.0
 
 
 @dataclass(slots=True, eq=False)

@@ -532,7 +532,9 @@ def vm_cost(r: Rows, vm: PackedVmRow, end: int, now: int, until: int) -> float:
     if vm.own >= 0:
         own = r.own_vms[vm.own]
         longer = max(end + min(until, own.end - 1) - now - own.paid_until, 0)
-        seconds = max(longer, seconds) if own.end <= until else longer
+        if own.end > until:
+            return own.price * longer
+        return max(own.price * longer, r.rentals[vm.rental].price * seconds)
     return r.rentals[vm.rental].price * seconds
 
 

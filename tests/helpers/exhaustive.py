@@ -352,6 +352,8 @@ def _machine(instance: Instance, machine: Machine) -> TinyOffer:
         busy.append((entry, entry.start_s + seconds, way))
     credits = None if vm_type.burstable is None else _credits(vm_type.burstable, machine.credits)
     ways = offer.ways if machine.open else ()
+    if machine.price_usd_per_hour is not None:
+        offer = replace(offer, price_usd_per_s=machine.price_usd_per_hour / 3600)
     return replace(offer, ready_s=machine.ready_s, ways=ways, credits=credits, machine=machine, busy=tuple(busy))
 
 
@@ -407,6 +409,7 @@ def _machine_in_parts(instance: Instance, vm: VmState, parts: int, passed: int) 
         open=vm.status in ("launching", "running"),
         running=running,
         credits=vm.credits,
+        price_usd_per_hour=vm.price_usd_per_hour,
     )
     offer = _machine(instance, machine)
     in_parts = _in_parts(offer, parts, passed)

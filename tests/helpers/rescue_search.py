@@ -23,6 +23,7 @@ class Vm:
     paid_until_s: int
     last_start_s: int = 0
     runs: tuple[tuple[int, int], ...] = ()
+    price_usd_per_s: float = 0.0
 
 
 class RescueSearch:
@@ -77,7 +78,8 @@ class RescueSearch:
                     if self._memory_may_bind(number):
                         ends = [self.end_s[vm.id]] * kind.vcpus
                     paid_s = max(self.end_s[vm.id], self._paid_until_s(vm.id))
-                    own.append(Vm(number, [max(end, ready_s) for end in ends], paid_s))
+                    price = self._price_usd_per_s(vm)
+                    own.append(Vm(number, [max(end, ready_s) for end in ends], paid_s, price_usd_per_s=price))
         new = [kind.offers["on-demand"].limit - sum(vm.type == kind.name for vm in alive) for kind in self.kinds]
         cap = instance.limits.max_on_demand
         most = 99 if cap is None else cap - len(alive)
@@ -102,7 +104,7 @@ class RescueSearch:
         usd = 0.0
         for vm in vms:
             end_s = max([end for end, _ in vm.runs], default=0)
-            usd += self.kinds[vm.kind].offers["on-demand"].price_usd_per_hour / 3600 * max(end_s - vm.paid_until_s, 0)
+            usd += vm.price_usd_per_s * max(end_s - vm.paid_until_s, 0)
         if usd >= best[0]:
             return
         if not left:
@@ -112,7 +114,12 @@ class RescueSearch:
             others = left[:place] + left[place + 1 :]
             fresh = [number for number in range(len(new)) if new[number] > 0 and most > 0]
             for choice in [*range(len(vms)), *(-1 - number for number in fresh)]:
-                old = vms[choice] if choice >= 0 else Vm(-1 - choice, [ready_s] * self.kinds[-1 - choice].vcpus, paid_s)
+                if choice >= 0:
+                    old = vms[choice]
+                else:
+                    kind = self.kinds[-1 - choice]
+                    price = kind.offers["on-demand"].price_usd_per_hour / 3600
+                    old = Vm(-1 - choice, [ready_s] * kind.vcpus, paid_s, price_usd_per_s=price)
                 placed = self._placed(old, name, fraction)
                 if placed is None:
                     continue
@@ -137,20 +144,24 @@ class RescueSearch:
             return None
         free = list(vm.free)
         free[core] = start_s + seconds
-        return Vm(vm.kind, free, vm.paid_until_s, start_s, (*vm.runs, (start_s + seconds, int(task.memory_mb))))
+        runs = (*vm.runs, (start_s + seconds, int(task.memory_mb)))
+        return Vm(vm.kind, free, vm.paid_until_s, start_s, runs, vm.price_usd_per_s)
+
+    def _price_usd_per_s(self, vm: RentedVm) -> float:
+        """Price of a VM of the plan: its own, or that of its type."""
+        machine = self.machines.get(vm.id)
+        if machine is not None and machine.price_usd_per_hour is not None:
+            return machine.price_usd_per_hour / 3600
+        kind = next(kind for kind in self.instance.vm_types if kind.name == vm.type)
+        return kind.offers[vm.market].price_usd_per_hour / 3600
 
     def paid_usd(self, types: Collection[str], at_s: int) -> float:
         """Bill of all VMs as planned, where spot VMs of some types are paid until a second."""
-        prices = {
-            (kind.name, market): offer.price_usd_per_hour / 3600
-            for kind in self.instance.vm_types
-            for market, offer in kind.offers.items()
-        }
         usd = 0.0
         for vm in self.plan.vms:
             down = vm.market == "spot" and vm.type in types
             end_s = min(self.end_s[vm.id], at_s) if down else self.end_s[vm.id]
-            usd += prices[vm.type, vm.market] * max(end_s - self._paid_until_s(vm.id), 0)
+            usd += self._price_usd_per_s(vm) * max(end_s - self._paid_until_s(vm.id), 0)
         return usd
 
     def seconds(self, types: Collection[str]) -> Iterator[tuple[int, float]]:
@@ -252,6 +263,7 @@ def tiny_rests(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
         machine["ready_s"] = max(instance.boot_overhead_s - now_s, 0)
         machine["paid_until_s"] = draw(st.sampled_from([0, 0, 1, 4, 9]))
         machine["open"] = len(running) < len(here) or draw(st.booleans())
+        machine["price_usd_per_hour"] = draw(st.sampled_from([None, 0.9, 0, 9.9]))
         if here and (now_s > 0 or draw(st.booleans())):
             machines.append(machine)
         elif here and draw(st.booleans()):

@@ -74,7 +74,7 @@ def carried_on(plan: Schedule, state: State, remaining: Instance | None = None) 
             start_s[index[entry.task]] = entry.start_s
     return Schedule(
         rest,
-        plan.vm_offer[used],
+        rest.machine_offer[[numbers[plan.vm_ids[vm]] for vm in used]],
         [used.index(vm) for vm in plan.task_vm[left].tolist()],
         plan.task_core[left],
         start_s,
@@ -86,9 +86,10 @@ def carried_on(plan: Schedule, state: State, remaining: Instance | None = None) 
 def random_rest(seed: int) -> Schedule:
     """Return the rest of a random plan from some second on, with machines of every kind.
 
-    Some are paid already, or take no more tasks; some are not used by the plan; of some tasks a part is saved.
+    Some are paid already, or take no more tasks; some are not used by the plan, or have prices of their own; of some
+    tasks a part is saved.
     """
-    plan, rng = random_plan(seed), random.Random(f"rest {seed}")
+    plan, rng, prices = random_plan(seed), random.Random(f"rest {seed}"), random.Random(f"prices {seed}")
     plan = replace(plan, vm_ids=tuple(f"vm {number}" for number in range(len(plan.vm_offer))))
     boot_s = plan.instance.boot_overhead_s
     state = State.planned(plan, rng.choice([0, boot_s, *(rng.randrange(plan.makespan_s) for _ in range(6))]))
@@ -99,7 +100,9 @@ def random_rest(seed: int) -> Schedule:
     later = {plan.vm_ids[plan.task_vm[plan.instance.task_index[name]]] for name in waiting}
     machines = []
     for machine in rest.machines:
-        changes = {"paid_until_s": rng.choice([0, 0, 1, 3, 8, 20])}
+        changes: dict[str, Any] = {"paid_until_s": rng.choice([0, 0, 1, 3, 8, 20])}
+        if prices.random() < 0.5:
+            changes["price_usd_per_hour"] = prices.choice([0, 0.1, 0.7, 5])
         if machine.id not in later and rng.random() < 0.5:
             changes["open"] = False
         machines.append(machine.model_copy(update=changes))
@@ -141,6 +144,10 @@ def _random_queues(rng: random.Random, instance: Instance) -> list[Queue] | None
 
 def _offers(schedule: Schedule) -> list[RentalOffer]:
     return [schedule.instance.offers[index] for index in schedule.vm_offer.tolist()]
+
+
+def _listed(instance: Instance, offer: RentalOffer) -> RentalOffer:
+    return offer if offer.listed_as is None else instance.offers[offer.listed_as]
 
 
 def level_sets(schedule: Schedule, level: str) -> list[tuple[str, ...]]:
@@ -190,7 +197,7 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
     plan_vms = dict(zip(schedule.vm_ids, range(len(schedule.vm_ids)), strict=True))
     plan_offers = _offers(schedule)
     alive = [vm for vm in plan_vms.values() if schedule.vm_end_s[vm] > at_s]
-    rented = Counter(plan_offers[vm] for vm in alive if plan_offers[vm].market == "on-demand")
+    rented = Counter(_listed(instance, plan_offers[vm]) for vm in alive if plan_offers[vm].market == "on-demand")
     rented.update(vm.offer for vm in rescue.vms if vm.new)
     for offer, number in rented.items():
         if number > offer.vm_type.offers["on-demand"].limit and any(vm.new and vm.offer == offer for vm in rescue.vms):
@@ -212,7 +219,8 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
         ready_s = at_s + instance.boot_overhead_s
         if not vm.new:
             ready_s = max(int(schedule.vm_end_s[plan_vms[vm.id]]), _paid_until_s(schedule, plan_vms[vm.id]))
-        cost_usd = vm.offer.price_usd_per_hour / 3600 * max(last_s - ready_s, 0)
+        priced = vm.offer if vm.new else plan_offers[plan_vms[vm.id]]
+        cost_usd = priced.price_usd_per_hour / 3600 * max(last_s - ready_s, 0)
         if (vm.ready_s, vm.end_s) != (ready_s, max(last_s, ready_s)) or not math.isclose(
             vm.cost_usd, cost_usd, abs_tol=1e-12
         ):
@@ -276,7 +284,7 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
     instance = schedule.instance
     lost = left_of_lost(schedule, types, at_s)
     ready_s = at_s + max(instance.boot_overhead_s, instance.migration_overhead_s)
-    on_demand = [offer for offer in instance.offers if offer.market == "on-demand"]
+    on_demand = [offer for offer in instance.offers if offer.market == "on-demand" and offer.listed_as is None]
     room = {offer: offer.vm_type.offers["on-demand"].limit for offer in on_demand}
     total = instance.limits.max_on_demand
     total = 10**9 if total is None else total
@@ -285,7 +293,7 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
         if offer.market != "on-demand" or schedule.vm_end_s[vm] <= at_s:
             continue
         total -= 1
-        room[offer] -= 1
+        room[_listed(instance, offer)] -= 1
         closed = [machine.id for machine in instance.machines if not machine.open]
         if offer.burstable or schedule.vm_ids[vm] in closed:
             continue

@@ -25,9 +25,11 @@ GOALS: tuple[Goal, ...] = ("cheapest", "fastest", "balanced")
 def tiny_state(family: str, seed: int) -> Instance:
     """Draw a tiny instance with 1 to 3 machines: idle, launching, closed or busy, paid for some time or not.
 
+    Half of them have prices of their own, some of them none at all.
+
     Tasks that run are copies of those of the bag. Memory that they hold, and credits of burstable machines, may bind.
     """
-    rng = random.Random(f"state {family} {seed}")
+    rng, prices = random.Random(f"state {family} {seed}"), random.Random(f"prices {family} {seed}")
     instance = tiny_instance(seed, **FAMILIES[family])
     document = instance.to_document()
     offers = [(vm_type, market) for vm_type in instance.vm_types for market in vm_type.offers]
@@ -58,6 +60,9 @@ def tiny_state(family: str, seed: int) -> Instance:
             machine["open"] = False
         if vm_type.burstable is not None and rng.random() < 0.7:
             machine["credits"] = rng.choice([0.05, 0.1, 0.3, 1])
+        if prices.random() < 0.5:
+            listed = vm_type.offers[market].price_usd_per_hour
+            machine["price_usd_per_hour"] = prices.choice([listed, 0.5 * listed, 3 * listed, 0])
         machines.append(machine)
     for task in document["tasks"]:
         entries, count = runs.get(task["id"], []), task.get("count", 1)
@@ -102,7 +107,7 @@ def tight_bag(seed: int) -> TightBag:
     """
     if seed % 5 == 4:
         return paid_bag(seed)
-    rng = random.Random(f"tight {seed}")
+    rng, prices = random.Random(f"tight {seed}"), random.Random(f"prices {seed}")
     while True:
         bag = tiny_instance(rng.randrange(10**9), **FAMILIES[rng.choice([*FAMILIES])]).to_document()
         bag["deadline_s"] = 30
@@ -118,6 +123,9 @@ def tight_bag(seed: int) -> TightBag:
             if under_way is None:
                 continue
             state, document = under_way
+            for vm in state["vms"]:
+                if prices.random() < 0.3:
+                    vm["price_usd_per_hour"] = price * prices.choice([0, 0.3, 5])
             found = _tightened(rng, bag, state, document)
         except InputError:  # no such bag, or nothing is left of it
             continue

@@ -22,9 +22,15 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.bags.rescue import survival_of
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.runs import replay_day
-from spotbag.schedules.events import TaskFinished, TaskStarted, VmDraining, VmEnded, VmHibernated
+from spotbag.schedules.events import TaskFinished, TaskStarted, VmDraining, VmEnded, VmHibernated, VmPriced
 from spotbag.schedules.schedule import Schedule
-from spotbag.schedules.schedule_files import format_schedule_csv, read_schedule, read_schedule_document, write_schedule
+from spotbag.schedules.schedule_files import (
+    format_schedule_csv,
+    read_schedule,
+    read_schedule_document,
+    schedule_of_document,
+    write_schedule,
+)
 from spotbag.schedules.state import State
 from spotbag.schedules.vm_state import TaskOnVm, VmState
 from spotbag.solvers.bags.replan import replan
@@ -402,3 +408,33 @@ def test_a_start_with_none_of_the_tasks_that_are_left_is_no_error() -> None:
     found = replan(grown, empty, start=plan, time_limit_s=0.05)
     assert found.schedule is not None
     assert found.schedule.instance.task_ids == ("new",)
+
+
+@pytest.mark.parametrize(("price", "cost_usd", "vm"), [(0.18, 0.005, "v"), (0, 0, "v"), (3.6, 0.01, "a-on-demand-1")])
+def test_a_vm_is_billed_at_its_own_price_if_it_has_one(price: float, cost_usd: float, vm: str) -> None:
+    # Two tasks of 100 s on the two cores of one VM: 100 s at $ 0.36 an hour, or at what this VM costs.
+    offers = {"on-demand": {"price_usd_per_hour": 0.36, "limit": 4}}
+    bag = Instance.from_document(
+        {
+            "format": "spotbag.instance/1",
+            "name": "bag",
+            "deadline_s": 900,
+            "vm_types": [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}],
+            "tasks": [{"id": f"t{k}", "memory_mb": 100, "runtime_s": {"a": 100}} for k in range(2)],
+        },
+        "bag",
+    )
+    vms = (VmState(id="v", type="a", market="on-demand"),)
+    state = State(instance="bag", time_s=50, vms=vms).advance(50, VmPriced("v", price))
+    rest = state.remaining(bag)
+    result = replan(bag, state)
+    assert result.schedule is not None
+    assert (result.schedule.vm_ids, result.schedule.cost_usd) == ((vm,), pytest.approx(cost_usd))
+    assert check(bag, result.schedule, state=state).cost_usd == pytest.approx(cost_usd)
+    assert result.bound is not None
+    assert result.bound <= cost_usd * (1 + 1e-9)
+    # No more VMs may be rented at that price, and a plan that is written is read as the same.
+    assert [offer.limit for offer in rest.offers] == [3, 0]
+    document = result.schedule.to_document()
+    assert schedule_of_document(document, rest).cost_usd == result.schedule.cost_usd
+    assert Instance.parse(rest.to_text()).offers == rest.offers

@@ -133,7 +133,7 @@ def _running(path: str, problem: Instance, state: State) -> Schedule:
 
     document, source = read_schedule_document(path), source_name(path)
     remaining = state.remaining(problem)
-    offers = {(offer.vm_type.name, offer.market): offer.index for offer in remaining.offers}
+    offers = {(offer.vm_type.name, offer.market): offer.index for offer in remaining.offers if offer.listed_as is None}
     names = tuple(vm.id for vm in document.vms)
     number = {name: index for index, name in enumerate(names)}
     rows = {row.id: (index, row) for index, row in enumerate(document.task_rows)}
