@@ -32,6 +32,8 @@ class Draft:
         VMs that are rented, by their names.
     done : dict of str
         Tasks that are finished, in the order in which they were.
+    withdrawn : dict of str
+        Tasks that need not be done any more.
     saved : dict of str to float
         Fraction of a task that is done already.
     gone : list of str
@@ -42,6 +44,7 @@ class Draft:
     spent_usd: float
     vms: dict[str, VmState]
     done: dict[str, None]
+    withdrawn: dict[str, None]
     saved: dict[str, float]
     gone: list[str]
 
@@ -50,6 +53,8 @@ class Draft:
         before = self.vms.get(name)
         if before is None:
             raise wrong_state(f"has no VM {name!r} (VMs: {', '.join(self.vms) or 'none'})")
+        if fields.get("status", "draining") != "draining":
+            fields["until_s"] = None
         self.vms[name] = changed(before, **fields)
         return before
 
@@ -80,8 +85,9 @@ class TaskStarted:
             raise wrong_state(
                 f"cannot have the mode {self.mode!r} for {self.task!r}: modes are burst or baseline, of started tasks"
             )
-        if self.task in after.done:
-            raise wrong_state(f"cannot have the task {self.task!r} started: it is done")
+        if self.task in after.done or self.task in after.withdrawn:
+            what = "done" if self.task in after.done else "withdrawn"
+            raise wrong_state(f"cannot have the task {self.task!r} started: it is {what}")
         vm = after.vms.get(self.vm)
         if vm is None:
             raise wrong_state(f"has no VM {self.vm!r} on which the task {self.task!r} could start")
@@ -121,6 +127,21 @@ class TaskFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskWithdrawn:
+    """A task need not be done any more, whether it waits, runs or is done; the bag may have it or not."""
+
+    task: str
+
+    def happen(self, after: Draft) -> None:
+        """Have the task run nowhere, and wait for nothing."""
+        if after.where(self.task) is not None:
+            after.stop(self.task)
+        after.done.pop(self.task, None)
+        after.saved.pop(self.task, None)
+        after.withdrawn[self.task] = None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskSaved:
     """A fraction of a task that waits is saved, and need not be done again."""
 
@@ -133,7 +154,7 @@ class TaskSaved:
             raise wrong_state(
                 f"cannot have {self.fraction:g} of the task {self.task!r} saved: it is a fraction from 0 to less than 1"
             )
-        if self.task not in after.done:
+        if self.task not in after.done and self.task not in after.withdrawn:
             after.saved[self.task] = self.fraction
 
 
@@ -200,13 +221,16 @@ class VmReady:
 
 @dataclass(frozen=True, slots=True)
 class VmDraining:
-    """A VM takes no more tasks, and finishes what it runs."""
+    """A VM takes no more tasks, and finishes what it runs; if it is said until when it is there, what ends by then."""
 
     vm: str
+    until_s: float | None = None
 
     def happen(self, after: Draft) -> None:
         """Have the VM take no more tasks."""
-        after.change(self.vm, status="draining")
+        if self.until_s is not None:
+            _refuse_no_moment(self.until_s, f"cannot have the VM {self.vm!r} drain until")
+        after.change(self.vm, status="draining", until_s=None if self.until_s is None else float(self.until_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +326,7 @@ Event: TypeAlias = (
     TaskStarted
     | TaskFinished
     | TaskFailed
+    | TaskWithdrawn
     | TaskSaved
     | TaskExpected
     | VmRequested

@@ -58,6 +58,8 @@ class State(WholeDocument):
         What has been spent until then.
     done : tuple of str
         Tasks that are finished.
+    withdrawn : tuple of str
+        Tasks that need not be done, whether the bag still has them or not.
     saved : dict of str to float
         Fraction of a task that is done already and need not be done again, in [0, 1): of a task that waits, by its last
         checkpoint; of one that runs, what was saved when it was started.
@@ -80,6 +82,7 @@ class State(WholeDocument):
     time_s: Annotated[float, Field(ge=0, le=MAX_SECONDS)] = 0.0
     spent_usd: Annotated[float, Field(ge=0)] = 0.0
     done: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+    withdrawn: Annotated[tuple[Name, ...], Field(strict=False)] = ()
     saved: Annotated[dict[Name, Annotated[float, Field(ge=0, lt=1)]], FROZEN] = Field(default_factory=FrozenDict)
     vms: Annotated[tuple[VmState, ...], Field(strict=False)] = ()
     gone: Annotated[tuple[Name, ...], Field(strict=False)] = ()
@@ -166,20 +169,26 @@ class State(WholeDocument):
 
     def _issues(self) -> Iterable[Issue]:
         yield from duplicates("done", "id", enumerate(self.done))
+        yield from duplicates("withdrawn", "id", enumerate(self.withdrawn))
         yield from duplicates("gone", "name", enumerate(self.gone))
         yield from duplicates("vms", "id", ((index, vm.id) for index, vm in enumerate(self.vms)))
         gone = {*self.gone}
         for index, vm in enumerate(self.vms):
             if vm.id in gone:
                 yield Issue(f"vms[{index}]", "is among those that are gone: no name is used twice", "id", vm.id, vm.id)
-        done, seen = set(self.done), set[str]()
+        done, withdrawn, seen = set(self.done), set(self.withdrawn), set[str]()
+        for name in sorted(done & withdrawn):
+            yield Issue("withdrawn", "is done as well", value=name)
         for index, vm in enumerate(self.vms):
             where, cores = f"vms[{index}]", set[int]()
+            if vm.until_s is not None and vm.status != "draining":
+                yield Issue(where, f"is of draining VMs; this one is {vm.status}", "until_s", vm.until_s, vm.id)
             if vm.running and vm.status in ("launching", "hibernated"):
                 yield Issue(where, f"runs tasks, and is {vm.status}", "status", vm.status, vm.id)
             for entry in vm.running:
-                if entry.task in done or entry.task in seen:
-                    what = "is done" if entry.task in done else "runs twice"
+                if entry.task in done or entry.task in withdrawn or entry.task in seen:
+                    what = "is done" if entry.task in done else "is withdrawn"
+                    what = "runs twice" if entry.task in seen else what
                     yield Issue(where, f"{what}, and cannot run here", "running.task", entry.task, vm.id)
                 if entry.core in cores:
                     yield Issue(where, "two tasks run on it", "running.core", entry.core, vm.id)
@@ -220,7 +229,8 @@ class State(WholeDocument):
             if vm.credits != 0 and time_s > self.time_s and vm.status in ("running", "draining"):
                 vms[vm.id] = changed(vm, credits=0.0)
         spent_usd = self.spent_usd + sum(map(_price_of(self.time_s, time_s), self.vms))
-        after = Draft(float(time_s), spent_usd, vms, dict.fromkeys(self.done), dict(self.saved), [*self.gone])
+        done, withdrawn = dict.fromkeys(self.done), dict.fromkeys(self.withdrawn)
+        after = Draft(float(time_s), spent_usd, vms, done, withdrawn, dict(self.saved), [*self.gone])
         for event in events:
             event.happen(after)
         return self._known(
@@ -228,6 +238,7 @@ class State(WholeDocument):
             time_s=after.time_s,
             spent_usd=float(after.spent_usd),
             done=tuple(after.done),
+            withdrawn=tuple(after.withdrawn),
             saved=FrozenDict(after.saved),
             vms=tuple(after.vms.values()),
             gone=tuple(after.gone),
@@ -283,16 +294,17 @@ class State(WholeDocument):
         return tuple([entry.task for vm in self.vms for entry in vm.running])
 
     def waiting_ids(self, instance: Instance) -> tuple[str, ...]:
-        """Ids of the tasks that are neither done nor running, in the order of the instance."""
-        begun = {*self.done, *self.running_ids}
-        return tuple([name for name in instance.task_ids if name not in begun])
+        """Ids of the tasks that are neither done nor running nor withdrawn, in the order of the instance."""
+        others = {*self.done, *self.running_ids, *self.withdrawn}
+        return tuple([name for name in instance.task_ids if name not in others])
 
     @public
     def remaining(self, instance: Instance) -> Instance:
         """Return the instance that remains: the tasks that are not done, and the VMs that exist.
 
         Its times count from the moment of the state. Tasks that run are tasks of it, which every plan has where they
-        run. What has been spent is spent; a budget is what is left of it.
+        run, but for those that would end after their VM is gone: these wait. What has been spent is spent; a budget is
+        what is left of it.
 
         Plans are made in whole seconds. At a moment with a fraction of one, they count from the next moment that is
         whole seconds before the deadline, and thereby before D_spot; plans of a state ask for new VMs at that moment or
@@ -308,7 +320,16 @@ class State(WholeDocument):
         InputError
             If the state is of another instance, the deadline has passed, or nothing is left.
         """
-        return _Remaining(self, instance).instance()
+        rest = _Remaining(self, instance)
+        left = rest.instance()
+        if all(vm.until_s is None for vm in self.vms):
+            return left
+        ends_s = dict(zip(self.running_ids, left.running_end_s.tolist(), strict=True))
+        vms = []
+        for vm in self.vms:
+            last_s = math.inf if vm.until_s is None else math.floor(vm.until_s - rest.now_s + STATED)
+            vms.append(changed(vm, running=tuple(run for run in vm.running if ends_s[run.task] <= last_s)))
+        return _Remaining(self._known(**(self._fields() | {"vms": tuple(vms)})), instance).instance()
 
 
 def _refuse_from_state(plan: Schedule) -> None:
@@ -382,7 +403,7 @@ class _Remaining:
         self.now_s = instance.deadline_s - self.left_s  # from when times count
         self.tasks = self._tasks()
         if not len(self.tasks):
-            raise wrong_state("leaves nothing to be planned: all tasks are done")
+            raise wrong_state("leaves nothing to be planned: all tasks are done or withdrawn")
         if self.left_s < 1:
             rule = (
                 f"is at {state.time_s:g} s, and the deadline was {instance.deadline_s:,} s: "
@@ -404,7 +425,10 @@ class _Remaining:
             self.running = np.array(picked(index, state.running_ids), dtype=np.int64)
             picked(index, [*state.saved])
         except KeyError as error:
-            raise wrong_state(f"names the task {error.args[0]!r}, which {self.given.name!r} does not have") from None
+            raise wrong_state(
+                f"names the task {error.args[0]!r}, which {self.given.name!r} does not have: TaskWithdrawn takes it out"
+            ) from None
+        left[[index[name] for name in state.withdrawn if name in index]] = False
         return np.flatnonzero(left)
 
     def _saved(self) -> dict[int, float]:

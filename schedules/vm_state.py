@@ -50,7 +50,10 @@ class VmState(Record):
         A draining VM finishes what it runs, and takes no more. A hibernated one does nothing; what ran there waits
         again.
     ready_s : float
-        When it is, or was, ready; billed from then on.
+        When it is, or was, ready; billed from then on. One that launches after that is planned as if ready at once, and
+        `spotbag.replan` warns of it.
+    until_s : float, optional
+        Of a draining VM: when it goes. What it runs and would end later is planned elsewhere.
     paid_until_s : float, optional
         Until when it is paid, where that is later than the moment of the state: blocks, or a minimum.
     price_usd_per_hour : float, optional
@@ -67,6 +70,7 @@ class VmState(Record):
     market: Market
     status: VmStatus = "running"
     ready_s: Instant = 0.0
+    until_s: Instant | None = None
     paid_until_s: Instant | None = None
     price_usd_per_hour: OwnPrice | None = None
     credits: Credits | None = None

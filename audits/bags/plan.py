@@ -7,6 +7,7 @@ find the tasks and the VMs that may break a rule; these few are then looked at o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ import numpy as np
 
 from ...core.errors import SpotbagError
 from ...core.limits import sign_of_life
-from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray
+from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, FloatArray
 from ...instances.entries import Burstable, Market, RunningTask, SurvivalLevel, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ...schedules.state import State
 
 _CREDIT_TOLERANCE = 1e-6
+_MOMENT_TOLERANCE_S = Fraction(1, 10**6)
 _CLAIM_TOLERANCE = 1e-6
 """By how much a claim may differ from what is found, relative to that.
 
@@ -52,6 +54,7 @@ RULES = {
     "run-time": "end - start is the duration of the task there",
     "ready": "nothing starts before the VM is ready",
     "machine": "tasks that run already stay where they run, and machines that take no more tasks get none",
+    "state": "tasks that run end when the state expects it at the earliest, and its VMs have tasks while they are up",
     "core": "a core runs one task at a time",
     "memory": "the tasks that run at an instant fit the memory of the VM together",
     "d-spot": "tasks on spot VMs end by D_spot; from a state, those that run already need not",
@@ -129,7 +132,9 @@ def check(
         If the plan has spot VMs, and the instance asks for the estimate.
     """
     columns = plan.columns()
+    against_state: tuple[Violation, ...] = ()
     if state is not None:
+        against_state = tuple(_against_state(state, instance.deadline_s, columns))
         instance = state.remaining(instance)
     if d_spot_s is None:
         d_spot_s = instance.d_spot_s
@@ -140,6 +145,7 @@ def check(
         made_for_s = columns.header.d_spot_s
         d_spot_s = instance.deadline_s if made_for_s is None else min(made_for_s, instance.deadline_s)
     report = _Checker(instance, columns, d_spot_s).report()
+    report = replace(report, violations=(*report.violations, *against_state))
     claimed = columns.header.survival
     # A certificate is judged even if nobody asks for survival: a false one must not pass.
     level = survive if survive is not None or claimed is None else claimed.level
@@ -167,6 +173,37 @@ def _with_survival(
             certificate=claimed if holds else None,
         )
     return replace(report, survival=judge.judge(level))
+
+
+def _against_state(state: State, deadline_s: int, plan: ScheduleColumns) -> Iterator[Violation]:
+    """Violations by what a state itself says, without what is made of it."""
+    # Times of the plan count from the next moment that is whole seconds before the deadline.
+    now_s = deadline_s - math.floor(deadline_s - exact(state.time_s))
+    number = {name: index for index, name in enumerate(plan.vm_names)}
+    row_of = {name: row for row, name in enumerate(plan.task_ids)}
+    for vm in state.vms:
+        if vm.id not in number or (vm.status == "running" and all(run.end_s is None for run in vm.running)):
+            continue  # there is no more to be said than that it is up
+        from_s = exact(vm.ready_s) - now_s if vm.status == "launching" else Fraction(0)
+        until_s = Fraction(MAX_SECONDS) if vm.until_s is None else exact(vm.until_s) - now_s
+        runs = {row_of[run.task]: run for run in vm.running if run.task in row_of}
+        for row in np.flatnonzero(plan.task_vm == number[vm.id]).tolist():
+            start_s, end_s = int(plan.task_start_s[row]), int(plan.task_end_s[row])
+            run, task = runs.get(row), f"task {plan.task_ids[row]!r}"
+            least_s = Fraction(0) if run is None or run.end_s is None else exact(run.end_s) - now_s
+            late, message = Fraction(0), ""
+            if run is None and vm.status in ("draining", "hibernated"):
+                late, message = Fraction(1), f"{task} is to start on {vm.id}, which is {vm.status}"
+            elif run is None and start_s < from_s:
+                late = from_s - start_s
+                message = f"{task} starts at {start_s} s; {vm.id} is ready at {float(from_s):g} s"
+            elif end_s < least_s:
+                late = least_s - end_s
+                message = f"{task} ends at {end_s} s; the state expects it to end at {float(least_s):g} s"
+            elif end_s > until_s:
+                late, message = end_s - until_s, f"{task} ends at {end_s} s; {vm.id} goes at {float(until_s):g} s"
+            if late > _MOMENT_TOLERANCE_S:
+                yield Violation("state", plan.task_ids[row], float(late), "s", message)
 
 
 class _Checker:

@@ -7,6 +7,7 @@ import gc
 import math
 import time
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -178,12 +179,33 @@ def _told(result: Result, state: State, running: Schedule | None, limit: Limit) 
     plan = result.schedule
     if plan is not None:
         plan = with_new_names(plan, [*state.gone, *(() if running is None else running.vm_ids)])
-    late = [vm.id for vm in state.vms if vm.status == "launching" and vm.ready_s < state.time_s]
-    warnings = result.warnings
-    if late:
-        which = f"VMs that launch should be ready by now, and are planned as if ready at once: {first_names(late)}"
-        warnings = (*warnings, f"{which}; a later ready_s in the state says when they are expected")
+    warnings = (*result.warnings, *_overdue(state, result.instance))
     return replace(result, schedule=plan, warnings=warnings, interrupted=limit.stopped())
+
+
+def _overdue(state: State, remaining: Instance) -> Iterator[str]:
+    """Warn of VMs that should be ready and of tasks that should have ended: what is assumed, and the way out."""
+    vms = [vm.id for vm in state.vms if vm.status == "launching" and vm.ready_s < state.time_s]
+    if vms:
+        yield (
+            f"VMs that launch should be ready by now, and are planned as if ready at once: {first_names(vms)}; a later "
+            "ready_s in the state (VmExpected) says when they are expected"
+        )
+    running, ids = remaining.running, remaining.task_ids
+    takes_s = remaining.running_end_s - running.start_s
+    durations_s = {ids[task]: seconds for task, seconds in zip(running.task.tolist(), takes_s.tolist(), strict=True)}
+    tasks = [
+        run.task
+        for vm in state.vms
+        for run in vm.running
+        if run.task in durations_s
+        and (run.start_s + durations_s[run.task] if run.end_s is None else run.end_s) < state.time_s
+    ]
+    if tasks:
+        yield (
+            f"tasks that run should have ended by now, and are planned as if they end at once: {first_names(tasks)}; a "
+            "later end_s in the state (TaskExpected) says when they are expected to end"
+        )
 
 
 class _Terms(NamedTuple):

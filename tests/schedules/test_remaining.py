@@ -32,7 +32,7 @@ from spotbag.schedules.schedule_files import (
     write_schedule,
 )
 from spotbag.schedules.state import State
-from spotbag.schedules.vm_state import TaskOnVm, VmState
+from spotbag.schedules.vm_state import TaskOnVm, VmState, changed
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.rescues import carried_on, random_plan, random_rest
@@ -438,3 +438,38 @@ def test_a_vm_is_billed_at_its_own_price_if_it_has_one(price: float, cost_usd: f
     document = result.schedule.to_document()
     assert schedule_of_document(document, rest).cost_usd == result.schedule.cost_usd
     assert Instance.parse(rest.to_text()).offers == rest.offers
+
+
+def test_the_checker_reads_a_state_by_itself() -> None:
+    """A plan that does not know what the state says is refused: each rule is broken once."""
+    offers = {"on-demand": {"price_usd_per_hour": 0.36, "limit": 4}}
+    bag = Instance.from_document(
+        {
+            "format": "spotbag.instance/1",
+            "name": "bag",
+            "deadline_s": 900,
+            "vm_types": [{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}],
+            "tasks": [{"id": f"t{k}", "memory_mb": 100, "runtime_s": {"a": 100}} for k in range(3)],
+        },
+        "bag",
+    )
+    run = TaskOnVm(task="t0", core=0, start_s=0)
+    vms = [VmState(id=name, type="a", market="on-demand") for name in ("v", "w")]
+    known = State(instance="bag", time_s=50, vms=(changed(vms[0], running=(run,)), vms[1]))
+    rest = known.remaining(bag)
+    plan = Schedule(rest, np.array([0, 0]), [0, 0, 1], [0, 1, 0], [-50, 0, 0], np.zeros(3, dtype=bool), ("v", "w"))
+    assert check(bag, plan, state=known).feasible
+    # t0 ends at 50 s, t1 on v and t2 on w at 100 s, all from the state on.
+    cases: list[tuple[dict[str, Any], str]] = [
+        (
+            {"running": (run.model_copy(update={"end_s": 300.0}),)},
+            "task 't0' ends at 50 s; the state expects it to end at 250 s",
+        ),
+        ({"running": (run,), "status": "draining"}, "task 't1' is to start on v, which is draining"),
+        ({"running": (run,), "status": "draining", "until_s": 80.0}, "task 't0' ends at 50 s; v goes at 30 s"),
+        ({"running": (), "status": "launching", "ready_s": 60.0}, "task 't1' starts at 0 s; v is ready at 10 s"),
+    ]
+    for changes, said in cases:
+        state = known.replace(vms=(changed(vms[0], **changes), vms[1]))
+        found = {violation.message: violation.rule for violation in check(bag, plan, state=state).violations}
+        assert found[said] == "state"

@@ -21,6 +21,7 @@ from spotbag.schedules.events import (
     TaskFinished,
     TaskSaved,
     TaskStarted,
+    TaskWithdrawn,
     VmCredits,
     VmDraining,
     VmEnded,
@@ -127,6 +128,30 @@ def test_vms_drain_hibernate_resume_and_end(state: State) -> None:
     assert [state.remaining(BAG).offers[0].limit, gone.remaining(BAG).offers[0].limit] == [1, 2]
 
 
+def test_what_a_vm_that_goes_cannot_end_is_planned_elsewhere(state: State) -> None:
+    # Its tasks end at 70 s: at 69.9 s it is too early for both, at 80 s for the one that takes longer.
+    leaving = state.advance(30, VmDraining("v", until_s=70), TaskExpected(T2, 80))
+    rest = leaving.remaining(BAG)
+    assert (rest.machines[0].open, [run.task for run in rest.machines[0].running]) == (False, [T1])
+    assert rest.running_end_s.tolist() == [40]
+    gone = state.advance(30, VmDraining("v", until_s=69.9)).remaining(BAG)
+    assert (gone.machines[0].open, gone.machines[0].running, len(gone.open_tasks)) == (False, (), 4)
+    # One that stays after all, or is back, takes tasks again.
+    back = leaving.advance(35, VmReady("v"))
+    assert (vm_of(back, "v").until_s, len(back.remaining(BAG).machines[0].running)) == (None, 2)
+
+
+def test_a_task_that_is_withdrawn_is_not_planned_whether_the_bag_has_it_or_not(state: State) -> None:
+    after = state.advance(70, TaskFinished(T1), TaskWithdrawn(T1), TaskWithdrawn(T2), TaskWithdrawn(T3))
+    assert (after.done, after.withdrawn, after.running_ids) == ((), (T1, T2, T3), ())
+    assert (after.waiting_ids(BAG), after.remaining(BAG).task_ids) == ((T4,), (T4,))
+    smaller = BAG.replace(tasks=[{"id": T4, "memory_mb": 100, "runtime_s": {"a": 50}}])
+    assert after.remaining(smaller).task_ids == (T4,)
+    assert State.parse(after.to_text()) == after
+    with pytest.raises(InputError, match="it is withdrawn"):
+        after.advance(80, TaskStarted(T2, "v", 0))
+
+
 def test_vms_are_requested_and_those_of_a_plan_followed(state: State) -> None:
     new = VmState(id="n", type="a", market="on-demand", status="launching", ready_s=40)
     assert [vm.id for vm in state.advance(30, VmRequested(new)).vms] == ["v", "w", "n"]
@@ -229,6 +254,7 @@ def test_what_is_left_is_no_bag_to_apply_a_state_to(state: State) -> None:
         ([{"running": [(T1, 0, 21)]}], (), "is after the moment of the state (20 s)"),
         ([{"running": [(T1, 0, 5)], "status": "hibernated"}], (), "runs tasks, and is hibernated"),
         ([{"running": [(T1, 0, 5)], "status": "launching"}], (), "runs tasks, and is launching"),
+        ([{"until_s": 50}], (), "is of draining VMs; this one is running"),
         ([{}, {}], (), "id"),
         ([], (T1, T1), "id"),
     ],
