@@ -36,7 +36,7 @@ from ..core.quantities import (
     VCpus,
     whole,
 )
-from ..core.records import FROZEN, INTEGRAL, Record, Text
+from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, Text
 
 MAX_TASKS = 10_000_000
 MAX_DURATIONS = 25_000_000
@@ -413,6 +413,12 @@ def offers_of_existing(offers: Sequence[RentalOffer], vms: Sequence[Any]) -> lis
     return [
         at_price.get((vm.type, vm.market, vm.price_usd_per_hour), index) for vm, index in zip(vms, listed, strict=True)
     ]
+
+
+def withdrawn(vm_type: VmType) -> VmType:
+    """Return a VM type of which none may be rented any more."""
+    offers = {market: offer.model_copy(update={"limit": 0}) for market, offer in vm_type.offers.items()}
+    return vm_type.model_copy(update={"offers": FrozenDict(offers)})
 
 
 def type_memory_kb(vm_type: VmType) -> int:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field
@@ -45,6 +45,7 @@ from .entries import (
     offers_at_own_prices,
     offers_of_existing,
     type_memory_kb,
+    withdrawn,
 )
 from .instance_checks import cross_issues, cross_issues_of_parts, tasks_are_right
 
@@ -180,6 +181,28 @@ class Instance(WholeDocument):
     vm_types: Annotated[tuple[VmType, ...], Field(strict=False, min_length=1)]
     tasks: Annotated[Sequence[Task], LongList(min_length=1)]
     machines: Annotated[tuple[Machine, ...], Field(strict=False)] = ()
+
+    def replace(self, /, **changes: Any) -> Self:
+        """Return a copy with some fields changed.
+
+        Fields are checked again, and between them whatever reads a field that is changed: all else was checked before.
+        VM types that are withdrawn, of which ``vm_types`` has others left, stay in the catalogue with limits of 0 where
+        run times name them or machines are of them: so tasks that are done, and VMs that are there, are what they were.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong then, as if the copy were made anew.
+        """
+        types = changes.get("vm_types")
+        if isinstance(types, list | tuple) and all(isinstance(vm_type, VmType) for vm_type in types):
+            left, before = ({vm_type.name for vm_type in some} for some in (types, self.vm_types))
+            named = {name for task in self.task_rows for name in task.runtime_s or ()}
+            named |= {machine.type for machine in self.machines}
+            gone = [vm_type for vm_type in self.vm_types if vm_type.name in named - left]
+            if left & before:
+                changes["vm_types"] = (*types, *map(withdrawn, gone))
+        return super().replace(**changes)
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:

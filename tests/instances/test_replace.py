@@ -10,12 +10,17 @@ from hypothesis import given, settings
 
 from spotbag.core.errors import InputError
 from spotbag.core.records import WholeDocument
+from spotbag.instances.entries import VmType
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import library_stream
+from spotbag.schedules.events import TaskFinished, VmEnded
+from spotbag.schedules.state import State
+from spotbag.schedules.vm_state import TaskOnVm, VmState
+from spotbag.solvers.bags.replan import replan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.random_platforms import platform_documents
 from tests.helpers.soaks import soak_of
@@ -113,7 +118,34 @@ def test_fields_of_thousands_of_other_platforms(first: dict[str, Any], second: d
 
 def compare_all_fields(record: WholeDocument, other: WholeDocument) -> None:
     for name in type(record).model_fields:
-        assert_replaced_as_made_anew(record, {name: getattr(other, name)})
+        if name != "vm_types" or not isinstance(record, Instance):  # of which those stay that are withdrawn
+            assert_replaced_as_made_anew(record, {name: getattr(other, name)})
+
+
+def test_a_type_that_is_withdrawn_stays_where_run_times_name_it() -> None:
+    offers = {market: {"price_usd_per_hour": 1.0, "limit": 3} for market in ("spot", "on-demand")}
+    types = [VmType(name=name, vcpus=2, memory_mb=1000, offers=offers) for name in ("small", "big", "huge")]
+    times = [{"small": 100, "big": 50}, {"big": 50}]
+    tasks = [{"id": f"t{k}", "memory_mb": 100, "runtime_s": each} for k, each in enumerate(times)]
+    bag = Instance(name="bag", deadline_s=200, vm_types=types, tasks=tasks)
+    left = bag.replace(vm_types=types[:1])
+    assert [(vm_type.name, offer.limit) for vm_type in left.vm_types for offer in vm_type.offers.values()] == [
+        *[("small", 3)] * 2,
+        *[("big", 0)] * 2,
+    ]
+    assert Instance.parse(left.to_text()) == left
+    # Whoever offers it again says so; and a catalogue that has none of the types is no withdrawal.
+    assert left.replace(vm_types=types[:2]) == bag.replace(vm_types=types[:2])
+    with pytest.raises(InputError, match=r"runtime_s\.small names no VM type"):
+        bag.replace(vm_types=[VmType(name="other", vcpus=2, memory_mb=1000, offers=offers)])
+    # A task that is done needs no type any more, and a VM that is there goes on; only what is left must have a place.
+    run = TaskOnVm(task="t1", core=0, start_s=0)
+    there = State(instance="bag", time_s=20, vms=(VmState(id="b", type="big", market="spot", running=(run,)),))
+    going_on = replan(left, there).schedule
+    assert going_on is not None
+    assert sorted(going_on.vm_counts()) == ["big spot"]
+    assert replan(left, there.advance(60, TaskFinished("t1"), VmEnded("b"))).status == "feasible"
+    assert replan(left, State(instance="bag", time_s=20)).status == "infeasible"
 
 
 def test_an_unrelated_change_does_not_check_the_tasks_again(monkeypatch: pytest.MonkeyPatch) -> None:
