@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..core.errors import input_error, public
 from ..core.quantities import BoolArray, FloatArray, IntArray, at_most, read_only
 from ..core.records import made_all
 from ..instances.entries import BASELINE
 from ..instances.instance import Instance
-from .documents import MODES, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival
+from .documents import MODES, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival
 from .timing import makespan_s, objective_value, vm_cost_usd
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
@@ -216,6 +218,53 @@ class Schedule:
             commands=instance.task_commands,
         )
 
+    @public
+    def next_tasks(self, vm: str, after_s: float = 0.0, begun: Container[str] = ()) -> dict[int, PlacedTask]:
+        """Return the next task of each core of a VM, by core; a core that has none left is not among them.
+
+        The first call for a plan sorts its tasks; others take next to no time.
+
+        Parameters
+        ----------
+        vm : str
+            Name of the VM.
+        after_s : float
+            The first that is planned to start then or later: a time of the plan. What is late, or early, is told by
+            ``begun``.
+        begun : container of str
+            Tasks that have begun whatever the plan says: they are passed over.
+
+        Raises
+        ------
+        InputError
+            If the plan has no such VM.
+        """
+        if vm not in self._queues:
+            raise input_error("vm", f"is {vm!r}, which the plan does not have (VMs: {', '.join(self.vm_ids[:8])})")
+        columns, found = self._columns, {}
+        for core, (starts_s, rows) in self._queues[vm].items():
+            first = bisect_left(starts_s, after_s)
+            row = next((row for row in rows[first:] if columns.task_ids[row] not in begun), None)
+            if row is not None:
+                found[core] = next(columns.records(np.array([row])))
+        return found
+
+    @cached_property
+    def _columns(self) -> ScheduleColumns:
+        return self.columns()
+
+    @cached_property
+    def _queues(self) -> dict[str, dict[int, tuple[list[int], list[int]]]]:
+        """Starts and rows of the tasks of each core of each VM, in the order in which they start."""
+        queues: dict[str, dict[int, tuple[list[int], list[int]]]] = {name: {} for name in self.vm_ids}
+        order = np.lexsort((self.task_start_s, self.task_core, self.task_vm))
+        columns = (order, self.task_vm[order], self.task_core[order], self.task_start_s[order])
+        for row, vm, core, start_s in zip(*(column.tolist() for column in columns), strict=True):
+            starts_s, rows = queues[self.vm_ids[vm]].setdefault(core, ([], []))
+            starts_s.append(start_s)
+            rows.append(row)
+        return queues
+
     def to_document(self, method: str | None = None, survival: Survival | None = None) -> ScheduleDocument:
         """Return the plan as the document of a file; see `columns`."""
         columns = self.columns(method, survival)
@@ -236,6 +285,8 @@ def with_new_names(plan: Schedule, taken: Collection[str]) -> Schedule:
         return plan
     named = object.__new__(Schedule)  # all but the names is the same, and known to be right
     named.__dict__.update(plan.__dict__, vm_ids=tuple(names))
+    for made_of_names in ("_columns", "_queues"):
+        named.__dict__.pop(made_of_names, None)
     return named
 
 

@@ -672,7 +672,10 @@ class _Remaining:
         unknown, misplaced = np.flatnonzero(offer < 0).tolist(), np.flatnonzero(wrong).tolist()
         if unknown and not (misplaced and machine[misplaced[0]] < unknown[0]):
             vm = vms[unknown[0]]
-            raise wrong_state(f"has the VM {vm.id!r}, but {self.given.name!r} has no {vm.market} offer of {vm.type}")
+            raise wrong_state(
+                f"has the VM {vm.id!r}, but {self.given.name!r} has no {vm.market} offer of {vm.type}: a limit of 0 "
+                "keeps the VMs of a type that is withdrawn"
+            )
         entry, vm = entries[misplaced[0]], vms[int(machine[misplaced[0]])]
         raise wrong_state(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .replay.platforms.runs import replay_platform
     from .replay.streams.policy import StreamPolicy
     from .replay.streams.runs import replay_stream
+    from .schedules.documents import PlacedTask
     from .schedules.events import (
         Spent,
         TaskExpected,
@@ -157,6 +158,7 @@ _MODULES = {
     "replay.platforms.runs": ("replay_platform",),
     "replay.streams.policy": ("StreamPolicy",),
     "replay.streams.runs": ("replay_stream",),
+    "schedules.documents": ("PlacedTask",),
     "schedules.events": (
         "Spent",
         "TaskExpected",
@@ -219,6 +221,7 @@ __all__ = [
     "Objective",
     "Offer",
     "ParetoFront",
+    "PlacedTask",
     "PlanChoice",
     "PlanOnDays",
     "PlannedTask",

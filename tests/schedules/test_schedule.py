@@ -29,6 +29,7 @@ from spotbag.schedules.schedule_files import (
 )
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.random_instances import random_instances
+from tests.helpers.rescues import random_plan
 
 
 @pytest.fixture(scope="module")
@@ -214,3 +215,18 @@ def test_a_hundred_thousand_faulty_entries_are_refused_at_once() -> None:
     text = '{"format": "spotbag.schedule/1", "instance": "x", "vms": [], "tasks": [' + '{"idd": 1},' * 100_000 + "{}]}"
     with pytest.raises(InputError, match="only the first 1000 of 100001 entries were looked at"):
         parse_schedule_document(text)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_next_task_of_each_core_is_that_of_the_document(seed: int) -> None:
+    plan = random_plan(seed)
+    placed = sorted(plan.to_document().tasks, key=lambda task: task.start_s)
+    begun = {task.id for task in placed[::3]}
+    for vm in plan.vm_ids:
+        for after_s in (0, 0.5, plan.makespan_s // 2, plan.makespan_s):
+            for passed in ((), begun):
+                following = [t for t in placed if t.vm == vm and t.start_s >= after_s and t.id not in passed]
+                first = {task.core: task for task in reversed(following)}
+                assert plan.next_tasks(vm, after_s, passed) == first
+    with pytest.raises(InputError, match="vm: is 'nobody', which the plan does not have"):
+        plan.next_tasks("nobody")
