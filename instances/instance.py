@@ -584,13 +584,15 @@ class Instance(WholeDocument):
         return self._ideal_cost_usd()
 
     def _ideal_cost_usd(self) -> float:
-        usd = np.full((len(self.tasks), len(self.offers)), np.inf)
-        for offer in self.offers:
+        listed = [offer for offer in self.offers if offer.listed_as is None]
+        usd = np.full((len(self.tasks), len(listed)), np.inf)
+        for offer in listed:
             seconds = self.runtime_s[:, offer.type_index]
             usd[:, offer.index] = np.where(seconds < NEVER, seconds * (offer.price_usd_per_s / offer.vcpus), np.inf)
         cheapest = usd.min(axis=1)
-        if not self.offer_is_spot.all():
-            on_demand = usd[:, ~self.offer_is_spot].min(axis=1)
+        is_spot = self.offer_is_spot[: len(listed)]
+        if not is_spot.all():
+            on_demand = usd[:, ~is_spot].min(axis=1)
             cheapest = np.where(np.isfinite(on_demand), on_demand, cheapest)
         return float((cheapest * self.group_size).sum())
 

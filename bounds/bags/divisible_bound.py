@@ -352,6 +352,7 @@ class _Dual:
         self.able = able | (self.counts == 0)[:, None]
         self.memory_kb = instance.memory_kb.astype(float)
         self.usd = np.array([offer.price_usd_per_s for offer in offers])
+        self.dearest = float(self.usd.max()) or 1.0  # machines may cost nothing more
         self.price = self.cost_weight * self.usd
         self.cores = np.array(
             [effective_cores(offer) for offer in offers[:n_rented]]
@@ -375,7 +376,7 @@ class _Dual:
         most_vms = [min(pools.vms[k], caps[offers[k].market] or math.inf) for k in self.bursts]
         self.initial_work_s = np.array([initial_work_s(offers[k]) for k in self.bursts]) * np.array(most_vms)
         budget = instance.objective.budget_usd
-        self.budget = None if budget is None else (at_most(budget) - held_usd(instance)) / self.usd.max()
+        self.budget = None if budget is None else (at_most(budget) - held_usd(instance)) / self.dearest
         self.machines = list(range(n_rented, len(offers)))
         self.early = _EarlyTasks(np.zeros((len(self.counts), 0)), _NOTHING, np.zeros(len(offers)))
         self.rescue: RescueTime | None = None
@@ -427,7 +428,7 @@ class _Dual:
         """Price of a core second of work, and of a KB for a second, on each offer."""
         total = self.price + theta[self.parts["pools"]] + self._of_markets(theta)
         if self.budget is not None:
-            total = total + theta[self.parts["budget"]] * self.usd / self.usd.max()
+            total = total + theta[self.parts["budget"]] * self.usd / self.dearest
         if self.machines:
             total[self.machines] -= theta[self.parts["machines"]]
             total = np.maximum(total, 0.0)
@@ -493,7 +494,7 @@ class _Dual:
             memory_seconds -= self.free_kb_s / self.sizes_kb
             gradient[parts["memory"]] = (memory_seconds - core_seconds)[self.memory_bound]
         gradient[parts["credits"]] = (self.cores[self.bursts] - self.sustained) * core_seconds[self.bursts]
-        gradient[parts["budget"]] = core_seconds @ (self.usd / self.usd.max())
+        gradient[parts["budget"]] = core_seconds @ (self.usd / self.dearest)
         gradient[parts["machines"]] = -core_seconds[self.machines]
         gradient[parts["early"]] = (work * self.early.spot[choice]) @ self.early.members
         if self.rescue is not None:
@@ -552,7 +553,7 @@ class _Dual:
         rows = np.zeros((len(self.offers), self.size))
         rows[:, self.parts["pools"]] = np.eye(len(self.offers))
         rows[:, self.parts["markets"]] = np.array([members for members, _ in self.markets]).reshape(-1, len(rows)).T
-        rows[:, self.parts["budget"]] = (self.usd / self.usd.max())[:, None]
+        rows[:, self.parts["budget"]] = (self.usd / self.dearest)[:, None]
         rows[self.memory_bound, places[self.parts["memory"]]] = -1.0
         rows[self.bursts, places[self.parts["credits"]]] = -self.sustained
         rows[self.machines, places[self.parts["machines"]]] = -1.0
@@ -596,7 +597,7 @@ class _Dual:
             best.theta,
             self._early_price(best.theta) if len(self.early.most_s) else _NOTHING,
             self._again_price(best.theta),
-            float(best.theta[self.parts["budget"]].sum() / self.usd.max()),
+            float(best.theta[self.parts["budget"]].sum() / self.dearest),
             scarce,
             level_s,
         )

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import stopped
-from ...core.quantities import IntArray
+from ...core.quantities import BoolArray, IntArray
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _ENOUGH_S_A_TASK = 4e-5
 """With less time, the first run begins cooler, by the square of what is lacking: hot, it would lose the plan that is
 carried on, and find no other. Where there is ten times as much, another run follows."""
+_ENOUGH_S_OF_FEW, _ENOUGH_S_A_PAIR = 5e-3, 4e-4
+"""A search of few tasks takes no longer than this and so much for each pair of tasks: more would find nothing."""
 _TIE = 1e-4
 """What a second of makespan is worth where the cost alone counts, in mean prices of a VM, and the reverse."""
 
@@ -87,9 +89,14 @@ def _moment(until: float | Callable[[float], float], share: float) -> float:
     return now + share * (until - now)
 
 
+def _enough(instance: Instance, until: float) -> float:
+    """The moment at which a search that begins now ends: a few tasks are soon in all places that there are."""
+    return min(until, time.perf_counter() + _ENOUGH_S_OF_FEW + _ENOUGH_S_A_PAIR * len(instance.open_tasks) ** 2)
+
+
 def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
     """Anneal core loads until a moment."""
-    bag = state.instance
+    bag, until = state.instance, _enough(state.instance, until)
     objective = _with_ties(bag, state.objective, state.offers[state.vm_column])
     state.vm_price, state.time_weight = objective.vm_price, objective.time_weight
     walk, options, n_open = LoadsWalk(state, random_state(seed, 0)), SearchOptions(), len(bag.open_tasks)
@@ -110,7 +117,7 @@ def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     state = assignments_of(plan, SPARE_VMS)
     state.objective = _with_ties(state.instance, state.objective, state.fleet.offer)
     walk = QueuesWalk(state, random_state(seed, 0))
-    temperatures = SearchOptions().temperatures(state.instance, 0)
+    temperatures, until = SearchOptions().temperatures(state.instance, 0), _enough(state.instance, until)
     for _ in cooled(walk, temperatures, Steps(math.inf, until, state.instance, "queues")):
         pass
     found = walk.schedule()
@@ -180,20 +187,34 @@ def held_plan(instance: Instance, start: Schedule, now_s: int) -> Schedule | Non
     rows, machine_of_vm = places_of(instance, start)
     if (rows < 0).any() or (machine_of_vm[start.task_vm[rows]] == GONE).any():
         return None
-    running, tasks, first = instance.running, instance.open_tasks, len(instance.machines)
-    key, core, begin = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-    baseline = np.zeros(instance.n_tasks, dtype=bool)
+    first = len(instance.machines)
     machine = machine_of_vm[start.task_vm[rows]]
-    key[tasks] = np.where(machine >= 0, machine, first + start.task_vm[rows])
-    core[tasks], begin[tasks] = start.task_core[rows], start.task_start_s[rows] - now_s
-    baseline[tasks] = start.task_baseline[rows]
-    key[running.task], core[running.task], begin[running.task] = running.machine, running.core, running.start_s
-    baseline[running.task] = running.baseline
+    number = np.where(machine >= 0, machine, first + start.task_vm[rows])
     offers = np.concatenate([instance.machine_offer, offers_of(instance, start)]).astype(np.int64)
-    used, task_vm = np.unique(key, return_inverse=True)
+    core, start_s, baseline = start.task_core[rows], start.task_start_s[rows] - now_s, start.task_baseline[rows]
     try:
-        return Schedule(
-            instance, offers[used], task_vm, core, begin, baseline, vm_machine=np.where(used < first, used, -1)
-        )
+        return plan_of_places(instance, instance.open_tasks, number, core, start_s, offers, baseline)
     except ValueError:  # the instance has changed: a task cannot run there any more
         return None
+
+
+def plan_of_places(
+    instance: Instance,
+    tasks: IntArray,
+    number: IntArray,
+    core: IntArray,
+    start_s: IntArray,
+    offers: IntArray,
+    baseline: BoolArray | None = None,
+) -> Schedule:
+    """Return the plan that has open tasks on cores of VMs, which are numbered: machines first, as in ``offers``."""
+    running = instance.running
+    of_task = np.zeros((3, instance.n_tasks), dtype=np.int64)
+    of_task[:, tasks] = number, core, start_s
+    of_task[:, running.task] = running.machine, running.core, running.start_s
+    slow = np.zeros(instance.n_tasks, dtype=bool)
+    slow[tasks] = False if baseline is None else baseline
+    slow[running.task] = running.baseline
+    used, task_vm = np.unique(of_task[0], return_inverse=True)
+    machine = np.where(used < len(instance.machines), used, -1)
+    return Schedule(instance, offers[used], task_vm, of_task[1], of_task[2], slow, vm_machine=machine)

@@ -17,10 +17,11 @@ import numpy as np
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.limits import Limit, LimitReached, Stop, refuse_no_time_limit, stopped, watched_time, within
+from ...core.limits import Limit, LimitReached, Stop, stopped, watched_time, within
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray, closes_gap
 from ...core.wording import first_names
+from ...heuristics.bags.few_tasks import AllPlans, best_of_all
 from ...heuristics.bags.full_speed import full_speed_plan
 from ...heuristics.bags.quick_search import held_plan, quick_plan
 from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
@@ -58,13 +59,17 @@ _STEPS = 6
 """Plans with an earlier D_spot that are tried where the first does not survive."""
 _LOOK_S = 0.02
 _MEMORY = "_memory_of_replans"
+_NOT_ASKED = (
+    "the plan is not asked to survive the loss of spot VMs, as solve asks by default: survive='one-type' does, and "
+    "'none' says that it need not"
+)
 
 
 def replan(
     instance: Instance,
     state: State,
     *,
-    time_limit_s: float = 0.05,
+    time_limit_s: float | None = 0.05,
     start: Schedule | Result | None = None,
     stop: Stop | None = None,
     survive: SurvivalOption | None = None,
@@ -80,9 +85,9 @@ def replan(
         The bag as it was at the beginning; its prices, limits and deadline are those that hold from now on.
     state : State
         What has happened so far.
-    time_limit_s : float
+    time_limit_s : float, optional
         Seconds for everything: the plan, its bound, and the check. Up to 0.3 s it is a search that begins from
-        ``start``; with more time, ``method`` goes on from there.
+        ``start``; with more time, and with none given (None), ``method`` goes on from there.
     start : Schedule or Result, optional
         The plan that is being carried out: of the bag, or of an earlier state of it. Much better plans are found with
         what fits of it in little time, and VMs of whose credits the state says nothing have those that a plan of the
@@ -90,8 +95,9 @@ def replan(
     stop : Stop, optional
         Any object with ``is_set()``: once it says True, the best plan so far is returned.
     survive : {"one-type", "blackout", "each", "none"}, optional
-        What the plan is to survive; as the instance says if absent, and nothing if that says nothing. Where no plan is
-        found in time that does, the best one is returned with a warning: something must be done.
+        What the plan is to survive; as the instance says if absent. If that says nothing, it need survive nothing,
+        where `solve` takes ``one-type``: a warning says so of a plan with spot VMs. Where no plan is found in time that
+        does, the best one is returned with a warning: something must be done.
     method : str
         For time limits over 0.3 s: one of the methods that plan from a state.
     seed, threads : int, optional
@@ -116,6 +122,7 @@ def replan(
     """
     begin = time.perf_counter()
     level = survive or instance.survive or "none"
+    asked = level != "none" or "none" in (survive, instance.survive)
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
     require_by_second(instance)
     find_method(method)
@@ -128,14 +135,16 @@ def replan(
         remaining = (state if running is None else state.with_credits_of(running)).remaining(instance)
         if remaining.d_spot_s is None:
             remaining.__dict__["d_spot_s"] = remaining.deadline_s
-        long = time_limit_s > LONG_S or remaining.objective.budget_usd is not None
-        quick_s = min(_QUICK_S, 0.3 * time_limit_s) if long else time_limit_s
+        limit_s = math.inf if time_limit_s is None else time_limit_s
+        long = limit_s > LONG_S or remaining.objective.budget_usd is not None
+        quick_s = min(_QUICK_S, 0.3 * limit_s) if long else limit_s
         with interruptible(stop) as limit:
             wanted: SurvivalLevel | None = None if level == "none" else level
             held = None if running is None else _held(remaining, running, state.time_s)
             quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance, held)
-        if not long or limit.stopped():
-            return _told(quick, state, running, limit)
+        best = quick.status == "optimal" and (quick.survival is None or quick.survival.verdict == "survives")
+        if not long or best or limit.stopped():
+            return _told(quick, state, running, limit, asked)
     finally:
         if collects:
             gc.enable()
@@ -147,14 +156,14 @@ def replan(
         found = solve(
             given,
             method,
-            time_limit_s=max(time_limit_s - (time.perf_counter() - begin), 1e-3),
+            time_limit_s=None if time_limit_s is None else max(limit_s - (time.perf_counter() - begin), 1e-3),
             initial=initial,
             survive=level,
             seed=seed,
             threads=threads,
         )
     # Something must be done, even if it does not survive.
-    return _told(quick if found.schedule is None and found.status == "no-plan" else found, state, running, limit)
+    return _told(quick if found.schedule is None and found.status == "no-plan" else found, state, running, limit, asked)
 
 
 def _refuse_wrong(
@@ -167,19 +176,19 @@ def _refuse_wrong(
         raise InputError("start", [Issue("", "must be a Schedule, a Result, or None", value=start)])
     if stop is not None and not callable(getattr(stop, "is_set", None)):
         raise InputError("stop", [Issue("", "must have a method is_set(), such as threading.Event", value=stop)])
-    refuse_no_time_limit(time_limit_s)
     refuse_wrong(time_limit_s, seed, 1 if threads is None else threads)
     if level not in SURVIVAL_OPTIONS:
         rule = f"is unknown (known: {', '.join(SURVIVAL_OPTIONS)})"
         raise InputError("survive", [Issue("", rule, value=level)])
 
 
-def _told(result: Result, state: State, running: Schedule | None, limit: Limit) -> Result:
+def _told(result: Result, state: State, running: Schedule | None, limit: Limit, asked: bool) -> Result:
     """Return a result that says whether work was stopped, with names of new VMs that neither bag nor last plan had."""
-    plan = result.schedule
+    plan, warnings = result.schedule, (*result.warnings, *_overdue(state, result.instance))
     if plan is not None:
+        if not asked and plan.instance.offer_is_spot[plan.vm_offer].any():
+            warnings = (*warnings, _NOT_ASKED)
         plan = with_new_names(plan, [*state.gone, *(() if running is None else running.vm_ids)])
-    warnings = (*result.warnings, *_overdue(state, result.instance))
     return replace(result, schedule=plan, warnings=warnings, interrupted=limit.stopped())
 
 
@@ -357,9 +366,14 @@ def _quick(
     infeasible = math.isinf(bound.objective)
     schedule = None
     survival = None
+    proved: AllPlans | None = None
+    if level is None and not infeasible and remaining.objective.budget_usd is None:
+        proved = best_of_all(remaining, (time.perf_counter() + until) / 2)
+    if proved is not None:
+        schedule, held, infeasible = proved.schedule, None, proved.schedule is None
     # A first plan is made whatever the time: it is the one that is being carried out, with what has lost its place.
     with suppress(LimitReached):
-        if not infeasible:
+        if not infeasible and schedule is None:
             now = time.perf_counter()
             first_until = search_end if level is None else now + _SHARE_OF_FIRST * (until - now)
             schedule = quick_plan(remaining, bound, running, seed, first_until)
@@ -374,7 +388,7 @@ def _quick(
         survivor = _survivor(remaining, bound, schedule, level, seed, until, given.d_spot_s is None)
         schedule = survivor or schedule
         survival = _certificate(schedule, level, survivor is not None, begin + time_limit_s)
-    value = bound.objective
+    value = bound.objective if proved is None else math.inf
     if schedule is not None:
         violations = check(schedule.instance, schedule).violations
         if violations:
@@ -383,15 +397,16 @@ def _quick(
     message = ""
     if schedule is None:
         message = (
-            "no plan exists: even divisible tasks do not end by the deadline, or do not fit the limits"
+            f"no plan exists: {'even divisible' if proved is None else 'the'} tasks do not end by the deadline, or do "
+            "not fit the limits"
             if infeasible
             else "no plan was found in this time that ends by the deadline"
             + ("" if budget is None else f", for at most $ {budget:g}")
         )
     dearer = "" if schedule is None else least_text(schedule)
     warnings = ("" if survival is None or survival.verdict == "survives" else _beyond(survival), dearer)
-    balanced = remaining.goal == "balanced" and not dearer
-    optimal = schedule is not None and balanced and closes_gap(schedule.objective, value)
+    settled = proved is not None or remaining.goal == "balanced"
+    optimal = schedule is not None and settled and not dearer and closes_gap(schedule.objective, value)
     result = Result(
         status="infeasible" if infeasible else "no-plan" if schedule is None else "optimal" if optimal else "feasible",
         instance=remaining if schedule is None else schedule.instance,
@@ -401,7 +416,7 @@ def _quick(
         warnings=tuple(text for text in warnings if text),
         survival=survival,
         bound=value,
-        stages=_stages(remaining, schedule, value),
+        stages=_stages(remaining, schedule, value, proved is not None),
         runtime_s=time.perf_counter() - begin,
         seed=seed,
     )
@@ -476,17 +491,14 @@ def _bound(remaining: Instance, memory: _Memory, time_limit_s: float) -> Divisib
     return bound
 
 
-def _stages(remaining: Instance, schedule: Schedule | None, bound: float) -> tuple[Stage, ...]:
-    """What was made least in which order."""
+def _stages(remaining: Instance, schedule: Schedule | None, bound: float, proved: bool) -> tuple[Stage, ...]:
+    """What was made least in which order; both quantities are proved to be where all plans were gone through."""
     if schedule is None or remaining.goal == "balanced":
         return ()
-    cost, makespan = schedule.cost_usd, float(schedule.makespan_s)
-    if remaining.goal == "cheapest":
-        return (
-            Stage("cost_usd", cost, bound, closes_gap(cost, bound)),
-            Stage("makespan_s", makespan, None, False),
-        )
+    cost = Stage("cost_usd", schedule.cost_usd, None, False)
+    makespan = Stage("makespan_s", float(schedule.makespan_s), None, False)
+    first, second = (cost, makespan) if remaining.goal == "cheapest" else (makespan, cost)
     return (
-        Stage("makespan_s", makespan, bound, closes_gap(makespan, bound)),
-        Stage("cost_usd", cost, None, False),
+        replace(first, bound=bound, proven=closes_gap(first.value, bound)),
+        replace(second, bound=second.value, proven=True) if proved else second,
     )

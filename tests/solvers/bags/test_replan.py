@@ -24,9 +24,10 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.schedules.events import VmDraining, VmEnded, VmHibernated, VmReady
+from spotbag.schedules.events import TaskExpected, VmDraining, VmEnded, VmHibernated, VmReady
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
+from spotbag.schedules.vm_state import TaskOnVm, VmState
 from spotbag.solvers.bags import replan as replan_module
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
@@ -606,3 +607,43 @@ def test_a_vm_that_should_be_ready_and_still_launches_is_told() -> None:
     assert any("should be ready by now" in text and plan.vm_ids[0] in text for text in replan(instance, late).warnings)
     ready = begun.advance(late.time_s, *map(VmReady, plan.vm_ids))
     assert not any("should be ready" in text for text in replan(instance, ready).warnings)
+
+
+def test_a_task_that_should_have_ended_is_warned_of_until_its_end_is_told() -> None:
+    run = TaskOnVm(task="t0", core=0, start_s=0)
+    state = State(instance="b", time_s=150, vms=(VmState(id="v", type="a", market="spot", running=(run,)),))
+    bag = two_tasks()
+    assert any("should have ended by now" in text and "t0" in text for text in replan(bag, state).warnings)
+    told = replan(bag, state.advance(150, TaskExpected("t0", 210)))
+    assert not any("should have ended" in text for text in told.warnings)
+    assert told.schedule is not None
+    assert told.schedule.task_end_s[0] == 60
+
+
+@pytest.mark.parametrize(
+    ("survive", "of_the_bag", "warned"),
+    [(None, None, True), ("none", None, False), (None, "none", False), ("one-type", None, False)],
+)
+def test_a_plan_that_is_not_asked_to_survive_says_so(survive: Any, of_the_bag: Any, warned: bool) -> None:
+    bag, state = two_tasks().replace(survive=of_the_bag), State(instance="b", time_s=10)
+    result = replan(bag, state, survive=survive)
+    assert any("is not asked to survive" in text for text in result.warnings) == warned
+
+
+def test_without_a_limit_the_method_goes_on_to_the_end() -> None:
+    bag = library_instance("tiny/boot")
+    result = replan(bag, State(instance=bag.name), time_limit_s=None, survive="one-type")
+    assert result.status == "optimal"
+
+
+def two_tasks() -> Instance:
+    offers = {
+        "spot": {"price_usd_per_hour": 0.36, "limit": 4},
+        "on-demand": {"price_usd_per_hour": 0.72, "limit": 4},
+    }
+    return Instance(
+        name="b",
+        deadline_s=900,
+        vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}],
+        tasks=[{"id": f"t{k}", "memory_mb": 10, "runtime_s": {"a": 100}} for k in range(2)],
+    )

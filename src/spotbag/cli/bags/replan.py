@@ -65,7 +65,7 @@ def replan_command(
     gantt: PlanGanttOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Plan what is left of a bag that is under way: from its state, within milliseconds.
+    """Plan what is left of a bag that is under way, from its state.
 
     The times and the cost of the plan count from the moment of the state. Tasks that run stay where they run. Up to
     0.3 s it is a search that begins from --start; with more time, --method goes on from there. Exit code 0: there is a
@@ -115,59 +115,52 @@ def replan_command(
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
 
-def _running(path: str, problem: Instance, state: State) -> Schedule:
-    """Read the plan that is being carried out: of the bag, or of an earlier state of it, as one for what is left.
+def _running(path: str, problem: Instance, state: State) -> Schedule | None:
+    """Read the plan that is being carried out: of the bag, or of an earlier state of it, as one for what fits of it.
+
+    None if nothing fits: it is a hint.
 
     Raises
     ------
     InputError
-        If it has no place for a task that is left, or one that there is not.
+        If it is a plan of another instance, or no plan.
     """
     import numpy as np
 
-    from ...core.errors import InputError, Issue, input_error
+    from ...core.errors import input_error
     from ...core.text_files import source_name
     from ...instances.entries import BASELINE, NEVER
+    from ...schedules.events import TaskWithdrawn
     from ...schedules.schedule import Schedule
     from ...schedules.schedule_files import another_instance, read_schedule_document, schedule_of_document
 
     document, source = read_schedule_document(path), source_name(path)
+    if not any(row.id in problem.task_index for row in document.task_rows):
+        raise input_error(source, another_instance(document.instance, problem, document.task_rows))
     remaining = state.remaining(problem)
-    offers = {(offer.vm_type.name, offer.market): offer.index for offer in remaining.offers if offer.listed_as is None}
-    names = tuple(vm.id for vm in document.vms)
-    number = {name: index for index, name in enumerate(names)}
-    rows = {row.id: (index, row) for index, row in enumerate(document.task_rows)}
-    left = [name for name in remaining.task_ids if name not in rows]
-    if len(left) == remaining.n_tasks:
-        raise input_error(source, another_instance(document.instance, remaining, document.task_rows))
-    issues = [Issue("tasks", f"has no place for the task {name!r}, which is left") for name in left[:3]]
-    issues += [
-        Issue(f"vms[{index}]", "is not offered by the instance", value=f"{vm.type} {vm.market}", item=vm.id)
-        for index, vm in enumerate(document.vms)
-        if (vm.type, vm.market) not in offers
-    ]
-    if len(number) < len(names):
-        issues.append(Issue("vms", "two have the same id"))
-    if issues:
-        raise InputError(source, issues)
-    placed = [rows[name] for name in remaining.task_ids]
-    for group, (index, row) in zip(remaining.task_group.tolist(), placed, strict=True):
-        vm = number.get(row.vm)
-        offer = None if vm is None else remaining.offers[offers[document.vms[vm].type, document.vms[vm].market]]
-        mode = BASELINE * (row.mode == "baseline")
-        if (
-            offer is None
-            or row.core >= offer.vcpus
-            or (row.mode and not offer.burstable)
-            or remaining.duration_s[group, offer.index, mode] >= NEVER
-        ):
-            issues.append(Issue(f"tasks[{index}]", "is on a VM or core where it cannot run", "vm", row.vm, row.id))
-    if issues:
-        raise InputError(source, issues)
+    offers = {(offer.vm_type.name, offer.market): offer for offer in remaining.offers if offer.listed_as is None}
+    vms = {vm.id: offers[vm.type, vm.market] for vm in document.vms if (vm.type, vm.market) in offers}
+    rows = {row.id: row for row in document.task_rows if row.vm in vms}
+    unplaced = []
+    for name, group in zip(remaining.task_ids, remaining.task_group.tolist(), strict=True):
+        row = rows.get(name)
+        offer = None if row is None else vms[row.vm]
+        if row is None or offer is None or row.core >= offer.vcpus or (row.mode and not offer.burstable):
+            seconds = NEVER
+        else:
+            seconds = remaining.duration_s[group, offer.index, BASELINE * (row.mode == "baseline")]
+        if seconds >= NEVER:
+            unplaced.append(name)
+    if len(unplaced) == remaining.n_tasks:
+        return None
     begun = any(row.start_s < 0 for row in document.task_rows)
-    if document.deadline_s == problem.deadline_s and len(document.task_rows) == problem.n_tasks and not begun:
+    whole = document.deadline_s == problem.deadline_s and len(document.task_rows) == problem.n_tasks
+    if whole and not unplaced and not begun:
         return schedule_of_document(document, problem, source)
-    vm_offer = np.array([offers[vm.type, vm.market] for vm in document.vms], dtype=np.int64)
-    entries = [(number[row.vm], row.core, row.start_s, row.mode == "baseline") for _, row in placed]
+    fits = state.advance(state.time_s, *map(TaskWithdrawn, unplaced)).remaining(problem)
+    number = {name: index for index, name in enumerate(vms)}
+    placed = [rows[name] for name in fits.task_ids]
+    entries = [(number[row.vm], row.core, row.start_s, row.mode == "baseline") for row in placed]
     task_vm, core, start_s, baseline = np.array(entries, dtype=np.int64).T
-    return Schedule(remaining, vm_offer, task_vm, core, start_s, baseline.astype(bool), names)
+    vm_offer = [offer.index for offer in vms.values()]
+    return Schedule(fits, np.array(vm_offer), task_vm, core, start_s, baseline.astype(bool), tuple(vms))
