@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -130,7 +130,7 @@ class ModelRefusal(SpotbagError):  # noqa: N818 (a model that declines politely,
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_FAILURES = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
+FAILURES = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
 
 
 def public(function: Function) -> Function:
@@ -148,13 +148,18 @@ def public(function: Function) -> Function:
             return function(*args, **kwargs)
         except SpotbagError:
             raise
-        except _FAILURES as error:
-            from .arguments import first_wrong  # here, since nearly all calls are right
-
-            wrong = first_wrong(function, args, kwargs)
-            if wrong is None:
-                raise
-            name, rule, value = wrong
-            raise InputError(name, [Issue("", rule, value=value)]) from error
+        except FAILURES as error:
+            blame(function, args, kwargs, error)
+            raise
 
     return cast(Function, blaming)
+
+
+def blame(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
+    """Raise the error of the first argument that is of no type that a function takes; nothing if there is none."""
+    from .arguments import first_wrong  # here, since nearly all calls are right
+
+    wrong = first_wrong(function, args, kwargs)
+    if wrong is not None:
+        name, rule, value = wrong
+        raise InputError(name, [Issue("", rule, value=value)]) from error

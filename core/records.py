@@ -39,7 +39,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from .errors import InputError, Issue, input_error
+from .errors import InputError, Issue, input_error, public
 from .json_documents import NAMED_LISTS, Document, check_format, format_json, parse_json
 from .record_lists import SHORT_TEXT, decode_long_list
 from .text_files import read_text, source_name, write_text
@@ -216,6 +216,7 @@ class WholeDocument(Record):
         return []
 
     @classmethod
+    @public
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read a JSON file, or standard input for ``-``.
 
@@ -227,6 +228,7 @@ class WholeDocument(Record):
         return cls.parse(read_text(path), source_name(path))
 
     @classmethod
+    @public
     def parse(cls, text: str, source: str | None = None) -> Self:
         """Read a JSON text.
 
@@ -279,6 +281,7 @@ class WholeDocument(Record):
         check_format(document, cls.FORMAT, source)
         return cls.from_document(document, source)
 
+    @public
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file; reading it gives the same record.
 
@@ -300,6 +303,7 @@ class WholeDocument(Record):
         return resources.files(package).joinpath(cls.SCHEMA).read_text(encoding="utf-8")
 
     @classmethod
+    @public
     def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
         """Make a record of a parsed JSON document.
 

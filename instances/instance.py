@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field
 
-from ..core.errors import Issue
+from ..core.errors import Issue, input_error, public
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, BoolArray, FloatArray, IntArray, Name, Seconds, read_only, whole
 from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, first_issues
@@ -519,13 +519,13 @@ class Instance(WholeDocument):
 
         Raises
         ------
-        ValueError
+        InputError
             For spot VMs while ``d_spot_s`` is not set.
         """
         if market == "on-demand":
             return self.deadline_s
         if self.d_spot_s is None:
-            raise ValueError("d_spot_s is not set; estimate it first (spotbag.estimate_d_spot)")
+            raise input_error(self.name, "d_spot_s is not set; estimate it first (spotbag.estimate_d_spot)")
         return self.d_spot_s
 
     # -------------------------------------------------------------- objective
@@ -539,6 +539,7 @@ class Instance(WholeDocument):
         weighted = any(getattr(objective, name) is not None for name in WEIGHTS_AND_SCALES)
         return "balanced" if weighted else "cheapest"
 
+    @public
     def with_goal(self, goal: Goal | None = None, budget_usd: float | None = None) -> Instance:
         """Return the instance with another goal, or another budget; weights stay where they have a meaning.
 
@@ -549,6 +550,7 @@ class Instance(WholeDocument):
         """
         return self.replace(objective=self.objective_with(goal, budget_usd=budget_usd))
 
+    @public
     def objective_with(self, goal: str | None = None, **values: float | None) -> dict[str, Any]:
         """Return the fields of the objective with another goal, or other values of its other fields.
 
@@ -556,7 +558,8 @@ class Instance(WholeDocument):
         ``balanced``.
         """
         given = {name: value for name, value in values.items() if value is not None}
-        goal = goal or ("balanced" if given.keys() & WEIGHTS_AND_SCALES else self.goal)
+        if goal is None:
+            goal = "balanced" if given.keys() & WEIGHTS_AND_SCALES else self.goal
         kept = {"fastest": {"budget_usd"}, "balanced": {*WEIGHTS_AND_SCALES}}.get(goal, set())
         return self.objective.model_dump(include=kept, exclude_none=True) | given | {"goal": goal}
 

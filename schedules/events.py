@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
-from ..core.errors import InputError, Issue
-from ..core.quantities import MAX_PRICE_USD_PER_HOUR, MAX_SECONDS
+from ..core.errors import FAILURES, InputError, Issue, blame
+from ..core.quantities import MAX_PRICE_USD_PER_HOUR, MAX_SECONDS, is_name
 from .vm_state import TaskOnVm, VmState, VmStatus, changed
 
 Mode: TypeAlias = Literal["burst", "baseline"]
@@ -134,6 +134,7 @@ class TaskWithdrawn:
 
     def happen(self, after: Draft) -> None:
         """Have the task run nowhere, and wait for nothing."""
+        _refuse_no_name(self.task)
         if after.where(self.task) is not None:
             after.stop(self.task)
         after.done.pop(self.task, None)
@@ -150,6 +151,7 @@ class TaskSaved:
 
     def happen(self, after: Draft) -> None:
         """Keep the fraction."""
+        _refuse_no_name(self.task)
         if not 0 <= self.fraction < 1:
             raise wrong_state(
                 f"cannot have {self.fraction:g} of the task {self.task!r} saved: it is a fraction from 0 to less than 1"
@@ -343,6 +345,21 @@ Event: TypeAlias = (
 )
 
 
+def have_happen(event: Event, after: Draft) -> None:
+    """Have an event happen; say which of its fields is of no type that it takes if it cannot be understood."""
+    try:
+        event.happen(after)
+    except FAILURES as error:
+        if is_dataclass(event):
+            blame(type(event), tuple(getattr(event, field.name) for field in fields(event)), {}, error)
+        raise
+
+
+def _refuse_no_name(task: object) -> None:
+    if not (isinstance(task, str) and is_name(task)):
+        raise wrong_state(f"cannot have a task of the name {task!r}")
+
+
 def _refuse_no_moment(moment_s: float, what: str) -> None:
     if not 0 <= moment_s <= MAX_SECONDS:
         raise wrong_state(f"{what} {moment_s:g} s")
@@ -372,12 +389,15 @@ def events_of_words(words: Mapping[str, Any]) -> Iterable[Event]:
     text = f"advance({', '.join(f'{word}=...' for word in words)}) will go: hand in events, such as VmReady(name)"
     warnings.warn(text, DeprecationWarning, stacklevel=4)
     events: list[Event] = []
-    for word, kind in _NAMES.items():
-        given = words.get(word) or ()
-        events += [kind(*entry) for entry in given.items()] if isinstance(given, Mapping) else map(kind, given)
-    modes = dict(words.get("modes") or {})
-    for task, (vm, core) in (words.get("started") or {}).items():
-        events.append(TaskStarted(task, vm, core, modes.pop(task, None)))
+    try:
+        for word, kind in _NAMES.items():
+            given = words.get(word) or ()
+            events += [kind(*entry) for entry in given.items()] if isinstance(given, Mapping) else map(kind, given)
+        modes = dict(words.get("modes") or {})
+        for task, (vm, core) in (words.get("started") or {}).items():
+            events.append(TaskStarted(task, vm, core, modes.pop(task, None)))
+    except FAILURES:
+        raise wrong_state(f"cannot be advanced by what is no collection of names: {text}") from None
     for task, mode in modes.items():
         raise wrong_state(f"cannot have the mode {mode!r} for {task!r}: modes are burst or baseline, of started tasks")
     if words.get("spent_usd") is not None:

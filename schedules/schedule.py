@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import input_error, public
+from ..core.errors import InputError, Issue, input_error, public
 from ..core.quantities import BoolArray, FloatArray, IntArray, at_most, read_only
 from ..core.records import made_all
 from ..instances.entries import BASELINE
@@ -20,6 +20,14 @@ from .documents import MODES, PlacedTask, RentedVm, ScheduleColumns, ScheduleDoc
 from .timing import makespan_s, objective_value, vm_cost_usd
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
+
+
+class UnsuitablePlanError(InputError, ValueError):
+    """Arrays that are no plan of an instance."""
+
+
+def _no_plan(rule: str) -> UnsuitablePlanError:
+    return UnsuitablePlanError("plan", [Issue("", rule)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +54,7 @@ class Schedule:
 
     Raises
     ------
-    ValueError
+    InputError
         If shapes or indices do not fit the instance, or a task cannot run where it is placed.
     """
 
@@ -60,28 +68,33 @@ class Schedule:
     vm_machine: IntArray = field(default_factory=lambda: _BY_NAME)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.instance, Instance):
+            raise _no_plan("instance must be a spotbag.Instance")
         n_tasks = self.instance.n_tasks
         for name in ("vm_offer", "task_vm", "task_core", "task_start_s", "task_baseline"):
             kind = bool if name == "task_baseline" else np.int64
-            array = np.array(getattr(self, name), dtype=kind)
+            try:
+                array = np.array(getattr(self, name), dtype=kind)
+            except (TypeError, ValueError, OverflowError):
+                raise _no_plan(f"{name} must be an array of {kind.__name__}") from None
             if array.ndim != 1 or (name.startswith("task") and len(array) != n_tasks):
-                raise ValueError(f"{name} has shape {array.shape}; the instance has {n_tasks} tasks")
+                raise _no_plan(f"{name} has shape {array.shape}; the instance has {n_tasks} tasks")
             object.__setattr__(self, name, read_only(array))
         _check_indices("vm_offer", self.vm_offer, len(self.instance.offers))
         _check_indices("task_vm", self.task_vm, len(self.vm_offer))
         machine = self._machines()
         if len(machine) != len(self.vm_offer):
-            raise ValueError(f"vm_machine has shape {machine.shape}; the plan has {len(self.vm_offer)} VMs")
+            raise _no_plan(f"vm_machine has shape {machine.shape}; the plan has {len(self.vm_offer)} VMs")
         _check_indices("vm_machine", machine + 1, len(self.instance.machines) + 1)
         object.__setattr__(self, "vm_machine", read_only(machine))
         if not self.vm_ids:
             object.__setattr__(self, "vm_ids", default_vm_ids(self.instance, self.vm_offer, machine))
         if len(self.vm_ids) != len(self.vm_offer) or len(set(self.vm_ids)) != len(self.vm_ids):
-            raise ValueError("vm_ids must name each VM once")
+            raise _no_plan("vm_ids must name each VM once")
         if (self.task_core < 0).any() or (self.task_core >= self.vm_vcpus[self.task_vm]).any():
-            raise ValueError("task_core names a core that the VM does not have")
+            raise _no_plan("task_core names a core that the VM does not have")
         if (self.task_duration_s > 10**9).any():
-            raise ValueError("a task is placed where it cannot run")
+            raise _no_plan("a task is placed where it cannot run")
 
     def _machines(self) -> IntArray:
         """Machine of each VM, by the names of the VMs if it is not given."""
@@ -323,4 +336,4 @@ def _to_digits(interval_s: FloatArray) -> FloatArray:
 
 def _check_indices(name: str, array: Any, size: int) -> None:
     if len(array) and (array.min() < 0 or array.max() >= size):
-        raise ValueError(f"{name} must hold indices below {size}")
+        raise _no_plan(f"{name} must hold indices below {size}")

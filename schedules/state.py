@@ -31,7 +31,7 @@ from ..instances.entries import (
     offers_of_existing,
 )
 from ..instances.instance import Instance, RunningTasks
-from .events import Draft, Event, events_of_words, wrong_state
+from .events import Draft, Event, events_of_words, have_happen, wrong_state
 from .timing import vm_cost_usd
 from .vm_state import TaskOnVm, VmState, VmStatus, changed
 
@@ -112,6 +112,8 @@ class State(WholeDocument):
         Burstable VMs have the credits that the plan leaves them then.
         """
         _refuse_from_state(plan)
+        if not 0 <= time_s <= MAX_SECONDS:
+            raise wrong_state(f"cannot be at {time_s:g} s")
         # What happens at the moment itself has happened: tasks that end then are done, and those that start then run.
         ids, started = plan.instance.task_ids, plan.task_start_s <= time_s
         done = started & (plan.task_end_s <= time_s)
@@ -152,8 +154,13 @@ class State(WholeDocument):
         )
 
     @classmethod
+    @public
     def from_replay(cls, replay: Any) -> State:
         """Return the state of a replay at its present moment (`spotbag.replay.bags.state.ReplayState.remaining`)."""
+        if not callable(getattr(replay, "remaining", None)):
+            raise InputError(
+                "replay", [Issue("", "must be the state of a replay, which policies are given", value=replay)]
+            )
         found: State = replay.remaining()
         return found
 
@@ -232,7 +239,7 @@ class State(WholeDocument):
         done, withdrawn = dict.fromkeys(self.done), dict.fromkeys(self.withdrawn)
         after = Draft(float(time_s), spent_usd, vms, done, withdrawn, dict(self.saved), [*self.gone])
         for event in events:
-            event.happen(after)
+            have_happen(event, after)
         return self._known(
             instance=self.instance,
             time_s=after.time_s,
@@ -293,6 +300,7 @@ class State(WholeDocument):
         """Ids of the tasks that run."""
         return tuple([entry.task for vm in self.vms for entry in vm.running])
 
+    @public
     def waiting_ids(self, instance: Instance) -> tuple[str, ...]:
         """Ids of the tasks that are neither done nor running nor withdrawn, in the order of the instance."""
         others = {*self.done, *self.running_ids, *self.withdrawn}

@@ -13,14 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.errors import SpotbagError
+from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import sign_of_life
 from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, FloatArray
-from ...instances.entries import Burstable, Market, RunningTask, SurvivalLevel, Task, VmType
+from ...instances.entries import SURVIVAL_LEVELS, Burstable, Market, RunningTask, SurvivalLevel, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import (
     MODES,
@@ -131,6 +132,10 @@ def check(
     SpotbagError
         If the plan has spot VMs, and the instance asks for the estimate.
     """
+    if survive is not None and survive not in SURVIVAL_LEVELS:
+        raise InputError("survive", [Issue("", f"must be one of {', '.join(SURVIVAL_LEVELS)}", value=survive)])
+    if d_spot_s is not None and not (isinstance(d_spot_s, Integral) and d_spot_s >= 0):
+        raise InputError("d_spot_s", [Issue("", "must be a whole number of seconds, 0 or more", value=d_spot_s)])
     columns = plan.columns()
     against_state: tuple[Violation, ...] = ()
     if state is not None:

@@ -20,7 +20,7 @@ from ...core.quantities import BoolArray, IntArray
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, UnsuitablePlanError
 from .annealing import LoadsWalk, QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of, listed_plan
 from .core_loads import GONE, SPARE_VMS, CoreLoads, offers_of, places_of, priced_start, start_from_schedule
@@ -194,7 +194,7 @@ def held_plan(instance: Instance, start: Schedule, now_s: int) -> Schedule | Non
     core, start_s, baseline = start.task_core[rows], start.task_start_s[rows] - now_s, start.task_baseline[rows]
     try:
         return plan_of_places(instance, instance.open_tasks, number, core, start_s, offers, baseline)
-    except ValueError:  # the instance has changed: a task cannot run there any more
+    except UnsuitablePlanError:  # the instance has changed: a task cannot run there any more
         return None
 
 

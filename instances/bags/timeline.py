@@ -248,6 +248,8 @@ class Timeline:
     _resolved: bool = dataclasses.field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.events, list | tuple) or not all(isinstance(one, TimelineEvent) for one in self.events):
+            raise InputError(f"timeline {self.name!r}", [Issue("", "must be a tuple of events", "events")])
         issues = event_issues(self.events)
         if issues:
             raise InputError(f"timeline {self.name!r}", issues)

@@ -16,7 +16,7 @@ from ...core.plugins import PluginError
 from ...core.quantities import at_most, closes_gap
 from ...instances.instance import Instance
 from ...schedules.method import Incumbent, Outcome, Run, StepEnd, StepTaken, TracePoint
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, UnsuitablePlanError
 from ...schedules.timing import objective_weights
 from .budget import BUDGET
 from .methods import MethodEntry, find_method, make_options
@@ -221,8 +221,9 @@ def _checked_plan(
         return None
     try:
         plan = plan if plan.instance is instance else replace(plan, instance=instance)
-    except ValueError as error:
-        raise PluginError(f"{method.plugin} made a plan that does not fit the instance: {error}") from error
+    except UnsuitablePlanError as error:
+        rule = error.issues[0].rule
+        raise PluginError(f"{method.plugin} made a plan that does not fit the instance: {rule}") from error
     violations = check(instance, plan).violations
     if violations and {violation.rule for violation in violations} <= forgiven:
         return None

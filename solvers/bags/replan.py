@@ -121,7 +121,7 @@ def replan(
     A process that has never planned before compiles first: see `spotbag.warm_up`.
     """
     begin = time.perf_counter()
-    level = survive or instance.survive or "none"
+    level = (instance.survive or "none") if survive is None else survive
     asked = level != "none" or "none" in (survive, instance.survive)
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
     require_by_second(instance)

@@ -33,7 +33,7 @@ from ...instances.instance import Instance
 from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.plan_text import LOSSES, least_text
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, UnsuitablePlanError
 from ...schedules.timing import require_by_second
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
@@ -127,6 +127,8 @@ def solve(
         if goal is not None or budget_usd is not None:
             raise InputError("near_least", [Issue("", "has a goal and a budget of its own: leave those out")])
         return _fastest_near_least(ask, instance, near_least, time_limit_s, initial)
+    if on_progress is not None and not callable(on_progress):
+        raise InputError("on_progress", [Issue("", "must be something to be called, or None", value=on_progress)])
     chosen = find_method(method)
     made_options = make_options(chosen, options or {})
     threads = default_threads() if threads is None else threads
@@ -226,8 +228,8 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
     """Return the plan to start from as one of the instance with D_spot; refuse one that breaks a rule."""
     try:
         start = replace(initial, instance=instance)
-    except ValueError as error:
-        raise InputError("initial plan", [Issue("", f"does not fit the instance: {error}")]) from None
+    except UnsuitablePlanError as error:
+        raise InputError("initial plan", [Issue("", f"does not fit the instance: {error.issues[0].rule}")]) from None
     violations = check(instance, start).violations
     if violations:
         raise InputError("initial plan", [Issue("", f"breaks a rule: {violation}") for violation in violations])
