@@ -614,6 +614,9 @@ class _Remaining:
                 )
             ],
         )
+        # Tasks that need more memory together than there is, as they were late: nothing joins them.
+        used_kb = np.bincount(machine, given.memory_kb[given.task_group[self.running]], minlength=len(vms))
+        fits = used_kb <= np.array([entry.memory_kb for entry in self.offers])[offer]
         own_usd = [None if one.listed_as is None else one.price_usd_per_hour for one in self.offers]
         fields: list[dict[str, Any]] = []
         first = 0
@@ -626,7 +629,7 @@ class _Remaining:
                     "market": market,
                     "ready_s": 0 if runs else max(math.ceil(ready_s - now - STATED), 0),
                     "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + STATED), 0),
-                    "open": status in ("launching", "running"),
+                    "open": status in ("launching", "running") and bool(fits[len(fields)]),
                     "running": tuple(records[first:after]),
                     "credits": self._credits_now(offer[len(fields)], status, balance, runs),
                     "price_usd_per_hour": own_usd[offer[len(fields)]],

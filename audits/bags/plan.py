@@ -517,17 +517,21 @@ class _Checker:
         return rounded_up(total)
 
     def _memory(self, vm: RentedVm, vm_type: VmType, placed_here: list[PlacedTask]) -> Iterator[Violation]:
-        """Memory in use after every start and end; the worst moment is reported."""
+        """Memory in use after every start and end; the worst moment is reported.
+
+        What tasks that run already need together is for the state to say: only where the plan has others with them.
+        """
         size_kb = self.sizes_kb[vm_type.name]
-        changes: list[tuple[int, int]] = []
+        changes: list[tuple[int, int, int]] = []
         for placed in placed_here:
-            need_kb = int(self.bag.need_kb[self.bag.entry(placed.id)])
-            changes += [(placed.start_s, need_kb), (placed.end_s, -need_kb)]
+            need_kb, starts = int(self.bag.need_kb[self.bag.entry(placed.id)]), int(placed.id not in self.running)
+            changes += [(placed.start_s, need_kb, starts), (placed.end_s, -need_kb, -starts)]
         changes.sort()  # at equal times, what ends frees its memory first
-        used_kb = worst_kb = worst_at = 0
-        for moment, change in changes:
+        used_kb = worst_kb = worst_at = started = 0
+        for moment, change, starts in changes:
             used_kb += change
-            if used_kb > worst_kb:
+            started += starts
+            if started and used_kb > worst_kb:
                 worst_kb, worst_at = used_kb, moment
         if worst_kb > size_kb:
             over = (worst_kb - size_kb) / 1024

@@ -184,7 +184,7 @@ def _refuse_wrong(
 
 def _told(result: Result, state: State, running: Schedule | None, limit: Limit, asked: bool) -> Result:
     """Return a result that says whether work was stopped, with names of new VMs that neither bag nor last plan had."""
-    plan, warnings = result.schedule, (*result.warnings, *_overdue(state, result.instance))
+    plan, warnings = result.schedule, (*result.warnings, *_surprises(state, result.instance))
     if plan is not None:
         if not asked and plan.instance.offer_is_spot[plan.vm_offer].any():
             warnings = (*warnings, _NOT_ASKED)
@@ -192,14 +192,21 @@ def _told(result: Result, state: State, running: Schedule | None, limit: Limit, 
     return replace(result, schedule=plan, warnings=warnings, interrupted=limit.stopped())
 
 
-def _overdue(state: State, remaining: Instance) -> Iterator[str]:
-    """Warn of VMs that should be ready and of tasks that should have ended: what is assumed, and the way out."""
+def _surprises(state: State, remaining: Instance) -> Iterator[str]:
+    """Warn of VMs that should be ready or are too full, and of tasks that should have ended: what is assumed."""
     vms = [vm.id for vm in state.vms if vm.status == "launching" and vm.ready_s < state.time_s]
     if vms:
         yield (
             f"VMs that launch should be ready by now, and are planned as if ready at once: {first_names(vms)}; a later "
             "ready_s in the state (VmExpected) says when they are expected"
         )
+    full = [
+        vm.id
+        for vm, machine in zip(state.vms, remaining.machines, strict=True)
+        if vm.status == "running" and not machine.open
+    ]
+    if full:
+        yield f"tasks that run need more memory than there is, nothing is planned beside them: on {first_names(full)}"
     running, ids = remaining.running, remaining.task_ids
     takes_s = remaining.running_end_s - running.start_s
     durations_s = {ids[task]: seconds for task, seconds in zip(running.task.tolist(), takes_s.tolist(), strict=True)}

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .models.streams.sizing import SizingProblem, TypeChoice, problem_of_job
     from .replay.bags.plan_choice import choose_plan
     from .replay.bags.policy import Policy
-    from .replay.bags.runs import replay_day, replay_days
+    from .replay.bags.runs import replay_day, replay_days, trace_day
     from .replay.platforms.policy import PlatformPolicy
     from .replay.platforms.runs import replay_platform
     from .replay.streams.policy import StreamPolicy
@@ -78,6 +78,9 @@ if TYPE_CHECKING:
     from .solvers.platforms.bound import platform_bound
     from .solvers.streams.sizing import size_job
     from .traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
+    from .traces.files import read_traces
+    from .traces.stories import describe_trace
+    from .traces.trace import Trace
 
 # Loaded when first asked for, so that importing the package costs next to nothing.
 _MODULES = {
@@ -153,6 +156,7 @@ _MODULES = {
     "replay.bags.runs": (
         "replay_day",
         "replay_days",
+        "trace_day",
     ),
     "replay.platforms.policy": ("PlatformPolicy",),
     "replay.platforms.runs": ("replay_platform",),
@@ -208,6 +212,9 @@ _MODULES = {
         "TaskRun",
         "VmRun",
     ),
+    "traces.files": ("read_traces",),
+    "traces.stories": ("describe_trace",),
+    "traces.trace": ("Trace",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -246,6 +253,7 @@ __all__ = [
     "TaskStarted",
     "TaskWithdrawn",
     "Timeline",
+    "Trace",
     "TypeChoice",
     "VmCredits",
     "VmDraining",
@@ -263,6 +271,7 @@ __all__ = [
     "audit",
     "check",
     "choose_plan",
+    "describe_trace",
     "draw_malleable_jobs",
     "estimate_d_spot",
     "execution_state",
@@ -287,6 +296,7 @@ __all__ = [
     "read_schedule",
     "read_stream",
     "read_tasks",
+    "read_traces",
     "replan",
     "replay_day",
     "replay_days",
@@ -295,6 +305,7 @@ __all__ = [
     "size_job",
     "solve",
     "stream_names",
+    "trace_day",
     "warm_up",
     "write_convergence",
     "write_execution",

@@ -90,9 +90,14 @@ class Life:
         for vm in self.state.vms:
             if self.plan is None or vm.status != "running" or vm.id not in self.plan.vm_ids:
                 continue
-            busy = {run.core for run in vm.running}
+            busy, room_mb = {run.core for run in vm.running}, 4000.0
+            needs_mb = dict(zip(self.bag.task_ids, self.bag.given_memory_mb.tolist(), strict=True))
+            room_mb -= sum(needs_mb[run.task] for run in vm.running)
             for core, task in self.plan.next_tasks(vm.id, begun=self.begun).items():
-                if core not in busy and task.id in self.state.waiting_ids(self.bag):
+                if core in busy or task.id not in self.state.waiting_ids(self.bag):
+                    continue
+                if needs_mb[task.id] <= room_mb or self.rng.random() < 0.1:  # rarely, too much is run at once
+                    room_mb -= needs_mb[task.id]
                     self.happen(spotbag.TaskStarted(task.id, vm.id, core, task.mode))
                     self.begun.add(task.id)
                     self.ends_s[task.id] = self.state.time_s + self.rng.uniform(0.3, 3) * (task.end_s - task.start_s)

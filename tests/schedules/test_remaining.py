@@ -473,3 +473,30 @@ def test_the_checker_reads_a_state_by_itself() -> None:
         state = known.replace(vms=(changed(vms[0], **changes), vms[1]))
         found = {violation.message: violation.rule for violation in check(bag, plan, state=state).violations}
         assert found[said] == "state"
+
+
+def test_nothing_joins_tasks_that_need_more_memory_than_there_is() -> None:
+    """Two tasks of 600 MB run on 1000 MB, as the first was late: replan made a plan that its own check refused."""
+    offers = {"on-demand": {"price_usd_per_hour": 0.36, "limit": 4}}
+    bag = Instance.from_document(
+        {
+            "format": "spotbag.instance/1",
+            "name": "bag",
+            "deadline_s": 900,
+            "vm_types": [{"name": "a", "vcpus": 4, "memory_mb": 1000, "offers": offers}],
+            "tasks": [{"id": f"t{k}", "memory_mb": 600 if k < 2 else 10, "runtime_s": {"a": 100}} for k in range(4)],
+        },
+        "bag",
+    )
+    runs = tuple(TaskOnVm(task=f"t{core}", core=core, start_s=0) for core in range(2))
+    state = State(instance="bag", time_s=50, vms=(VmState(id="v", type="a", market="on-demand", running=runs),))
+    assert [machine.open for machine in state.remaining(bag).machines] == [False]
+    for time_limit_s in (0.05, 2.0):
+        result = replan(bag, state, time_limit_s=time_limit_s)
+        assert any("need more memory than there is" in text and "v" in text for text in result.warnings)
+        assert result.schedule is not None
+        assert check(bag, result.schedule, state=state).feasible
+    joined = Schedule(
+        result.instance, np.array([0]), [0] * 4, [0, 1, 2, 3], [-50, -50, 0, 60], np.zeros(4, dtype=bool), ("v",)
+    )
+    assert "memory" in {violation.rule for violation in check(bag, joined, state=state).violations}
