@@ -91,6 +91,8 @@ def _moment(until: float | Callable[[float], float], share: float) -> float:
 
 def _enough(instance: Instance, until: float) -> float:
     """The moment at which a search that begins now ends: a few tasks are soon in all places that there are."""
+    if until == math.inf:  # it is not ended by time
+        return until
     return min(until, time.perf_counter() + _ENOUGH_S_OF_FEW + _ENOUGH_S_A_PAIR * len(instance.open_tasks) ** 2)
 
 
