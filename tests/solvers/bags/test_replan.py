@@ -647,3 +647,24 @@ def two_tasks() -> Instance:
         vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1000, "offers": offers}],
         tasks=[{"id": f"t{k}", "memory_mb": 10, "runtime_s": {"a": 100}} for k in range(2)],
     )
+
+
+@pytest.mark.parametrize("time_limit_s", [0.05, 0.5])
+def test_a_start_is_a_hint_whatever_has_changed_since(time_limit_s: float) -> None:
+    """The queue ran empty and a job came, another catalogue, or no plan at all: what fits of a start is used."""
+    bag, state = two_tasks(), State(instance="b", time_s=10)
+    start = replan(bag, state, survive="none")
+    new = {"id": "new", "memory_mb": 10, "runtime_s": {"a": 100}}
+    later = State(instance="b", time_s=300, done=("t0", "t1"))
+    changed = [(bag.replace(tasks=[*bag.tasks, new]), later)]
+    offers = {"on-demand": {"price_usd_per_hour": 1.0, "limit": 2}}
+    other = {"name": "z", "vcpus": 1, "memory_mb": 100, "offers": offers}
+    tasks = [{"id": f"t{k}", "memory_mb": 10, "runtime_s": {"z": 50}} for k in range(2)]
+    changed += [(Instance(name="b", deadline_s=900, vm_types=[other], tasks=tasks), state)]
+    for now, left in changed:
+        found = replan(now, left, start=start, time_limit_s=time_limit_s, survive="none")
+        assert found.schedule is not None
+        assert check(now, found.schedule, state=left).feasible
+    nothing = replan(bag.replace(deadline_s=100), state, survive="none")
+    assert nothing.schedule is None
+    assert replan(bag, state, start=nothing, time_limit_s=time_limit_s, survive="none").schedule is not None
