@@ -37,7 +37,7 @@ def first_wrong(
         elif parameter.kind is parameter.VAR_KEYWORD:
             given = tuple(value.values())
         with suppress(_Unknown):
-            kind = _resolved(parameter.annotation, function)
+            kind = resolved(parameter.annotation, function)
             for one in given:
                 if not _takes(kind, one):
                     return name, f"must be {_in_words(kind)}, not {_kind_of(one)}", one
@@ -67,7 +67,7 @@ class _Names(dict[str, Any]):
         raise _Unknown
 
 
-def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
+def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
     """Return the type that an annotation stands for."""
     if annotation is inspect.Parameter.empty:
         raise _Unknown

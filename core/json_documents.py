@@ -40,7 +40,22 @@ _LARGE_TEXT = 2_000_000
 
 
 def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, Any]:
-    """Parse a text that must be one JSON object.
+    """Parse a text that must be one JSON object; see `parse_value`.
+
+    Raises
+    ------
+    InputError
+        If it is none, or `parse_value` refuses it.
+    """
+    if not text.lstrip(" \t\r\n").startswith("{"):
+        raise input_error(source, "is not a JSON object (it must start with '{')")
+    document = parse_value(text, source, most_keys)
+    assert isinstance(document, dict)
+    return document
+
+
+def parse_value(text: str, source: str, most_keys: int = 100_000) -> Any:
+    """Parse a JSON text.
 
     Parameters
     ----------
@@ -68,8 +83,6 @@ def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, An
         doubled = True
         return _DuplicatedKeys(pairs)
 
-    if not text.lstrip(" \t\r\n").startswith("{"):
-        raise input_error(source, "is not a JSON object (it must start with '{')")
     # A short text that becomes gigabytes of objects is refused before any of them is made.
     if len(text) > _LARGE_TEXT:
         from .json_shapes import oversize
@@ -86,7 +99,6 @@ def parse_json(text: str, source: str, most_keys: int = 100_000) -> dict[str, An
         raise input_error(source, "is nested too deeply") from None
     except ValueError:  # Python's guard against integers of thousands of digits
         raise input_error(source, "holds a number with too many digits") from None
-    assert isinstance(document, dict)
     if doubled:
         raise InputError(source, list(_duplicated_keys(document)))
     return document

@@ -190,6 +190,12 @@ def left_behind() -> set[str]:
     return {thread.name for thread, _ in _left_behind if thread.is_alive()}
 
 
+def leave_behind(thread: threading.Thread, end: Callable[[], None]) -> None:
+    """Leave a thread to itself that was asked to end and has not done so yet; the end of the process waits for it."""
+    _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()]
+    _left_behind.append((thread, end))
+
+
 def run_in_thread(
     work: Callable[[], None],
     end: Callable[[], None],
@@ -250,8 +256,8 @@ def run_in_threads(
 
     # Threads left to themselves are remembered, for the end of the process to wait for them.
     def leave() -> None:
-        _left_behind[:] = [entry for entry in _left_behind if entry[0].is_alive()]
-        _left_behind.extend((thread, end) for thread in threads if thread.is_alive())
+        for thread in threads:
+            leave_behind(thread, end)
 
     limit = current_limit()
     threads = [threading.Thread(target=guarded, args=(work,), name=name, daemon=True) for work in works]

@@ -552,7 +552,7 @@ def _field_issue(
     where, item, rest = _split_location(loc, document)
     if rest and rest[-1] == "[key]":
         rest = rest[:-2]  # the value at fault is the key itself
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).removeprefix(".")
+    field = _path(rest)
     if kind == "missing":
         return Issue(where, "is missing", field, item=item)
     if kind == "extra_forbidden":
@@ -562,12 +562,17 @@ def _field_issue(
     return Issue(where, _rule(kind, context, message), field, value, item)
 
 
+def _path(parts: Sequence[Any]) -> str:
+    """Return the place of a value inside of an object as messages have it."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
+
+
 def _tag_issue(kind: str, loc: Sequence[Any], context: Mapping[str, Any], value: Any, document: Any) -> Issue:
     """Fault of the key that tells records of several kinds apart."""
     where, item, rest = _split_location((*loc, context["discriminator"].strip("'")), document)
-    field = ".".join(map(str, rest))
+    field = _path(rest)
     if not isinstance(value, Mapping):
-        return Issue(where, "must be an object", value=value, item=item)
+        return Issue(where, "must be an object", _path(rest[:-1]), value, item)
     if kind == "union_tag_not_found":
         return Issue(where, "is missing", field, item=item)
     known = context["expected_tags"].replace("'", "").split(", ")

@@ -63,7 +63,7 @@ def _run(given: list[str]) -> int:
             raise KeyboardInterrupt from None
         wrong = getattr(leaving.__context__, "format_message", None)
         if wrong is not None and "--json" in given:  # words that the parser, which has said so, does not understand
-            _print_error(str(wrong()), [])
+            _print_error(Exception(wrong()))
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except OSError as error:  # an output stream that takes no more
         print(f"error: {error}", file=sys.stderr)
@@ -159,23 +159,20 @@ def _prepare_streams() -> None:
 
 def _report(error: Exception, as_json: bool) -> None:
     """Print an error on standard error, and as an object on standard output with ``--json``."""
-    from ..core.errors import InputError
-
     print(f"error: {error}", file=sys.stderr)
     if os.environ.get("SPOTBAG_DEBUG") and error.__cause__ is not None:
         import traceback
 
         traceback.print_exception(error.__cause__)
     if as_json:
-        issues = error.issues if isinstance(error, InputError) else ()
-        _print_error(str(error), [{"path": one.path, "item": one.item, "message": str(one)} for one in issues])
+        _print_error(error)
 
 
-def _print_error(message: str, issues: list[dict[str, str]]) -> None:
+def _print_error(error: Exception) -> None:
     """Print an error as a JSON object."""
-    from .answers import Error, ErrorIssue
+    from .answers import Error
 
-    Error(status="error", message=message, issues=tuple(ErrorIssue(**issue) for issue in issues)).print_json()
+    Error.of_error(error).print_json()
 
 
 @contextmanager

@@ -115,6 +115,12 @@ def print_object(value: Mapping[str, Any], plan: Iterable[str] = ()) -> None:
     print("}")
 
 
+def object_line(value: Mapping[str, Any], plan: Iterable[str] = ()) -> str:
+    """Return a JSON object without line breaks; with a plan in pieces as its last value, if any."""
+    text, document = json.dumps(value, allow_nan=False), "".join(plan).replace("\n", "")
+    return f'{text.removesuffix("}")}, "plan": {document}}}' if document else text
+
+
 class Mean(Part):
     """A mean over runs with its 95 % confidence interval; null where there are too few runs."""
 
@@ -155,6 +161,12 @@ class Error(Answer, kind="error"):
     message: str
     issues: tuple[ErrorIssue, ...]
 
+    @classmethod
+    def of_error(cls, error: Exception) -> Error:
+        """Make the answer of an error, with all that is wrong with an input."""
+        issues = [ErrorIssue(path=one.path, item=one.item, message=str(one)) for one in getattr(error, "issues", ())]
+        return cls(status="error", message=str(error), issues=tuple(issues))
+
 
 def answer_of(kind: str) -> type[Answer]:
     """Return the answer of a kind."""
@@ -189,6 +201,7 @@ KINDS = {
     "methods": ".bags.methods",
     "policies": ".policies",
     "warm-up": ".bags.warm_up",
+    "serve": ".bags.serve",
     "published-comparison": ".bench",
     "instance-list": ".instance",
     "types": ".instance_types",

@@ -34,6 +34,7 @@ _MODULES = {
     "policies": "policies",
     "schema": "schema",
     "warm-up": "bags.warm_up",
+    "serve": "bags.serve",
     "experiment": "experiment",
     "report": "report",
     "bench": "bench",

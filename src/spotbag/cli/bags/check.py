@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ...audits.bags.plan import CheckReport
     from ...audits.facts import Violation
     from ...instances.instance import Instance
-    from ...schedules.documents import Survival
+    from ...schedules.documents import ScheduleDocument, Survival
+    from ...schedules.state import State
 
 EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
 
@@ -47,6 +48,22 @@ class Check(Answer, kind="check"):
     violations: tuple[Violation, ...]
     notes: tuple[str, ...]
 
+    @classmethod
+    def of_report(cls, problem: Instance, report: CheckReport) -> Check:
+        """Make the answer of a report on a plan for an instance."""
+        return cls.of(report, problem, instance=problem.name, status="feasible" if report.feasible else "infeasible")
+
+
+def judged(problem: Instance, plan: ScheduleDocument, state: State | None) -> tuple[Instance, CheckReport]:
+    """Check a plan for an instance, or for what a state has left of it; return what it is for, and the report."""
+    from ...audits.bags.plan import check
+    from ...heuristics.bags.d_spot import with_d_spot
+    from ...schedules.timing import require_by_second
+
+    require_by_second(problem)
+    problem = with_d_spot(problem if state is None else state.remaining(problem), made_for_s=plan.d_spot_s)
+    return problem, check(problem, plan, survive=None if problem.survive == "none" else problem.survive)
+
 
 def check_command(
     instance: InstanceArgument,
@@ -63,28 +80,21 @@ def check_command(
     With --state, the times and the cost of the plan count from its moment on.
     Exit code 0: feasible, and shown to survive what was asked for; 1: not so; 2: bad input.
     """
-    from ...audits.bags.plan import check
-    from ...heuristics.bags.d_spot import with_d_spot
     from ...schedules.schedule_files import another_instance, read_schedule_document
-    from ...schedules.timing import require_by_second
 
     refuse_two_from_standard_input(instance, plan, state)
     problem = changes.load(instance)
-    require_by_second(problem)
-    spent_usd = None
+    so_far = None
     if state is not None:
         from ...schedules.state import State
 
         so_far = State.read(state)
-        problem, spent_usd = so_far.remaining(problem), so_far.spent_usd
     document = read_schedule_document(plan)
-    problem = with_d_spot(problem, made_for_s=document.d_spot_s)
+    problem, report = judged(problem, document, so_far)
     asked = None if problem.survive == "none" else problem.survive
-    report = check(problem, document, survive=asked)
     shown = asked is None or (report.survival is not None and report.survival.verdict == "survives")
     if as_json:
-        status = "feasible" if report.feasible else "infeasible"
-        Check.of(report, problem, instance=problem.name, status=status).print_json()
+        Check.of_report(problem, report).print_json()
     elif any(violation.rule == "task-once" for violation in report.violations) and (
         document.instance != problem.name or not {row.id for row in document.task_rows}.intersection(problem.task_ids)
     ):
@@ -93,7 +103,7 @@ def check_command(
         )
         print(f"(--json lists all {counted(len(report.violations), 'violation')})")
     else:
-        _print_report(problem, report, spent_usd)
+        _print_report(problem, report, None if so_far is None else so_far.spent_usd)
     if not (report.feasible and shown):
         raise typer.Exit(NO_FEASIBLE_PLAN)
 

@@ -26,6 +26,7 @@ from .solve import PlanFiles, Planned, print_result
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
+    from ...schedules.documents import ScheduleDocument
     from ...schedules.schedule import Schedule
     from ...schedules.state import State
 
@@ -82,7 +83,12 @@ def replan_command(
     problem = changes.load(instance)
     so_far = State.read(state)
     limit_s = 0.05 if planning.time_limit is None else planning.time_limit
-    running = None if start is None else _running(start, problem, so_far)
+    running = None
+    if start is not None:
+        from ...core.text_files import source_name
+        from ...schedules.schedule_files import read_schedule_document
+
+        running = running_plan(read_schedule_document(start), source_name(start), problem, so_far)
     with interruptible():  # from here on there is an answer, which a signal asks for
         with busy(f"planning what is left of {problem.name}", limit_s):
             warm_up_replan()
@@ -115,8 +121,8 @@ def replan_command(
         raise typer.Exit(NO_FEASIBLE_PLAN)
 
 
-def _running(path: str, problem: Instance, state: State) -> Schedule | None:
-    """Read the plan that is being carried out: of the bag, or of an earlier state of it, as one for what fits of it.
+def running_plan(document: ScheduleDocument, source: str, problem: Instance, state: State) -> Schedule | None:
+    """Return the plan that is being carried out, of the bag or of an earlier state of it, as one for what fits of it.
 
     None if nothing fits: it is a hint.
 
@@ -128,13 +134,11 @@ def _running(path: str, problem: Instance, state: State) -> Schedule | None:
     import numpy as np
 
     from ...core.errors import input_error
-    from ...core.text_files import source_name
     from ...instances.entries import BASELINE, NEVER
     from ...schedules.events import TaskWithdrawn
     from ...schedules.schedule import Schedule
-    from ...schedules.schedule_files import another_instance, read_schedule_document, schedule_of_document
+    from ...schedules.schedule_files import another_instance, schedule_of_document
 
-    document, source = read_schedule_document(path), source_name(path)
     if not any(row.id in problem.task_index for row in document.task_rows):
         raise input_error(source, another_instance(document.instance, problem, document.task_rows))
     remaining = state.remaining(problem)

@@ -1,0 +1,238 @@
+"""Methods of ``spotbag serve``, and the bags that they keep."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args
+
+from pydantic import Field, create_model
+
+from ... import __version__
+from ...core.arguments import resolved
+from ...core.errors import InputError, Issue
+from ...core.limits import stopped, within
+from ...core.records import Record
+from ...core.wording import near_names
+from ...instances.entries import SurvivalOption
+from ...instances.instance import Instance
+from ...instances.library import library_instance, library_names
+from ...schedules.events import Event
+from ...schedules.schedule import Schedule
+from ...schedules.schedule_files import schedule_document_of, schedule_pieces
+from ...schedules.state import State
+from ...solvers.bags.replan import replan
+from ...solvers.bags.result import Result
+from ...solvers.bags.solve import solve
+from ...solvers.bags.warm_up import warm_up
+from ..answers import as_json, object_line
+from ..json_rpc import Call, Method, Work, params_as
+from .check import Check, judged
+from .replan import Replan, running_plan
+from .serve import Initialized
+from .solve import Planned, Solve
+
+_WARM = ("auto", "search")
+
+
+def _fields_of(kind: Callable[..., Any], without: Collection[str] = ()) -> dict[str, Any]:
+    """Fields of a record for the parameters of a function or class."""
+    return {
+        name: (
+            resolved(parameter.annotation, kind),
+            ... if parameter.default is parameter.empty else parameter.default,
+        )
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if name not in without
+    }
+
+
+def _record(name: str, base: type[Record], **fields: Any) -> Any:
+    return create_model(name, __base__=base, **fields)
+
+
+_KINDS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
+_EVENTS: Any = Union[  # noqa: UP007
+    tuple(_record(name, Record, event=(Literal[name], ...), **_fields_of(kind)) for name, kind in _KINDS.items())
+]
+
+
+class _OfBag(Record):
+    bag: Any
+    changes: dict[str, Any] = Field(default_factory=dict)
+
+
+class _Initialize(Record):
+    warm: bool = False
+
+
+class _Advance(_OfBag):
+    state: dict[str, Any] | None = None
+    time_s: float | None = None
+    follow: bool = False
+    events: Annotated[tuple[Annotated[_EVENTS, Field(discriminator="event")], ...], Field(strict=False)] = ()
+
+
+class _Check(_OfBag):
+    plan: dict[str, Any] | None = None
+    state: dict[str, Any] | None = None
+    survive: SurvivalOption | None = None
+
+
+_OF_SOLVE = _fields_of(solve, ("instance", "method", "initial", "on_progress", "stop"))
+_OF_REPLAN = _fields_of(replan, ("instance", "state", "start", "stop"))
+_Solve = _record("Solve", _OfBag, method=(str, "auto"), progress=(bool, False), **_OF_SOLVE)
+_Replan = _record(
+    "Replan", _OfBag, state=(dict[str, Any] | None, None), start=(dict[str, Any] | None, None), **_OF_REPLAN
+)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A bag, the state of it, and the plan of the latest request that had one, with the state that it begins from."""
+
+    bag: Instance
+    state: State
+    plan: Schedule | None = None
+    since: State | None = None
+    number: int = -1
+
+
+class ServedBags:
+    """Bags that are planned by messages.
+
+    Attributes
+    ----------
+    methods : mapping
+        By name.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+        self._lock = threading.Lock()
+        methods = (self.initialize, self.solve, self.replan, self.advance, self.check, self.forget)
+        self.methods: Mapping[str, Method] = {method.__name__: method for method in methods}
+
+    def initialize(self, given: dict[str, Any], call: Call) -> str | Work:
+        """Say what is served, once loops are compiled and loaded if that is asked for."""
+        asked = params_as(_Initialize, given)
+
+        def answer(warm: bool) -> str:
+            methods = (*self.methods, "cancel", "shutdown")
+            return object_line(Initialized(version=__version__, methods=methods, warm=warm).to_dict())
+
+        def work() -> str:
+            with within(stop=call.stop):
+                warm_up(_WARM)
+                return answer(not stopped())
+
+        return work if asked.warm else answer(False)
+
+    def solve(self, given: dict[str, Any], call: Call) -> Work:
+        """Plan a bag."""
+        asked = params_as(_Solve, given)
+        kept = self._of(asked)
+        bag, options = kept.bag, {name: getattr(asked, name) for name in ("method", *_OF_SOLVE)}
+
+        def tell(point: Any, planned: int) -> None:
+            seen = {"iteration": point.iteration, "planned": planned, "best": point.best, "bound": point.bound}
+            call.notify("progress", as_json(seen))
+
+        def work() -> str:
+            result = solve(bag, **options, on_progress=tell if asked.progress else None, stop=call.stop)
+            self._keep(kept, call, result, None)
+            return _line(Solve(**result.to_dict()), result)
+
+        return work
+
+    def replan(self, given: dict[str, Any], call: Call) -> Work:
+        """Plan what is left of a bag."""
+        asked = params_as(_Replan, given)
+        kept = self._of(asked)
+        bag, state, start = kept.bag, kept.state, kept.plan
+        if "start" in asked.model_fields_set:
+            start = None
+        if asked.start is not None:
+            start = running_plan(schedule_document_of(asked.start, "start"), "start", bag, state)
+        options = {name: getattr(asked, name) for name in _OF_REPLAN}
+
+        def work() -> str:
+            result = replan(bag, state, start=start, stop=call.stop, **options)
+            self._keep(kept, call, result, state)
+            return _line(Replan(time_s=state.time_s, spent_usd=state.spent_usd, **result.to_dict()), result)
+
+        return work
+
+    def advance(self, given: dict[str, Any], call: Call) -> str:
+        """Go on with the state of a bag; return it."""
+        asked = params_as(_Advance, given)
+        kept = self._of(asked)
+        state = kept.state
+        if asked.follow:
+            if kept.plan is None:
+                raise InputError("params", [Issue("", "needs a plan: solve or replan first", "follow")])
+            state = state.follow(kept.plan)
+        happened = [_KINDS[one.event](**{name: getattr(one, name) for name in _names(one)}) for one in asked.events]
+        kept.state = state.advance(state.time_s if asked.time_s is None else asked.time_s, *happened)
+        return json.dumps(kept.state.to_document(), allow_nan=False)
+
+    def check(self, given: dict[str, Any], call: Call) -> Work:
+        """Check a plan: one that is given, or the one that is kept."""
+        asked = params_as(_Check, given)
+        kept = self._of(asked, takes_state=False)
+        bag = kept.bag if asked.survive is None else kept.bag.replace(survive=asked.survive)
+        if asked.plan is None:
+            if kept.plan is None or asked.state is not None:
+                raise InputError("params", [Issue("", "is missing", "plan")])
+            document, state = kept.plan.to_document(), kept.since
+        else:
+            document = schedule_document_of(asked.plan, "plan")
+            state = None if asked.state is None else State.parse_document(asked.state, "state")
+        return lambda: object_line(Check.of_report(*judged(bag, document, state)).to_dict())
+
+    def forget(self, given: dict[str, Any], call: Call) -> str:
+        """Keep a bag no longer."""
+        del self._kept[self._of(params_as(_OfBag, given)).bag.name]
+        return "null"
+
+    def _of(self, asked: Any, takes_state: bool = True) -> _Kept:
+        """Return a bag that is kept, or is from now on, with what a request says that is changed."""
+        given = asked.bag
+        if isinstance(given, dict):
+            bag = Instance.parse_document(given, "bag")
+            kept = _Kept(bag, State(instance=bag.name))
+        elif isinstance(given, str) and given in self._kept:
+            kept = self._kept[given]
+        elif isinstance(given, str) and given in library_names():
+            kept = _Kept(library_instance(given), State(instance=given))
+        else:
+            names = near_names(str(given), dict.fromkeys([*self._kept, *library_names()]))
+            rule = f"must be an instance, or the name of one that is kept, or in the library ({names})"
+            raise InputError("params", [Issue("", rule, "bag", given)])
+        changed = kept.bag.replace(**asked.changes) if asked.changes else kept.bag
+        if changed.name != kept.bag.name:
+            raise InputError("params", [Issue("", "cannot be changed: give the bag anew", "changes.name")])
+        if takes_state and getattr(asked, "state", None) is not None:
+            kept.state = State.parse_document(asked.state, "state")
+        kept.bag = changed
+        self._kept[changed.name] = kept
+        return kept
+
+    def _keep(self, kept: _Kept, call: Call, result: Result, since: State | None) -> None:
+        """Keep a plan, unless a later request has one."""
+        with self._lock:
+            if result.schedule is not None and call.number > kept.number:
+                kept.plan, kept.since, kept.number = result.schedule, since, call.number
+
+
+def _names(event: Record) -> Collection[str]:
+    return [name for name in type(event).model_fields if name != "event"]
+
+
+def _line(answer: Planned, result: Result) -> str:
+    plan = result.schedule
+    pieces = () if plan is None else schedule_pieces(plan, result.method, result.survival)
+    return object_line(answer.to_dict(), pieces)
