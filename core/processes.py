@@ -101,6 +101,22 @@ class Signalled:
         _received.append(number)
 
 
+class _AsyncioInterrupted:
+    """A stop that Ctrl-C sets under ``asyncio.run``, which has a handler of its own and cancels its main task.
+
+    What runs in a thread for it would keep the program from ending, and what runs in the main thread the task from
+    being cancelled. How often Ctrl-C came is a private count of the runner: nothing public says it.
+    """
+
+    def __init__(self) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        self._runner = getattr(getattr(handler, "func", None), "__self__", None)
+
+    def is_set(self) -> bool:
+        """True once Ctrl-C has come while the runner was running."""
+        return getattr(self._runner, "_interrupt_count", 0) > 0
+
+
 @contextmanager
 def signals_to(
     handler: Callable[[int, FrameType | None], None],
@@ -156,7 +172,7 @@ def interruptible(
     with (
         signals_to(signalled.ask, lambda handler: handler in usual) as taken,
         within(stop=stop, on_life=on_life),
-        within(stop=signalled if taken else None) as limit,
+        within(stop=signalled if taken else _AsyncioInterrupted()) as limit,
     ):
         yield limit
     if taken and signalled.is_set() and not told:
