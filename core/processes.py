@@ -102,19 +102,23 @@ class Signalled:
 
 
 class _AsyncioInterrupted:
-    """A stop that Ctrl-C sets under ``asyncio.run``, which has a handler of its own and cancels its main task.
+    """A stop that Ctrl-C sets under ``asyncio.run``, from its making on.
 
-    What runs in a thread for it would keep the program from ending, and what runs in the main thread the task from
-    being cancelled. How often Ctrl-C came is a private count of the runner: nothing public says it.
+    That has a handler of its own, which cancels its main task: what works in a thread for it would keep the program
+    from ending, and what works in the main thread, the task. Only a private count of the runner says that Ctrl-C came.
     """
 
     def __init__(self) -> None:
         handler = signal.getsignal(signal.SIGINT)
         self._runner = getattr(getattr(handler, "func", None), "__self__", None)
+        self._before = self._count()
+
+    def _count(self) -> int:
+        return getattr(self._runner, "_interrupt_count", 0)
 
     def is_set(self) -> bool:
-        """True once Ctrl-C has come while the runner was running."""
-        return getattr(self._runner, "_interrupt_count", 0) > 0
+        """True once Ctrl-C has come."""
+        return self._count() > self._before
 
 
 @contextmanager
@@ -155,7 +159,8 @@ def interruptible(
 
     Whether the work was asked to stop is to be read from this limit after the work, not inside: a signal that comes
     after that is the caller's, so that none is lost. A second signal does not wait for the work any longer, but raises
-    KeyboardInterrupt. Signals are left alone where a program handles them by itself.
+    KeyboardInterrupt. Signals are left alone where a program handles them by itself; Ctrl-C under ``asyncio.run``, which
+    does, ends the work as well, in any thread.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -146,3 +148,53 @@ def test_limits_nest() -> None:
             assert stopped()
         assert not stopped()
     assert current_limit().deadline == float("inf")
+
+
+def _interrupted_work(interrupt: Callable[[], object], ends: list[str]) -> None:
+    """Work amid which a signal comes; it says how it has ended."""
+    with interruptible() as limit, suppress(LimitReached), within(60):
+        interrupt()
+        while True:
+            time.sleep(0.001)
+            checkpoint()
+    ends.append("stopped" if limit.stopped() else "time")
+
+
+def _ctrl_c() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_under_asyncio_ends_work_in_a_thread_and_cancels_its_task() -> None:
+    ends: list[str] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        await asyncio.to_thread(_interrupted_work, lambda: loop.call_soon_threadsafe(_ctrl_c), ends)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    assert ends == ["stopped"]
+
+
+def test_ctrl_c_under_asyncio_ends_work_in_the_main_thread_and_then_cancels_its_task() -> None:
+    ends: list[str] = []
+
+    async def main() -> None:
+        _interrupted_work(_ctrl_c, ends)
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        ends.append(await asyncio.to_thread(lambda: "tidied up"))
+
+    asyncio.run(main())
+    assert ends == ["stopped", "tidied up"]
+
+
+def test_ctrl_c_under_asyncio_before_the_work_does_not_end_it() -> None:
+    async def main() -> None:
+        _ctrl_c()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        with interruptible() as limit:
+            assert not limit.stopped()
+
+    asyncio.run(main())

@@ -42,14 +42,14 @@ class Shell:
         found: dict[str, Any] = json.loads(self.run(*words, "--json", code=code))
         kind = kind_of(found)
         if kind in KINDS:
-            _judge(kind).validate(found)
+            judge(kind).validate(found)
         else:
             assert kind == "schedule"
         return found
 
 
 @cache
-def _judge(kind: str) -> Draft202012Validator:
+def judge(kind: str) -> Draft202012Validator:
     """Return what judges objects of a kind: by its schema, and that there is no key which the schema does not have."""
     schema = schema_of(kind)
     for record in (schema, *schema.get("$defs", {}).values()):

@@ -134,8 +134,9 @@ class ServedBags:
     def solve(self, given: dict[str, Any], call: Call) -> Work:
         """Plan a bag."""
         asked = params_as(_Solve, given)
-        kept = self._of(asked)
-        bag, options = kept.bag, {name: getattr(asked, name) for name in ("method", *_OF_SOLVE)}
+        kept, bag, state = self._of(asked)
+        options = {name: getattr(asked, name) for name in ("method", *_OF_SOLVE)}
+        self._hold(kept, bag, state)
 
         def tell(point: Any, planned: int) -> None:
             seen = {"iteration": point.iteration, "planned": planned, "best": point.best, "bound": point.bound}
@@ -151,13 +152,14 @@ class ServedBags:
     def replan(self, given: dict[str, Any], call: Call) -> Work:
         """Plan what is left of a bag."""
         asked = params_as(_Replan, given)
-        kept = self._of(asked)
-        bag, state, start = kept.bag, kept.state, kept.plan
+        kept, bag, state = self._of(asked)
+        start = kept.plan
         if "start" in asked.model_fields_set:
             start = None
         if asked.start is not None:
             start = running_plan(schedule_document_of(asked.start, "start"), "start", bag, state)
         options = {name: getattr(asked, name) for name in _OF_REPLAN}
+        self._hold(kept, bag, state)
 
         def work() -> str:
             result = replan(bag, state, start=start, stop=call.stop, **options)
@@ -169,37 +171,38 @@ class ServedBags:
     def advance(self, given: dict[str, Any], call: Call) -> str:
         """Go on with the state of a bag; return it."""
         asked = params_as(_Advance, given)
-        kept = self._of(asked)
-        state = kept.state
+        kept, bag, state = self._of(asked)
         if asked.follow:
             if kept.plan is None:
                 raise InputError("params", [Issue("", "needs a plan: solve or replan first", "follow")])
             state = state.follow(kept.plan)
         happened = [_KINDS[one.event](**{name: getattr(one, name) for name in _names(one)}) for one in asked.events]
-        kept.state = state.advance(state.time_s if asked.time_s is None else asked.time_s, *happened)
-        return json.dumps(kept.state.to_document(), allow_nan=False)
+        state = state.advance(state.time_s if asked.time_s is None else asked.time_s, *happened)
+        self._hold(kept, bag, state)
+        return json.dumps(state.to_document(), allow_nan=False)
 
     def check(self, given: dict[str, Any], call: Call) -> Work:
         """Check a plan: one that is given, or the one that is kept."""
         asked = params_as(_Check, given)
-        kept = self._of(asked, takes_state=False)
-        bag = kept.bag if asked.survive is None else kept.bag.replace(survive=asked.survive)
+        kept, bag, now = self._of(asked)
         if asked.plan is None:
             if kept.plan is None or asked.state is not None:
                 raise InputError("params", [Issue("", "is missing", "plan")])
-            document, state = kept.plan.to_document(), kept.since
+            document, since = kept.plan.to_document(), kept.since
         else:
             document = schedule_document_of(asked.plan, "plan")
-            state = None if asked.state is None else State.parse_document(asked.state, "state")
-        return lambda: object_line(Check.of_report(*judged(bag, document, state)).to_dict())
+            since = None if asked.state is None else now
+        self._hold(kept, bag, kept.state)
+        judge = bag if asked.survive is None else bag.replace(survive=asked.survive)
+        return lambda: object_line(Check.of_report(*judged(judge, document, since)).to_dict())
 
     def forget(self, given: dict[str, Any], call: Call) -> str:
         """Keep a bag no longer."""
-        del self._kept[self._of(params_as(_OfBag, given)).bag.name]
+        self._kept.pop(self._of(params_as(_OfBag, given))[1].name, None)
         return "null"
 
-    def _of(self, asked: Any, takes_state: bool = True) -> _Kept:
-        """Return a bag that is kept, or is from now on, with what a request says that is changed."""
+    def _of(self, asked: Any) -> tuple[_Kept, Instance, State]:
+        """Return a bag that is kept, or a new one, with the instance and the state that hold from this request on."""
         given = asked.bag
         if isinstance(given, dict):
             bag = Instance.parse_document(given, "bag")
@@ -212,14 +215,16 @@ class ServedBags:
             names = near_names(str(given), dict.fromkeys([*self._kept, *library_names()]))
             rule = f"must be an instance, or the name of one that is kept, or in the library ({names})"
             raise InputError("params", [Issue("", rule, "bag", given)])
-        changed = kept.bag.replace(**asked.changes) if asked.changes else kept.bag
-        if changed.name != kept.bag.name:
+        bag = kept.bag.replace(**asked.changes) if asked.changes else kept.bag
+        if bag.name != kept.bag.name:
             raise InputError("params", [Issue("", "cannot be changed: give the bag anew", "changes.name")])
-        if takes_state and getattr(asked, "state", None) is not None:
-            kept.state = State.parse_document(asked.state, "state")
-        kept.bag = changed
-        self._kept[changed.name] = kept
-        return kept
+        state = getattr(asked, "state", None)
+        return kept, bag, kept.state if state is None else State.parse_document(state, "state")
+
+    def _hold(self, kept: _Kept, bag: Instance, state: State) -> None:
+        """Keep a bag, when nothing of a request can be wrong any more."""
+        kept.bag, kept.state = bag, state
+        self._kept[bag.name] = kept
 
     def _keep(self, kept: _Kept, call: Call, result: Result, since: State | None) -> None:
         """Keep a plan, unless a later request has one."""
