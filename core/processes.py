@@ -159,8 +159,8 @@ def interruptible(
 
     Whether the work was asked to stop is to be read from this limit after the work, not inside: a signal that comes
     after that is the caller's, so that none is lost. A second signal does not wait for the work any longer, but raises
-    KeyboardInterrupt. Signals are left alone where a program handles them by itself; Ctrl-C under ``asyncio.run``, which
-    does, ends the work as well, in any thread.
+    KeyboardInterrupt. Signals are left alone where a program handles them by itself; Ctrl-C under
+    ``asyncio.run``, which does, ends the work as well, in any thread.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.platform import Platform
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.served import served
 
 ROOT = Path(__file__).parents[1]
 
@@ -100,6 +101,29 @@ def test_the_python_of_embed_md_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for example in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "howto" / "embed.md").read_text(), re.DOTALL):
         exec(example, names)
     assert names["state"].done == ("part-3",)
+
+
+def _is_part(shown: Any, found: Any) -> bool:
+    """True if all that is shown is found, as objects have it."""
+    if isinstance(shown, dict):
+        return all(key in found and _is_part(value, found[key]) for key, value in shown.items())
+    if isinstance(shown, list) and shown:
+        return len(shown) == len(found) and all(map(_is_part, shown, found))
+    return shown == [] or bool(shown == found)
+
+
+def test_the_messages_in_embed_md_are_answered_as_shown() -> None:
+    page = (ROOT / "docs" / "howto" / "embed.md").read_text()
+    [block] = re.findall(r"```text\n(--> .*?)```", page, re.DOTALL)
+    sent, shown = (re.findall(rf"^{arrow} (.*)$", block, re.MULTILINE) for arrow in ("-->", "<--"))
+    methods = set(re.findall(r"^\| `(\w+)` \| ", page.partition("| method | what it does")[2], re.MULTILINE))
+    with served() as client:
+        for line, expected in zip(sent, shown, strict=True):
+            client.write(line)
+            answer = client.message()
+            assert _is_part(json.loads(re.sub(r"(, )?\.\.\.", "", expected)), answer), answer
+            if answer["id"] == 1:
+                assert {*answer["result"]["methods"]} <= methods
 
 
 def test_commands_in_pages_have_only_options_that_there_are() -> None:

@@ -561,6 +561,7 @@ COMMANDS = [
     ["policies"],
     ["schema"],
     ["warm-up"],
+    ["serve"],
     ["instance"],
     *(["instance", name] for name in ("list", "generate", "import", "export", "schema")),
 ]

@@ -47,7 +47,8 @@ _PRINTED = {
     "schemas": "schema",
     "error": "solve none.json",
 }
-"""A command that prints each kind; the comparisons with papers are among the tests of ``spotbag bench``."""
+"""A command that prints each kind; the comparisons with papers are among the tests of ``spotbag bench``, and what is
+served among those of ``spotbag serve``."""
 
 
 def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
@@ -59,7 +60,7 @@ def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
     (shell.folder / "mine.toml").write_text('instances = ["tiny/boot"]\nmethods = ["lpt"]\n')
     begin = {"at": 0, "event": "begin", "format": "spotbag.log/1", "vm": "two-spot-1"}
     (shell.folder / "own.jsonl").write_text(json.dumps(begin))
-    assert set(_PRINTED) | {"published-comparison"} == {*KINDS, "schedule"}
+    assert set(_PRINTED) | {"published-comparison", "serve"} == {*KINDS, "schedule"}
     for kind, words in _PRINTED.items():
         assert kind_of(shell.json(*words.split(), code={"no-plan": 1, "error": 2}.get(kind, 0))) == kind
 

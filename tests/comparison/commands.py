@@ -59,6 +59,7 @@ methods
 methods search
 policies
 warm-up solv
+serve --most-requests 0
 schema
 schema solve
 report plan.json --instance tiny/memory-parts-them --out made.html

@@ -117,7 +117,9 @@ def print_object(value: Mapping[str, Any], plan: Iterable[str] = ()) -> None:
 
 def object_line(value: Mapping[str, Any], plan: Iterable[str] = ()) -> str:
     """Return a JSON object without line breaks; with a plan in pieces as its last value, if any."""
-    text, document = json.dumps(value, allow_nan=False), "".join(plan).replace("\n", "")
+    text, document = json.dumps(value, allow_nan=False), "".join(plan)
+    for indent in ("\n    ", "\n  ", "\n"):
+        document = document.replace(indent, "")
     return f'{text.removesuffix("}")}, "plan": {document}}}' if document else text
 
 
