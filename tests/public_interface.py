@@ -18,6 +18,7 @@ from typer.main import get_command
 from spotbag.cli.answer_schema import schema_of
 from spotbag.cli.answers import KINDS, answer_of
 from spotbag.cli.app import make_app
+from spotbag.cli.bags.served_bags import PARAMS
 from spotbag.instances.bags.timeline import TIMELINE_FORMAT
 from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.platform import Platform
@@ -50,6 +51,8 @@ def public_interface() -> Iterator[str]:
         yield f"file {file_format}"
     for kind in KINDS:
         yield f"json {answer_of(kind).FORMAT}: {', '.join(sorted(schema_of(kind)['properties']))}"
+    for name, record in PARAMS.items():
+        yield f"served {name}: {', '.join(record.model_fields)}"
     for words, command in _commands(get_command(make_app()), ()):
         options = [max(one.opts, key=len) for one in command.params if one.param_type_name == "option"]
         arguments = [one.metavar or one.name for one in command.params if one.param_type_name == "argument"]

@@ -1142,7 +1142,7 @@ _COMMANDS = (
     "experiment run", "experiment results", "experiment compare", "experiment list", "experiment show",
     "instance types", "instance prices", "instance export", "instance schema", "instance list",
 )  # fmt: skip
-assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench"} == set(_MODULES)
+assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "serve"} == set(_MODULES)
 
 
 EXPERIMENT_ROWS = [

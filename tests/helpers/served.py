@@ -104,7 +104,9 @@ def served(methods: Mapping[str, Method] | None = None, **options: Any) -> Itera
         yield client
     thread.join(_PATIENCE_S)
     client._reader.join(_PATIENCE_S)
-    assert {*threading.enumerate()} <= before
+    for left in {*threading.enumerate()} - before:  # such as one that has just said that it is done
+        left.join(_PATIENCE_S)
+        assert not left.is_alive(), left
 
 
 @contextmanager

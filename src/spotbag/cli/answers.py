@@ -148,6 +148,14 @@ class Written(Answer, kind="written"):
     warnings: tuple[str, ...] = ABSENT
 
 
+class Served(Answer, kind="serve"):
+    """Method ``initialize`` of ``spotbag serve``; ``warm`` says whether loops are compiled and loaded."""
+
+    version: str
+    methods: tuple[str, ...]
+    warm: bool
+
+
 class ErrorIssue(Part):
     """A mistake in an input."""
 
@@ -203,7 +211,7 @@ KINDS = {
     "methods": ".bags.methods",
     "policies": ".policies",
     "warm-up": ".bags.warm_up",
-    "serve": ".bags.serve",
+    "serve": ".answers",
     "published-comparison": ".bench",
     "instance-list": ".instance",
     "types": ".instance_types",

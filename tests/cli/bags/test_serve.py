@@ -63,6 +63,7 @@ def test_a_bag_is_planned_begun_planned_again_and_checked_by_its_name() -> None:
             {"event": "VmReady", "vm": names[0]},
             {"event": "TaskStarted", "task": "part-3", "vm": names[0], "core": 1},
             {"event": "VmPriced", "vm": names[0], "price_usd_per_hour": 0.02},
+            {"event": "VmRequested", "vm": {"id": "own", "type": "large", "market": "spot", "status": "launching"}},
         ]
         state = client.ask("advance", bag="parts", time_s=7.5, events=events)
         expected = spotbag.State.begin(plan).advance(
@@ -70,6 +71,7 @@ def test_a_bag_is_planned_begun_planned_again_and_checked_by_its_name() -> None:
             spotbag.VmReady(names[0]),
             spotbag.TaskStarted("part-3", names[0], 1),
             spotbag.VmPriced(names[0], 0.02),
+            spotbag.VmRequested(spotbag.VmState(id="own", type="large", market="spot", status="launching")),
         )
         assert spotbag.State.parse(json.dumps(state)) == expected
         left = answered("replan", client.ask("replan", bag="parts", time_limit_s=0.02))

@@ -8,17 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..answers import Answer
-
 EXAMPLE = """Example:  echo '{"jsonrpc": "2.0", "id": 1, "method": "initialize"}' | spotbag serve"""
-
-
-class Initialized(Answer, kind="serve"):
-    """Method ``initialize`` of ``spotbag serve``; ``warm`` says whether loops are compiled and loaded."""
-
-    version: str
-    methods: tuple[str, ...]
-    warm: bool
 
 
 def serve_command(

@@ -28,11 +28,10 @@ from ...solvers.bags.replan import replan
 from ...solvers.bags.result import Result
 from ...solvers.bags.solve import solve
 from ...solvers.bags.warm_up import warm_up
-from ..answers import as_json, object_line
+from ..answers import Served, as_json, object_line
 from ..json_rpc import Call, Method, Work, params_as
 from .check import Check, judged
 from .replan import Replan, running_plan
-from .serve import Initialized
 from .solve import Planned, Solve
 
 _WARM = ("auto", "search")
@@ -84,10 +83,16 @@ class _Check(_OfBag):
 
 _OF_SOLVE = _fields_of(solve, ("instance", "method", "initial", "on_progress", "stop"))
 _OF_REPLAN = _fields_of(replan, ("instance", "state", "start", "stop"))
-_Solve = _record("Solve", _OfBag, method=(str, "auto"), progress=(bool, False), **_OF_SOLVE)
-_Replan = _record(
-    "Replan", _OfBag, state=(dict[str, Any] | None, None), start=(dict[str, Any] | None, None), **_OF_REPLAN
-)
+_DOCUMENT = (dict[str, Any] | None, None)
+PARAMS: Mapping[str, Any] = {
+    "initialize": _Initialize,
+    "solve": _record("Solve", _OfBag, method=(str, "auto"), progress=(bool, False), **_OF_SOLVE),
+    "replan": _record("Replan", _OfBag, state=_DOCUMENT, start=_DOCUMENT, **_OF_REPLAN),
+    "advance": _Advance,
+    "check": _Check,
+    "forget": _OfBag,
+}
+"""Parameters of each method: those of functions are those of `solve` and `replan`."""
 
 
 @dataclass(slots=True)
@@ -113,16 +118,15 @@ class ServedBags:
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
         self._lock = threading.Lock()
-        methods = (self.initialize, self.solve, self.replan, self.advance, self.check, self.forget)
-        self.methods: Mapping[str, Method] = {method.__name__: method for method in methods}
+        self.methods: Mapping[str, Method] = {name: getattr(self, name) for name in PARAMS}
 
     def initialize(self, given: dict[str, Any], call: Call) -> str | Work:
         """Say what is served, once loops are compiled and loaded if that is asked for."""
-        asked = params_as(_Initialize, given)
+        asked = params_as(PARAMS["initialize"], given)
 
         def answer(warm: bool) -> str:
             methods = (*self.methods, "cancel", "shutdown")
-            return object_line(Initialized(version=__version__, methods=methods, warm=warm).to_dict())
+            return object_line(Served(version=__version__, methods=methods, warm=warm).to_dict())
 
         def work() -> str:
             with within(stop=call.stop):
@@ -133,7 +137,7 @@ class ServedBags:
 
     def solve(self, given: dict[str, Any], call: Call) -> Work:
         """Plan a bag."""
-        asked = params_as(_Solve, given)
+        asked = params_as(PARAMS["solve"], given)
         kept, bag, state = self._of(asked)
         options = {name: getattr(asked, name) for name in ("method", *_OF_SOLVE)}
         self._hold(kept, bag, state)
@@ -151,7 +155,7 @@ class ServedBags:
 
     def replan(self, given: dict[str, Any], call: Call) -> Work:
         """Plan what is left of a bag."""
-        asked = params_as(_Replan, given)
+        asked = params_as(PARAMS["replan"], given)
         kept, bag, state = self._of(asked)
         start = kept.plan
         if "start" in asked.model_fields_set:
@@ -170,7 +174,7 @@ class ServedBags:
 
     def advance(self, given: dict[str, Any], call: Call) -> str:
         """Go on with the state of a bag; return it."""
-        asked = params_as(_Advance, given)
+        asked = params_as(PARAMS["advance"], given)
         kept, bag, state = self._of(asked)
         if asked.follow:
             if kept.plan is None:
@@ -183,12 +187,14 @@ class ServedBags:
 
     def check(self, given: dict[str, Any], call: Call) -> Work:
         """Check a plan: one that is given, or the one that is kept."""
-        asked = params_as(_Check, given)
+        asked = params_as(PARAMS["check"], given)
         kept, bag, now = self._of(asked)
         if asked.plan is None:
-            if kept.plan is None or asked.state is not None:
+            with self._lock:
+                plan, since = kept.plan, kept.since
+            if plan is None or asked.state is not None:
                 raise InputError("params", [Issue("", "is missing", "plan")])
-            document, since = kept.plan.to_document(), kept.since
+            document = plan.to_document()
         else:
             document = schedule_document_of(asked.plan, "plan")
             since = None if asked.state is None else now
@@ -198,7 +204,7 @@ class ServedBags:
 
     def forget(self, given: dict[str, Any], call: Call) -> str:
         """Keep a bag no longer."""
-        self._kept.pop(self._of(params_as(_OfBag, given))[1].name, None)
+        self._kept.pop(self._of(params_as(PARAMS["forget"], given))[1].name, None)
         return "null"
 
     def _of(self, asked: Any) -> tuple[_Kept, Instance, State]:
