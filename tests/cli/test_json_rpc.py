@@ -100,7 +100,7 @@ def test_what_is_wrong_is_an_error_with_its_code_and_place(
         assert client.ask("echo", here=True) == {"here": True}  # the next one is answered as ever
 
 
-@pytest.mark.parametrize("identifier", [7, -1, 1.5, "seven", "", "\ud800", "日本", 10**30, None])
+@pytest.mark.parametrize("identifier", [7, -1, 1.5, "seven", "", "\ud800", "日本", 10**30, 10**400, None])
 def test_an_answer_has_the_id_of_its_request(identifier: Any) -> None:
     with served(methods()) as client:
         client.write(asked(method="echo", id=identifier, params={"a": 1}))
@@ -199,6 +199,24 @@ def test_the_end_of_the_input_ends_all_that_is_under_way() -> None:
         lines = [json.loads(line) for line in iter(client.line, b"")]
     assert {line["id"] for line in lines if line.get("result") == "stopped"} == identifiers
     assert [line["error"]["code"] for line in lines if "error" in line] == [-32700]
+
+
+def test_faults_of_ours_are_errors_and_the_server_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*given: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with served(methods()) as client:
+        with monkeypatch.context() as broken:
+            broken.setattr("spotbag.cli.json_rpc.threading.Thread.start", fail)
+            with pytest.raises(ServedError, match="RuntimeError: can't start new thread") as found:
+                client.ask("greet", name="x")
+            assert found.value.code == -32603
+        with monkeypatch.context() as broken:
+            broken.setattr("spotbag.cli.json_rpc._valid", fail)
+            client.write(asked(method="echo", id=1))
+            answer = client.message()
+            assert (answer["id"], answer["error"]["code"]) == (None, -32603)
+        assert client.ask("greet", name="x") == "hello x"
 
 
 class _Closed:

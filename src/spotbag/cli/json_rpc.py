@@ -13,7 +13,7 @@ from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
-from ..core.errors import InputError, Issue, SpotbagError, input_error, text_of
+from ..core.errors import InputError, Issue, SpotbagError, input_error, show_value, text_of
 from ..core.json_documents import parse_value
 from ..core.processes import leave_behind
 from ..core.records import Record, validate_record
@@ -55,11 +55,12 @@ def params_as(kind: type[Params], given: Mapping[str, Any]) -> Params:
     return validate_record(kind, given, "params")
 
 
-class _Refusal(Exception):  # noqa: N818 (by what it says)
-    """A request that is not begun: the code, and an error that says why."""
+class _Refusal(SpotbagError):  # noqa: N818 (by what it says)
+    """A request that is not begun, and the code of its answer."""
 
-    def __init__(self, code: int, error: SpotbagError) -> None:
-        self.code, self.error = code, error
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(why)
+        self.code = code
 
 
 @dataclass(eq=False, slots=True)
@@ -146,7 +147,10 @@ class Server:
         writer.start()
         try:
             for line in self._source:
-                self._take(line)
+                try:
+                    self._take(line)
+                except Exception as error:  # a fault of ours is no end of what else is under way
+                    self._lines.put(_failure(None, INTERNAL, _fault(error)))
                 if self._over:
                     break
         finally:
@@ -177,7 +181,7 @@ class Server:
         """End all that is under way."""
         until = time.monotonic() + self._patience_s
         for call in self._stop_all():
-            if call.thread is not None and call.thread.is_alive():
+            if call.thread is not None:
                 call.thread.join(max(until - time.monotonic(), 0.0))
                 leave_behind(call.thread, call.stop.set)
 
@@ -208,52 +212,47 @@ class Server:
             return
         call = Call(self._number, self._notifier(identifier))
         self._number += 1
-        left: list[Work] = []
-
-        def begin() -> str:
-            found = self._method(message)(message.params, call)
-            if isinstance(found, str):
-                return found
-            left.append(found)
-            return ""
+        key = object() if identifier in (None, ABSENT) else identifier
 
         def answer(work: Work) -> str | None:
             answered = _answer(identifier, work)
             return None if identifier is ABSENT else answered
 
-        answered = answer(begin)
-        if not left:
-            batch.add(answered)
-            return
-        key = object() if identifier in (None, ABSENT) else identifier
-
-        def work() -> None:
-            answered = answer(left[0])
+        def finish(work: Work) -> None:
+            answered = answer(work)
             with self._lock:
                 del self._calls[key]
             batch.add(answered)
 
-        call.thread = threading.Thread(target=work, name=f"request {call.number}", daemon=True)
-        with self._lock:
-            self._calls[key] = call
-        call.thread.start()
+        def begin() -> str:
+            found = self._method(message)(message.params, call)
+            if isinstance(found, str):
+                return found
+            thread = threading.Thread(target=finish, args=(found,), name=f"request {call.number}", daemon=True)
+            with self._lock:  # which the thread needs to finish
+                thread.start()
+                self._calls[key], call.thread = call, thread
+            return ""
+
+        answered = answer(begin)
+        if call.thread is None:
+            batch.add(answered)
 
     def _method(self, message: Message) -> Method:
         """Return the method of a message that may be begun."""
         method = self._methods.get(message.method)
         if method is None:
-            rule = f"is unknown ({near_names(message.method, self._methods)})"
-            raise _Refusal(UNKNOWN_METHOD, InputError("message", [Issue("", rule, "method", message.method)]))
+            near = near_names(message.method, self._methods)
+            raise _Refusal(UNKNOWN_METHOD, f"method {show_value(message.method)} is unknown ({near})")
         if not isinstance(message.params, dict):
             raise input_error("params", "must be an object: parameters are given by name")
         with self._lock:
             n_calls, taken = len(self._calls), message.id in self._calls
         if taken:
-            rule = "is that of a request which is under way"
-            raise _Refusal(INVALID_REQUEST, InputError("message", [Issue("", rule, "id", message.id)]))
+            raise _Refusal(INVALID_REQUEST, f"id {show_value(message.id)} is that of a request which is under way")
         if message.method not in _OWN and (n_calls >= self._most or self._over):
             why = "the server has been shut down" if self._over else f"{n_calls} requests are under way: await some"
-            raise _Refusal(REFUSED, SpotbagError(why))
+            raise _Refusal(REFUSED, why)
         return method
 
     def _notifier(self, identifier: Any) -> Callable[[str, Mapping[str, Any]], None]:
@@ -285,8 +284,9 @@ class Server:
 def _identifier(given: Any) -> Any:
     """Return the id of a message that may be none; None if it has none that is valid."""
     found = given.get("id", ABSENT) if isinstance(given, dict) else None
-    number = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
-    return found if number or isinstance(found, str) or found is ABSENT else None
+    if isinstance(found, bool) or (isinstance(found, float) and not math.isfinite(found)):
+        return None
+    return found if isinstance(found, str | int | float) or found is ABSENT else None
 
 
 def _valid(given: Any) -> Message:
@@ -313,13 +313,15 @@ def _answer(identifier: Any, work: Work) -> str:
     """Do some work, and return the answer with its result, or with the error that it has ended by, whatever that is."""
     try:
         return f'{{"jsonrpc": "2.0", "id": {_id_text(identifier)}, "result": {work()}}}'
-    except _Refusal as refusal:
-        return _failure(identifier, refusal.code, refusal.error)
     except SpotbagError as error:
-        return _failure(identifier, BAD_PARAMS if isinstance(error, InputError) else REFUSED, error)
+        code = BAD_PARAMS if isinstance(error, InputError) else getattr(error, "code", REFUSED)
+        return _failure(identifier, code, error)
     except Exception as error:
-        text = f"internal error, please report this: {type(error).__name__}: {text_of(error)}"
-        return _failure(identifier, INTERNAL, SpotbagError(text))
+        return _failure(identifier, INTERNAL, _fault(error))
+
+
+def _fault(error: Exception) -> SpotbagError:
+    return SpotbagError(f"internal error, please report this: {type(error).__name__}: {text_of(error)}")
 
 
 def _failure(identifier: Any, code: int, error: SpotbagError) -> str:

@@ -180,7 +180,10 @@ class ServedBags:
             if kept.plan is None:
                 raise InputError("params", [Issue("", "needs a plan: solve or replan first", "follow")])
             state = state.follow(kept.plan)
-        happened = [_KINDS[one.event](**{name: getattr(one, name) for name in _names(one)}) for one in asked.events]
+        happened = [
+            _KINDS[one.event](**{name: getattr(one, name) for name in type(one).model_fields if name != "event"})
+            for one in asked.events
+        ]
         state = state.advance(state.time_s if asked.time_s is None else asked.time_s, *happened)
         self._hold(kept, bag, state)
         return json.dumps(state.to_document(), allow_nan=False)
@@ -237,10 +240,6 @@ class ServedBags:
         with self._lock:
             if result.schedule is not None and call.number > kept.number:
                 kept.plan, kept.since, kept.number = result.schedule, since, call.number
-
-
-def _names(event: Record) -> Collection[str]:
-    return [name for name in type(event).model_fields if name != "event"]
 
 
 def _line(answer: Planned, result: Result) -> str:
