@@ -68,6 +68,10 @@ class _Initialize(Record):
     warm: bool = False
 
 
+class _Forget(Record):
+    bag: str
+
+
 class _Advance(_OfBag):
     state: dict[str, Any] | None = None
     time_s: float | None = None
@@ -90,7 +94,7 @@ PARAMS: Mapping[str, Any] = {
     "replan": _record("Replan", _OfBag, state=_DOCUMENT, start=_DOCUMENT, **_OF_REPLAN),
     "advance": _Advance,
     "check": _Check,
-    "forget": _OfBag,
+    "forget": _Forget,
 }
 """Parameters of each method: those of functions are those of `solve` and `replan`."""
 
@@ -207,7 +211,10 @@ class ServedBags:
 
     def forget(self, given: dict[str, Any], call: Call) -> str:
         """Keep a bag no longer."""
-        self._kept.pop(self._of(params_as(PARAMS["forget"], given))[1].name, None)
+        name = params_as(PARAMS["forget"], given).bag
+        if name not in self._kept:
+            raise self._unknown(name)
+        del self._kept[name]
         return "null"
 
     def _of(self, asked: Any) -> tuple[_Kept, Instance, State]:
@@ -221,14 +228,17 @@ class ServedBags:
         elif isinstance(given, str) and given in library_names():
             kept = _Kept(library_instance(given), State(instance=given))
         else:
-            names = near_names(str(given), dict.fromkeys([*self._kept, *library_names()]))
-            rule = f"must be an instance, or the name of one that is kept, or in the library ({names})"
-            raise InputError("params", [Issue("", rule, "bag", given)])
+            raise self._unknown(given)
         bag = kept.bag.replace(**asked.changes) if asked.changes else kept.bag
         if bag.name != kept.bag.name:
             raise InputError("params", [Issue("", "cannot be changed: give the bag anew", "changes.name")])
         state = getattr(asked, "state", None)
         return kept, bag, kept.state if state is None else State.parse_document(state, "state")
+
+    def _unknown(self, given: object) -> InputError:
+        names = near_names(str(given), dict.fromkeys([*self._kept, *library_names()]))
+        rule = f"must be an instance, or the name of one that is kept, or in the library ({names})"
+        return InputError("params", [Issue("", rule, "bag", given)])
 
     def _hold(self, kept: _Kept, bag: Instance, state: State) -> None:
         """Keep a bag, when nothing of a request can be wrong any more."""
