@@ -8,8 +8,6 @@ import os
 import random
 import re
 import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -316,12 +314,6 @@ def test_every_plan_after_a_random_event_passes_the_checker(n_events: int) -> No
             seed += 1
 
 
-def threads_of(process: subprocess.Popen[bytes]) -> set[str]:
-    """Numbers of the processes of a group."""
-    found = subprocess.run(["ps", "-o", "pid=", "-g", f"{process.pid}"], capture_output=True, text=True, check=False)
-    return {*found.stdout.split()}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["input", "both", signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_process_leaves_nothing_behind(end: Any) -> None:
@@ -336,10 +328,9 @@ def test_a_process_leaves_nothing_behind(end: Any) -> None:
             client.sink.close()
         else:
             process.send_signal(end)
-        began = time.monotonic()
         process.wait(30)
-        assert time.monotonic() - began < 20
-        assert threads_of(process) == set()
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)  # nobody is left of the group
         code = {"input": 0, signal.SIGINT: 130, signal.SIGTERM: 130, signal.SIGKILL: -9}.get(end)
         assert code is None or process.returncode == code
         if end in ("input", signal.SIGINT, signal.SIGTERM):
