@@ -246,7 +246,7 @@ def _columns(table: TextTable | MadeTable, form: CsvFormat, known: TaskFormat, c
     ignored = _ignored(table, form)
     mapped = _mapped(table, form, ignored)
     decided = {(column.role, column.vm_type) for column in mapped.values()}
-    named = {normal(heading) for heading in table.first}
+    names = [normal(heading) for heading in table.first]
     filtered = _filters(table, form)
     columns: list[_Column] = []
     refused: dict[int, tuple[str, re.Pattern[str] | None, str]] = {}
@@ -257,7 +257,7 @@ def _columns(table: TextTable | MadeTable, form: CsvFormat, known: TaskFormat, c
             continue
         name = normal(heading)
         column = mapped.get(index) or (
-            _column(index, heading, catalogue, named) if known.own else _column_of(index, heading, known)
+            _column(index, heading, catalogue, names) if known.own else _column_of(index, heading, known)
         )
         why = next(((harmless, rule) for headings, harmless, rule in REFUSED if name in headings), None)
         if column is not None and index in filtered and column.role in ("state", "exit"):
@@ -276,7 +276,11 @@ def _columns(table: TextTable | MadeTable, form: CsvFormat, known: TaskFormat, c
         warnings.append(f"{table.source}: nothing was made of {columns_text(passed)}")
     if known.own:
         _refuse_two_of_a_role(columns, table.source)
-    order = {name: place for names in known.columns.values() for place, name in enumerate(names)}
+    elif twice := next((column for column in columns if names.count(normal(column.heading)) > 1), None):
+        raise input_error(
+            table.source, f"has {names.count(normal(twice.heading))} columns {twice.heading!r}: which of them counts?"
+        )
+    order = {name: place for of_role in known.columns.values() for place, name in enumerate(of_role)}
     columns.sort(key=lambda column: order.get(normal(column.heading), 0))
     return _Columns(columns, refused, warnings)
 
@@ -588,7 +592,7 @@ class _Reader:
             raise ValueError(
                 f"is no state that is known: --only '{heading}={cell}' takes such rows, --ignore-column {heading!r} all"
             )
-        return f"with {heading} {word} (--only '{heading}=...' says which are taken)"
+        return f"with {heading} {word}"
 
     def _number(self, column: _Column, cell: str) -> str:
         """Return a cell with a decimal point; a comma is one too, where something else divides the cells."""
@@ -602,7 +606,7 @@ class _Reader:
             self._with_point = found
         if not _DECIMAL_COMMA.fullmatch(cell):
             return cell
-        if _OR_THOUSANDS.match(cell):
+        if not self.thousands and _OR_THOUSANDS.match(cell):
             self._or_thousands = self._or_thousands or found
         else:
             self.with_comma = self.with_comma or found
@@ -756,10 +760,14 @@ class _Reader:
 
     def left_out(self) -> list[str]:
         """Say how many rows were left out, why, and which was the first."""
-        return [
+        said = [
             f"{counted(count, 'row')} {what} left out (the first in {self._word} {line})"
             for what, (count, line) in self._left.items()
         ]
+        state = next((column.heading for column in self._of.get("state", ())), None)
+        if state is not None and any(what.startswith(f"with {state} ") for what in self._left):
+            said.append(f"--only '{state}=...' says which are taken")
+        return said
 
     def notes(self) -> list[str]:
         """Notes for the user on rows that were left out, and on what could have been understood otherwise."""
@@ -837,7 +845,8 @@ class _Reader:
         if "command" in of:
             command = cells[of["command"][0].index]
             if command:
-                task["command"] = command.replace("\0", "\n")  # as GNU parallel writes the end of a line
+                # GNU parallel writes NUL for the end of a line.
+                task["command"] = command if self._known.own else command.replace("\0", "\n")
         for role in ("count", "architecture"):
             value = self._value(of[role][0], cells) if role in of else None
             if value is not None:

@@ -196,7 +196,6 @@ FORMATS: Mapping[str, TaskFormat] = MappingProxyType(
                     "cores": ("alloccpus", "ncpus", "reqcpus"),
                     "state": ("state",),
                     "exit": ("exitcode",),
-                    "stage": ("jobname",),
                 },
                 units={"elapsedraw": "s"},
                 done=frozenset({"COMPLETED"}),
@@ -279,7 +278,6 @@ FORMATS: Mapping[str, TaskFormat] = MappingProxyType(
                     "cores": ("slots", "nalloc_slot", "nreq_slot"),
                     "state": ("stat",),
                     "exit": ("exit_code",),
-                    "stage": ("job_name",),
                 },
                 units={"run_time": "s"},
                 done=frozenset({"DONE"}),
@@ -300,7 +298,6 @@ FORMATS: Mapping[str, TaskFormat] = MappingProxyType(
                     "cores": ("vcpus",),
                     "state": ("status",),
                     "exit": ("exitcode",),
-                    "stage": ("jobname",),
                 },
                 units={"stopped_started": "ms", "memory": "mb"},
                 done=frozenset({"SUCCEEDED"}),
@@ -363,10 +360,10 @@ FileKind: TypeAlias = Literal["table", "document", "instance", "wfformat", "swf"
 """Kinds of files with tasks: a table, JSON of which a table is made, an instance, or what has a reader of its own."""
 _BATCH = re.compile(r'\{\s*"(?:jobs|jobSummaryList)"\s*:\s*\[')
 _LSF = re.compile(r'\{[^{}\[\]]*"RECORDS"\s*:\s*\[')
-_FORMAT = re.compile(r'"format"\s*:\s*"spotbag\.')
+_FORMAT = re.compile(r'\{\s*"format"\s*:|.*"format"\s*:\s*"spotbag\.', re.DOTALL)
 _WORKFLOW = re.compile(r'"(?:schemaVersion|workflow)"\s*:')
 _RECORD_IN_A_LINE = re.compile(r"\{.*\}[ \t]*\r?\n\s*\{")
-_FLAT = re.compile(r"\{[^\n\[\]{}]*\}\s*\Z")
+_FLAT = re.compile(r'\{\s*"[^\n\[\]{}]*\}\s*\Z')
 _LEAST_OF_GRID = 20
 _COLUMNS_OF_SWF = 18
 
@@ -377,7 +374,7 @@ def kind_of_file(head: str) -> FileKind:
     if start.startswith("["):
         return "document"
     if start.startswith("{"):
-        if _FORMAT.search(start):
+        if _FORMAT.match(start):
             return "instance"
         if _BATCH.match(start) or _LSF.match(start):
             return "document"

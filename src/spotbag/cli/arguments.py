@@ -228,17 +228,15 @@ class CsvOptions(TaskFileOptions):
 
 
 def kind_of(path: str) -> str:
-    """Kind of a file, by its beginning: ``table`` or ``document`` with tasks, ``swf``, ``gwf``, ``wfformat``, or ``instance``.
+    """Kind of a file by its beginning: ``table``, ``document`` (with tasks), ``swf``, ``gwf``, ``wfformat``, ``instance``.
 
-    Standard input, which cannot be looked at, is none of the last four.
+    Standard input, which cannot be looked at, and folders are the first.
     """
     from ..core.text_files import STANDARD_INPUT
     from ..instances.bags.task_documents import HEAD
     from ..instances.bags.task_formats import kind_of_file
 
-    if path == STANDARD_INPUT or os.path.isdir(path):
-        return "table"
-    if path.lower().endswith(TASK_FILES):
+    if path == STANDARD_INPUT or os.path.isdir(path) or path.lower().endswith(TASK_FILES):
         return "table"
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
@@ -481,6 +479,8 @@ class InstanceOptions(CsvOptions):
         if not (os.path.isfile(argument) or os.path.isdir(argument)):
             given = {*self.task_file_options} - {"--zone"}
             return bool(given) and (argument == STANDARD_INPUT or os.path.exists(argument))
+        if os.path.isdir(argument):  # of benchmarks
+            return bool(self.task_file_options) or self.deadline is not None
         return argument not in library_names() and kind_of(argument) != "instance"
 
     def apply(self, instance: Instance) -> Instance:

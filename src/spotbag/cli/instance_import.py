@@ -215,7 +215,7 @@ def wfformat_command(
     ] = None,
     to: Import = _USUAL,
 ) -> None:
-    """Import a workflow of WfCommons (WfFormat 1.4 or 1.5), or a stage of it, whose tasks do not depend on each other."""
+    """Import a workflow of WfCommons (WfFormat 1.4 or 1.5), or one stage, whose tasks do not depend on each other."""
     from ..instances.bags.wfformat import instance_of_wfformat
 
     asked = to.asked(workflow, deadline, vms)
