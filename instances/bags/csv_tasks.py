@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -455,6 +456,12 @@ def _there_are(headings: Sequence[str]) -> str:
     return f"there {'are' if len(headings) > 1 else 'is'} {columns_text(headings)}"
 
 
+def _size(cell: str) -> float:
+    """Order of cells of memory; what is no amount is the largest, for a fault to be found."""
+    size = memory_mb_of(cell, 1)
+    return (math.inf if cell else 0) if size is None else size
+
+
 _STEP = re.compile(r"([0-9]+(?:_[^.]+)?(?:\+[0-9]+)?)\.(.+)")
 _LARGEST = "maxrss"
 
@@ -472,7 +479,7 @@ def _jobs(table: TextTable | MadeTable, known: TaskFormat) -> Iterator[tuple[int
         name = step[1] if step else cells[place]
         for index in memory:
             before = largest.get((name, index), "")
-            largest[name, index] = max(before, cells[index], key=lambda cell: memory_mb_of(cell, 1) or 0)
+            largest[name, index] = max(before, cells[index], key=_size)
         if step is None:
             jobs.setdefault(name, []).append((line, cells))
         else:
@@ -546,7 +553,7 @@ class _Reader:
         headings = [normal(heading) for heading in table.first]
         if self._known.joined and set(self._known.joined) <= set(headings):
             one, other = (headings.index(name) for name in self._known.joined)
-            made.append(lambda cells: f"{cells[one]}.{cells[other]}")
+            made.append(lambda cells: f"{cells[one]}.{cells[other]}" if cells[one] and cells[other] else "")
         return [*made, *(_cell_at(column.index) for column in self._of.get("id", []))]
 
     def _stage_of(self, table: TextTable | MadeTable) -> Callable[[Sequence[str]], str] | None:

@@ -16,7 +16,15 @@ from ...core.text_files import read_text, source_name
 from ...core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
 from ..entries import MAX_TASKS
 from .imported import grouped
-from .task_formats import CSV, FORMATS, TaskFormat, format_of_headings, format_of_table, kind_of_file
+from .task_formats import (
+    CSV,
+    FORMATS,
+    TaskFormat,
+    format_of_headings,
+    format_of_table,
+    has_jobs_inside,
+    kind_of_file,
+)
 
 HEAD = 65_536
 """Characters of a file by which it is recognised."""
@@ -108,7 +116,9 @@ def _records(text: str, source: str) -> list[Mapping[str, Any]]:
         text = f'{{"tasks":{text}}}'
     elif kind_of_file(text[:HEAD]) != "document":
         raise input_error(source, "is a JSON object, and no list of tasks, of jobs of AWS Batch or of LSF")
-    elif all(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines):
+    elif not has_jobs_inside(start) and all(
+        line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines
+    ):
         text = '{"tasks":[' + ",\n".join(lines) + "]}"
     document = parse_json(text, source, most_keys=MAX_TASKS)
     key = next((key for key in ("tasks", "jobs", "jobSummaryList", "RECORDS") if key in document), "")
@@ -143,8 +153,7 @@ def _batch_job(job: Mapping[str, Any]) -> dict[str, Any]:
     attempts = _objects(job.get("attempts"))
     run = attempts[-1] if len(attempts) > 1 and "stoppedAt" in attempts[-1] else job
     began, ended = run.get("startedAt"), run.get("stoppedAt")
-    if type(began) is int and type(ended) is int:
-        made["stopped started"] = ended - began
+    made["stopped started"] = ended - began if type(began) is int and type(ended) is int else None
     container = _object(job.get("container"))
     pod = _object(_object(job.get("eksProperties")).get("podProperties"))
     tasks = _objects(_object(job.get("ecsProperties")).get("taskProperties"))

@@ -166,7 +166,14 @@ FORMATS: Mapping[str, TaskFormat] = MappingProxyType(
                 title="a trace of Nextflow",
                 source="nextflow run -with-trace",
                 example="trace.txt",
-                marks=_sets("realtime task_id", "realtime name", "realtime process", "realtime hash", "hash native_id"),
+                marks=_sets(
+                    "realtime task_id",
+                    "realtime name",
+                    "realtime process",
+                    "realtime hash",
+                    "hash native_id",
+                    "hash task_id",
+                ),
                 columns={
                     "id": ("name", "task_id", "hash"),
                     "stage": ("process",),
@@ -376,7 +383,7 @@ def kind_of_file(head: str) -> FileKind:
     if start.startswith("{"):
         if _FORMAT.match(start):
             return "instance"
-        if _BATCH.match(start) or _LSF.match(start):
+        if has_jobs_inside(start):
             return "document"
         if _WORKFLOW.search(start):
             return "wfformat"
@@ -390,6 +397,11 @@ def kind_of_file(head: str) -> FileKind:
                 return "gwf"
             break
     return "table"
+
+
+def has_jobs_inside(text: str) -> bool:
+    """True if a text begins as an object of AWS Batch or LSF does, which holds a list of jobs."""
+    return bool(_BATCH.match(text) or _LSF.match(text))
 
 
 def _numbers(cells: Collection[str]) -> bool:

@@ -228,7 +228,7 @@ class CsvOptions(TaskFileOptions):
 
 
 def kind_of(path: str) -> str:
-    """Kind of a file by its beginning: ``table``, ``document`` (with tasks), ``swf``, ``gwf``, ``wfformat``, ``instance``.
+    """Kind of a file by its beginning: a table or document of tasks, a log, a workflow, or an instance.
 
     Standard input, which cannot be looked at, and folders are the first.
     """

@@ -6,7 +6,6 @@ benchmarks of Snakemake, of ``condor_history``, of ``bjobs -o``, and of ``aws ba
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -44,9 +43,9 @@ class Tool:
     runtime: tuple[str, ...]
     memory: tuple[str, ...] = ()
     cores: tuple[str, ...] = ()
-    state: tuple[str, str] = ("", "")
+    state: tuple[str, str] = ("no state", "")
     codes: tuple[str, ...] = ()
-    command: str = ""
+    command: str = "no command"
     refused: tuple[str, ...] = ()
     units: Mapping[str, Decimal] = field(default_factory=dict)
     nothing: tuple[str, ...] = ("",)
@@ -79,8 +78,8 @@ TOOLS: dict[str, Tool] = {
         lambda row: f"{row['clusterid']}.{row['procid']}" if "procid" in row else row["clusterid"],
         ("committedtime", "remotewallclocktime"), ("residentsetsize", "memoryusage", "requestmemory"),
         ("requestcpus",), ("jobstatus", "4"), ("exitcode",), "cmd", ("requestgpus",),
-        {"residentsetsize": _MB["k"], "memoryusage": Decimal(1), "requestmemory": Decimal(1), "committedtime": Decimal(1),
-         "remotewallclocktime": Decimal(1)}, ("", "UNDEFINED"),
+        {"residentsetsize": _MB["k"], "memoryusage": Decimal(1), "requestmemory": Decimal(1),
+         "committedtime": Decimal(1), "remotewallclocktime": Decimal(1)}, ("", "UNDEFINED"),
     ),
     "lsf": Tool(
         ("jobid", "stat", "run_time"), _first("jobid"), ("run_time",), ("max_mem",), ("slots",), ("stat", "DONE"),
@@ -94,7 +93,7 @@ def bag_of_tool(data: bytes, kind: str) -> Verdict:
 
     def read(doubts: set[str]) -> list[Any]:
         text = decoded(data, doubts)
-        if "\x00" in text or re.match(r"\s*[\r\n]", text):
+        if "\x00" in text or re.match(r"[\s,;|]*[\r\n]", text):
             doubts.add("NUL, or empty lines before the headings")
         dividers = ",;\t|"
         if said := re.match(r'"?sep=([,;\t|])"?[ ,;\t]*(?:\r\n?|\n)', text, re.IGNORECASE):
@@ -155,7 +154,9 @@ def _rows(text: str, divider: str, doubts: set[str]) -> list[dict[str, str]] | N
 
 def _flat(heading: str) -> str:
     return (
-        "h:m:s" if re.fullmatch(r"h.m.s", heading, re.IGNORECASE) else re.sub(r"[\s.\-]+", "_", heading.strip().lower())
+        "h:m:s"
+        if re.fullmatch(r"\s*h[\s:._-]+m[\s:._-]+s\s*", heading, re.IGNORECASE)
+        else re.sub(r"[\s.\-]+", "_", heading.strip().lower())
     )
 
 
@@ -183,9 +184,13 @@ def text_of(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return value.strip()
+    if isinstance(value, Decimal) and not float(value):
+        raise UndecidedError("a number that is 0, or nearly so, and its text")
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         return shlex.join(value)
-    return str(value) if isinstance(value, int | Decimal) else json.dumps(str(value))
+    if not isinstance(value, int | Decimal):
+        raise UndecidedError("an object, or a list of others than texts, in a cell")
+    return str(value) if isinstance(value, int) else repr(float(value))
 
 
 def _of_rows(rows: Sequence[Cells], kind: str, doubts: set[str]) -> list[Task]:
@@ -261,8 +266,10 @@ def _task(row: Cells, tool: Tool, kind: str, doubts: set[str]) -> Task | None:
     memory_mb = float(memory) if memory else DEFAULT_MEMORY_MB
     if memory_mb > LARGEST_MB:
         doubts.add("memory that no type has")
+    if kind == "htcondor" and not re.fullmatch(r"\w+(\.\w+)?", tool.name(row)):
+        raise UndecidedError("an id of unusual parts")
     name = checked_name(tool.name(row), "id")
-    command = row.get(tool.command, "").replace("\0", "\n") or None
+    command = row.get(tool.command, "").replace("\0", "\n").strip() or None
     return Task(name, memory_mb, {"*": float(runtime_s)}, cores, command, None)
 
 
@@ -326,7 +333,8 @@ def _seconds(cell: str, unit: Decimal | None, doubts: set[str]) -> Decimal | Non
         doubts.add("a duration of ISO 8601")
         days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
         return days * 86400 + hours * 3600 + minutes * 60 + seconds
-    part = r"([^a-zA-Z()]+?(?:[eE][+-]?\d+)?)\s*(ms|s(?:ec(?:ond)?s?)?(?:\(s\))?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)\s*"
+    own_units = r"ms|s(?:ec(?:ond)?s?)?(?:\(s\))?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?"
+    part = rf"([^a-zA-Z()]+?(?:[eE][+-]?\d+)?)\s*({own_units})\s*"
     if re.fullmatch(f"(?:{part})+", cell, re.IGNORECASE):
         parts = [(number, own.lower()) for number, own in re.findall(part, cell, re.IGNORECASE)]
         if len(parts) > 1:
@@ -363,14 +371,16 @@ def bag_of_batch(data: bytes) -> Verdict:
 def _job(job: Any, doubts: set[str]) -> Task | None:
     """Read a job; what is not as the manual has it is left open."""
     container = job.get("container") if isinstance(job, JsonObject) else None
-    if not isinstance(container, JsonObject):
+    listed = container.get("resourceRequirements") or [] if isinstance(container, JsonObject) else None
+    if not isinstance(container, JsonObject) or not isinstance(listed, list):
         raise UndecidedError("a job without a container")
-    holders = [job, container, *(one for one in container.get("resourceRequirements") or [])]
+    holders = [job, container, *listed]
     if not all(isinstance(one, JsonObject) for one in holders) or any(one.twice for one in holders):
         raise UndecidedError("what stands twice, or is no object")
-    needs = {one.get("type"): one.get("value") for one in container.get("resourceRequirements") or []}
+    needs = {str(one.get("type")): one.get("value") for one in listed}
     status, code = job.get("status"), container.get("exitCode")
-    if status not in ("SUCCEEDED", "FAILED", "RUNNING") or type(code) is not int or len(job) != 7:
+    members = {"jobId", "jobName", "status", "startedAt", "stoppedAt", "dependsOn", "container"}
+    if status not in ("SUCCEEDED", "FAILED", "RUNNING") or type(code) is not int or job.keys() != members:
         raise UndecidedError("members of another kind")
     if status != "SUCCEEDED" or code:
         return None
@@ -378,6 +388,8 @@ def _job(job: Any, doubts: set[str]) -> Task | None:
     cores, memory = needs.get("VCPU", container.get("vcpus")), needs.get("MEMORY", container.get("memory"))
     words = all(isinstance(word, str) for word in command) if isinstance(command, list) else False
     if type(began) is not int or type(ended) is not int or not words or not isinstance(memory, str | int | Decimal):
+        raise UndecidedError("members of another kind")
+    if not isinstance(job["dependsOn"], list):
         raise UndecidedError("members of another kind")
     if ended == began:
         doubts.add("a job that took no time")
@@ -396,6 +408,8 @@ def _job(job: Any, doubts: set[str]) -> Task | None:
     memory_mb = float(amount) or DEFAULT_MEMORY_MB
     if memory_mb > LARGEST_MB:
         doubts.add("memory that no type has")
+    if not isinstance(job["jobId"], str):
+        raise UndecidedError("an id that is no text")
     name = checked_name(text_of(job["jobId"]), "id")
     return Task(name, memory_mb, {"*": (ended - began) / 1000}, 1, shlex.join(command) or None, None)
 
@@ -425,7 +439,7 @@ def _listed(one: JsonObject, number: int, doubts: set[str]) -> Task | None:
     cells = {key: text_of(value) for key, value in one.items()}
     if any(value for key, value in cells.items() if key not in ("id", "memory_mb", "runtime", "count", "command")):
         raise UndecidedError("other keys, which may mean something")
-    if "id" not in cells or not cells.get("runtime"):
+    if not isinstance(one.get("id"), str) or not cells.get("runtime"):
         raise UndecidedError("a task without an id or a run time, which others may have")
     runtime_s = _seconds(cells["runtime"], None, doubts)
     if runtime_s is None or runtime_s < 0:

@@ -143,7 +143,6 @@ def test_everything_that_is_wrong_is_named_by_its_line(tmp_path: Path) -> None:
         "line 4: count '1.5' must be a whole number",
         "line 4: arch 'sparc' must be x86_64 or arm64",
         "line 5: memory_gb is missing (--memory 1GB is for tasks that do not say)",
-        "line 5: count 0 must be greater than or equal to 1",
         "line 6: has 3 cells, the first line 5",
         "line 7: runtime_min 'abc' must be a number",
     }

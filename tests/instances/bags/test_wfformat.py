@@ -148,7 +148,7 @@ def test_tasks_of_several_cores(tmp_path: Path) -> None:
 def test_a_stage_of_a_workflow_is_a_bag_if_its_tasks_do_not_wait_for_each_other(tmp_path: Path) -> None:
     names = ("split_ID1", "align_ID2", "align_ID3", "join_ID4")
     workflow = in_two_parts(*(task(name) for name in names))
-    specified = workflow["workflow"]["specification"]["tasks"]
+    specified = workflow["specification"]["tasks"]
     for entry, parents in zip(specified, ([], names[:1], names[:1], names[1:3]), strict=True):
         entry |= {"name": entry["id"], "parents": [*parents]}
     with pytest.raises(InputError, match=r"has 4 dependencies .* a stage \(split: 1, align: 2, join: 1\)"):
