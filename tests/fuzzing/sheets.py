@@ -29,7 +29,8 @@ CELLS = (
 HEADINGS = (
     "", "id", "ID ", "name", "runtime_s", "runtime", "run time", "memory", "memory_gb", "memory-kb", "RAM", "count",
     "n", "arch", "note", "x",
-    "cores", "cpus", "depends_on", "parents", "status", "exit", "min", "max", "market", "Price", "SpotPrice", "price", "os", "date",
+    "cores", "cpus", "depends_on", "parents", "status",
+    "exit", "min", "max", "market", "Price", "SpotPrice", "price", "os", "date",
     "Region", "vCPUs",
     "vcpus", "c6i.large_min", "runtime_s[c7g.large]", "runtime_s[", "\ufeffid", "id\x00",
 )  # fmt: skip

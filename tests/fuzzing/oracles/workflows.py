@@ -159,7 +159,7 @@ def _told(tasks: Iterable[Task | None]) -> list[Task]:
 def _task_of_run(
     name: str, run: Any, split_cores: bool, parted: bool, doubts: set[str], of_cores: str = "coreCount"
 ) -> Task | None:
-    """Return a task, or None without a run time; the memory asked for may be that of each core, or parted among them."""
+    """Return a task, or None without a run time; the memory asked for may be of each core, or parted among them."""
     if of_cores == "coreCount" and run.keys() & {"parents", "children", "inputFiles", "outputFiles", "files"}:
         doubts.add("members of another place")
     for key in ("memoryInBytes", of_cores, "command"):

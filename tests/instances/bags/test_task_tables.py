@@ -86,7 +86,7 @@ def test_stages_of_a_workflow_are_said_and_one_is_taken_by_its_name() -> None:
         read("nextflow.txt")
     )
     assert list(tasks(read("nextflow.txt", CsvFormat(stage="INDEX")))) == ["INDEX"]
-    with pytest.raises(SpotbagError, match="--stage INDEX: .* has no column of stages"):
+    with pytest.raises(SpotbagError, match=r"--stage INDEX: .* has no column of stages"):
         read("joblog.txt", CsvFormat(stage="INDEX"))
 
 
@@ -126,7 +126,7 @@ def test_memory_of_slurm_is_of_a_node_or_of_each_core(tmp_path: Path) -> None:
     assert [(task.memory_mb, task.count) for task in split.instance.tasks] == [(100, 4), (1024, 4)]
     assert "2 tasks of several cores became a task for each core" in said(split)
     assert "times of two parts are minutes and seconds, as in line 2: Elapsed 10:00 is 10 min 00 s" in said(split)
-    with pytest.raises(InputError, match="has no task that can be planned: .*2 rows of several cores left out"):
+    with pytest.raises(InputError, match=r"has no task that can be planned: .*2 rows of several cores left out"):
         instance_of_csv(path, ASKED, CsvFormat(multi_core="skip"))
     with pytest.raises(InputError, match="AllocTRES 'cpu=1,gres/gpu=1' cannot be planned: VM types here have no GPUs"):
         instance_of_csv(path, ASKED, CsvFormat(multi_core="split", only={"State": ["CANCELLED by 7"]}))
