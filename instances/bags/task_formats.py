@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from ...core.text_tables import delimiter_of, first_line_of
 
@@ -82,10 +82,6 @@ def normal(heading: str) -> str:
     return re.sub(r"[\s\-_.:/]+", "_", heading.strip().lower()).strip("_")
 
 
-def _sets(*marks: str) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(mark.split()) for mark in marks)
-
-
 _DONE = frozenset({"COMPLETED", "COMPLETE", "DONE", "OK", "SUCCESS", "SUCCEEDED", "SUCCESSFUL", "FINISHED", "PASSED"})
 _NOT_DONE = frozenset(
     [
@@ -125,204 +121,128 @@ _NOT_DONE = frozenset(
         "WAITING",
     ]
 )
-_OWN: Mapping[Role, tuple[str, ...]] = {
-    "id": ("id", "task", "task_id", "taskid", "name", "task_name", "job", "job_id", "job_name"),
-    "command": ("command", "cmd", "command_line", "commandline", "script"),
-    "memory": (
-        "memory",
-        "mem",
-        "ram",
-        "memory_usage",
-        "max_memory",
-        "peak_memory",
-        "max_rss",
-        "rss",
-        "peak_rss",
-        "maxrss",
+
+
+def _listed(text: str) -> dict[str, tuple[str, ...]]:
+    """Words by what stands before their colon: ``id: name task_id, memory: rss``."""
+    return {key.strip(): tuple(words.split()) for key, _, words in (part.partition(":") for part in text.split(","))}
+
+
+def _tool(
+    name: str, title: str, source: str, marks: str, columns: str, units: str, done: str, **more: Any
+) -> TaskFormat:
+    """Return the format of a tool, of headings and other words between blanks."""
+    states = {key: frozenset({"", *words.split()}) for key, words in more.items() if key == "nothing"}
+    return TaskFormat(
+        name=name,
+        title=title,
+        source=source,
+        marks=tuple(frozenset(mark.split()) for mark in marks.split(",")),
+        columns=cast("Mapping[Role, tuple[str, ...]]", _listed(columns)),
+        units={heading: unit for unit, headings in _listed(units).items() for heading in headings},
+        done=frozenset(done.split()),
+        **more | states,
+    )
+
+
+_OWN = cast(
+    "Mapping[Role, tuple[str, ...]]",
+    _listed(
+        "id: id task task_id taskid name task_name job job_id job_name,"
+        "command: command cmd command_line commandline script,"
+        "memory: memory mem ram memory_usage max_memory peak_memory max_rss rss peak_rss maxrss,"
+        "runtime: runtime run_time duration time elapsed elapsed_time walltime wall_time wall,"
+        "count: count copies n number tasks repeat repetitions,"
+        "architecture: architecture arch cpu_architecture,"
+        "cores: cores cpus ncpus vcpus threads slots n_cores num_cores core_count,"
+        "state: status state,"
+        "exit: exit exit_code exitcode exit_status exitval returncode return_code,"
+        "stage: stage process rule"
     ),
-    "runtime": ("runtime", "run_time", "duration", "time", "elapsed", "elapsed_time", "walltime", "wall_time", "wall"),
-    "count": ("count", "copies", "n", "number", "tasks", "repeat", "repetitions"),
-    "architecture": ("architecture", "arch", "cpu_architecture"),
-    "cores": ("cores", "cpus", "ncpus", "vcpus", "threads", "slots", "n_cores", "num_cores", "core_count"),
-    "state": ("status", "state"),
-    "exit": ("exit", "exit_code", "exitcode", "exit_status", "exitval", "returncode", "return_code"),
-    "stage": ("stage", "process", "rule"),
-}
-CSV = TaskFormat(
-    name="csv",
-    title="a table of tasks",
-    example="tasks.csv",
-    columns=_OWN,
-    done=_DONE,
-    not_done=_NOT_DONE,
-    own=True,
 )
-FORMATS: Mapping[str, TaskFormat] = MappingProxyType(
-    {
-        form.name: form
-        for form in (
-            TaskFormat(
-                name="nextflow",
-                title="a trace of Nextflow",
-                source="nextflow run -with-trace",
-                example="trace.txt",
-                marks=_sets(
-                    "realtime task_id",
-                    "realtime name",
-                    "realtime process",
-                    "realtime hash",
-                    "hash native_id",
-                    "hash task_id",
-                ),
-                columns={
-                    "id": ("name", "task_id", "hash"),
-                    "stage": ("process",),
-                    "command": ("script",),
-                    "memory": ("peak_rss", "rss", "memory"),
-                    "runtime": ("realtime",),
-                    "cores": ("cpus",),
-                    "state": ("status",),
-                    "exit": ("exit",),
-                },
-                units={"realtime": "ms", "peak_rss": "b", "rss": "b", "memory": "b"},
-                done=frozenset({"COMPLETED"}),
-                nothing=frozenset({"", "-"}),
-                stage_in=("name", r"(.+?)(?: \(.*\))?"),
-            ),
-            TaskFormat(
-                name="sacct",
-                title="the table of sacct -P",
-                source="sacct -P -o JobID,JobName,State,Elapsed,AllocCPUS,ReqMem,MaxRSS",
-                example="sacct.txt",
-                marks=_sets("jobid elapsed", "jobid elapsedraw", "jobidraw elapsed", "jobidraw elapsedraw"),
-                columns={
-                    "id": ("jobid", "jobidraw"),
-                    "command": ("submitline",),
-                    "memory": ("maxrss", "reqmem"),
-                    "runtime": ("elapsedraw", "elapsed"),
-                    "cores": ("alloccpus", "ncpus", "reqcpus"),
-                    "state": ("state",),
-                    "exit": ("exitcode",),
-                },
-                units={"elapsedraw": "s"},
-                done=frozenset({"COMPLETED"}),
-                nothing=frozenset({"", "UNKNOWN", "INVALID"}),
-                steps="jobid",
-            ),
-            TaskFormat(
-                name="joblog",
-                title="a job log of GNU parallel",
-                source="parallel --joblog",
-                example="joblog.txt",
-                marks=_sets("seq jobruntime exitval"),
-                columns={
-                    "id": ("seq",),
-                    "command": ("command",),
-                    "runtime": ("jobruntime",),
-                    "exit": ("exitval", "signal"),
-                },
-                units={"jobruntime": "s"},
-                done=_DONE,
-            ),
-            TaskFormat(
-                name="snakemake",
-                title="benchmarks of Snakemake",
-                source="benchmark: in a rule; a file, or the folder of all",
-                example="benchmarks",
-                marks=_sets("s h_m_s max_rss"),
-                columns={
-                    "id": ("file",),
-                    "stage": ("rule_name", "rule"),
-                    "memory": ("max_rss",),
-                    "runtime": ("s", "h_m_s"),
-                    "cores": ("threads",),
-                },
-                units={"s": "s", "max_rss": "mb"},
-                done=_DONE,
-                nothing=frozenset({"", "-", "NA", "NAN"}),
-                repeats=True,
-            ),
-            TaskFormat(
-                name="htcondor",
-                title="a history of HTCondor",
-                source="condor_history -json, or -af:ht with the same attributes",
-                example="history.json",
-                marks=_sets(
-                    "clusterid remotewallclocktime", "globaljobid remotewallclocktime", "clusterid committedtime"
-                ),
-                columns={
-                    "id": ("globaljobid", "clusterid"),
-                    "command": ("cmd",),
-                    "memory": ("residentsetsize_raw", "residentsetsize", "memoryusage", "requestmemory"),
-                    "runtime": ("committedtime", "remotewallclocktime"),
-                    "cores": ("requestcpus", "cpusprovisioned"),
-                    "state": ("jobstatus",),
-                    "exit": ("exitcode", "exitsignal"),
-                },
-                units={
-                    "residentsetsize_raw": "kb",
-                    "residentsetsize": "kb",
-                    "memoryusage": "mb",
-                    "requestmemory": "mb",
-                    "committedtime": "s",
-                    "remotewallclocktime": "s",
-                },
-                done=frozenset({"4", "C", "COMPLETED"}),
-                joined=("clusterid", "procid"),
-                nothing=frozenset({"", "UNDEFINED"}),
-            ),
-            TaskFormat(
-                name="lsf",
-                title="jobs of LSF",
-                source="bjobs -a -o \"jobid stat run_time max_mem slots exit_code command delimiter='|'\", or -json",
-                example="bjobs.txt",
-                marks=_sets("jobid stat run_time"),
-                columns={
-                    "id": ("jobid",),
-                    "command": ("command",),
-                    "memory": ("max_mem", "mem"),
-                    "runtime": ("run_time",),
-                    "cores": ("slots", "nalloc_slot", "nreq_slot"),
-                    "state": ("stat",),
-                    "exit": ("exit_code",),
-                },
-                units={"run_time": "s"},
-                done=frozenset({"DONE"}),
-                joined=("jobid", "jobindex"),
-                nothing=frozenset({"", "-"}),
-            ),
-            TaskFormat(
-                name="batch",
-                title="jobs of AWS Batch",
-                source="aws batch describe-jobs",
-                example="jobs.json",
-                marks=_sets("jobid jobname stopped_started"),
-                columns={
-                    "id": ("jobid",),
-                    "command": ("command",),
-                    "memory": ("memory",),
-                    "runtime": ("stopped_started",),
-                    "cores": ("vcpus",),
-                    "state": ("status",),
-                    "exit": ("exitcode",),
-                },
-                units={"stopped_started": "ms", "memory": "mb"},
-                done=frozenset({"SUCCEEDED"}),
-            ),
-            TaskFormat(
-                name="json",
-                title="a list of tasks in JSON",
-                source="a list of objects, or one in each line",
-                example="tasks.json",
-                columns=_OWN,
-                done=_DONE,
-                not_done=_NOT_DONE,
-                own=True,
-            ),
-            CSV,
-        )
-    }
+_OF_PEOPLE: dict[str, Any] = {"columns": _OWN, "done": _DONE, "not_done": _NOT_DONE, "own": True}
+CSV = TaskFormat(name="csv", title="a table of tasks", example="tasks.csv", **_OF_PEOPLE)
+_FORMATS = (
+    _tool(
+        *("nextflow", "a trace of Nextflow", "nextflow run -with-trace"),
+        "realtime task_id, realtime name, realtime process, hash native_id, hash task_id",
+        "id: name task_id hash, stage: process, command: script, memory: peak_rss rss memory, runtime: realtime,"
+        "cores: cpus, state: status, exit: exit",
+        "ms: realtime, b: peak_rss rss memory",
+        "COMPLETED",
+        nothing="-",
+        stage_in=("name", r"(.+?)(?: \(.*\))?"),
+        example="trace.txt",
+    ),
+    _tool(
+        *("sacct", "the table of sacct -P", "sacct -P -o JobID,JobName,State,Elapsed,AllocCPUS,ReqMem,MaxRSS"),
+        "jobid elapsed, jobid elapsedraw, jobidraw elapsed, jobidraw elapsedraw",
+        "id: jobid jobidraw, command: submitline, memory: maxrss reqmem, runtime: elapsedraw elapsed,"
+        "cores: alloccpus ncpus reqcpus, state: state, exit: exitcode",
+        "s: elapsedraw",
+        "COMPLETED",
+        nothing="UNKNOWN INVALID",
+        steps="jobid",
+        example="sacct.txt",
+    ),
+    _tool(
+        *("joblog", "a job log of GNU parallel", "parallel --joblog"),
+        "seq jobruntime exitval",
+        "id: seq, command: command, runtime: jobruntime, exit: exitval signal",
+        "s: jobruntime",
+        "",
+        example="joblog.txt",
+    ),
+    _tool(
+        *("snakemake", "benchmarks of Snakemake", "benchmark: in a rule; a file, or the folder of all"),
+        "s h_m_s max_rss",
+        "id: file, stage: rule_name rule, memory: max_rss, runtime: s h_m_s, cores: threads",
+        "s: s, mb: max_rss",
+        "",
+        nothing="- NA NAN",
+        repeats=True,
+        example="benchmarks",
+    ),
+    _tool(
+        *("htcondor", "a history of HTCondor", "condor_history -json, or -af:ht with the same attributes"),
+        "clusterid remotewallclocktime, globaljobid remotewallclocktime, clusterid committedtime",
+        "id: globaljobid clusterid, command: cmd, runtime: committedtime remotewallclocktime,"
+        "memory: residentsetsize_raw residentsetsize memoryusage requestmemory,"
+        "cores: requestcpus cpusprovisioned, state: jobstatus, exit: exitcode exitsignal",
+        "kb: residentsetsize_raw residentsetsize, mb: memoryusage requestmemory, s: committedtime remotewallclocktime",
+        "4 C COMPLETED",
+        nothing="UNDEFINED",
+        joined=("clusterid", "procid"),
+        example="history.json",
+    ),
+    _tool(
+        *(
+            "lsf",
+            "jobs of LSF",
+            "bjobs -a -o \"jobid stat run_time max_mem slots exit_code command delimiter='|'\", or -json",
+        ),
+        "jobid stat run_time",
+        "id: jobid, command: command, memory: max_mem mem, runtime: run_time, cores: slots nalloc_slot nreq_slot,"
+        "state: stat, exit: exit_code",
+        "s: run_time",
+        "DONE",
+        nothing="-",
+        joined=("jobid", "jobindex"),
+        example="bjobs.txt",
+    ),
+    _tool(
+        *("batch", "jobs of AWS Batch", "aws batch describe-jobs"),
+        "jobid jobname stopped_started",
+        "id: jobid, command: command, memory: memory, runtime: stopped_started, cores: vcpus, state: status,"
+        "exit: exitcode",
+        "ms: stopped_started, mb: memory",
+        "SUCCEEDED",
+        example="jobs.json",
+    ),
+    TaskFormat(name="json", title="a list of tasks in JSON", example="tasks.json", **_OF_PEOPLE),
+    CSV,
 )
+FORMATS: Mapping[str, TaskFormat] = MappingProxyType({form.name: form for form in _FORMATS})
 """By the names of their imports."""
 
 _NOTHING_SAID = r"|-|\[\]|\{\}|none|null|\(null\)|n/a"
