@@ -563,7 +563,7 @@ class _Reader:
             return _cell_at(self._of["stage"][0].index)
         if self._known.stage_in is not None and self._known.stage_in[0] in headings:
             index, pattern = headings.index(self._known.stage_in[0]), re.compile(self._known.stage_in[1])
-            return lambda cells: pattern.fullmatch(cells[index])[1]  # type: ignore[index]
+            return lambda cells: pattern.sub(r"\1", cells[index])
         if self._form.stage is not None:
             raise SpotbagError(
                 f"--stage {self._form.stage}: {table.source} has no column of stages, processes or rules"

@@ -96,7 +96,8 @@ def _table_of_text(text: str, source: str) -> tuple[TaskFormat, TextTable | Made
     bare = form is not CSV and delimiter_of(first_line_of(text)) in BARE_DELIMITERS
     table = TextTable(text, source, bare=bare)
     table.check_headings()
-    return form, table
+    read = format_of_headings(table.first)  # a heading in quotation marks may go on in the next line
+    return read, TextTable(text, source) if bare and read is CSV else table
 
 
 def _table_of_document(text: str, source: str) -> tuple[TaskFormat, TextTable | MadeTable] | None:

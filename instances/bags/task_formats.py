@@ -171,7 +171,7 @@ _FORMATS = (
         "ms: realtime, b: peak_rss rss memory",
         "COMPLETED",
         nothing="-",
-        stage_in=("name", r"(.+?)(?: \(.*\))?"),
+        stage_in=("name", r"(?s)\A(.+?)(?: \(.*\))?\Z"),
         example="trace.txt",
     ),
     _tool(

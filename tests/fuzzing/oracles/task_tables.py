@@ -245,6 +245,11 @@ def _task(row: Cells, tool: Tool, kind: str, doubts: set[str]) -> Task | None:
     for code in tool.codes:
         if (bad := row.get(code, "")) not in ("", "-", "0", "0:0", "0.0") and bad.upper() not in tool.nothing:
             return None
+    for key in _WAITS & row.keys():
+        if row[key]:
+            doubts.add("dependencies, or words for none")
+            if not re.fullmatch(r"-|\[\]|\{\}|none|null|\(null\)|n/a", row[key], re.IGNORECASE):
+                raise RefusalDueError("dependencies")
     for key in tool.refused:
         cell = row.get(key, "").lower()
         if (key == "alloctres" and "gpu" in cell) or (key != "alloctres" and cell not in ("", "0")):
@@ -271,6 +276,9 @@ def _task(row: Cells, tool: Tool, kind: str, doubts: set[str]) -> Task | None:
     name = checked_name(tool.name(row), "id")
     command = row.get(tool.command, "").replace("\0", "\n").strip() or None
     return Task(name, memory_mb, {"*": float(runtime_s)}, cores, command, None)
+
+
+_WAITS = {"depends_on", "parents"}
 
 
 def _first_amount(
@@ -311,8 +319,10 @@ def _amount(cell: str, unit: Decimal | None, doubts: set[str]) -> Decimal | None
         number = number_of(found[1], doubts)
     except RefusalDueError:
         return None
+    if number and not float(number):
+        raise UndecidedError("a number that is nearly 0")
     if unit is None:
-        return Decimal(0) if cell == "0" else None
+        return Decimal(0) if number == 0 else None
     return number * unit
 
 
@@ -339,7 +349,7 @@ def _seconds(cell: str, unit: Decimal | None, doubts: set[str]) -> Decimal | Non
         parts = [(number, own.lower()) for number, own in re.findall(part, cell, re.IGNORECASE)]
         if len(parts) > 1:
             doubts.add("several units of time")
-            if any(not re.fullmatch(r"\s*\d+(\.\d+)?", number, re.ASCII) for number, _ in parts):
+            if any(not re.fullmatch(r"\s*(\d+(\.\d*)?|\.\d+)", number, re.ASCII) for number, _ in parts):
                 return None
         try:
             return sum(
