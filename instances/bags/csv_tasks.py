@@ -548,7 +548,7 @@ class _Reader:
     # ------------------------------------------------------------------ columns
 
     def _names_of_tasks(self, table: TextTable | MadeTable) -> list[Callable[[Sequence[str]], str]]:
-        """Functions that name the task of a row, the best of them first."""
+        """Functions from rows to names of tasks, the best first."""
         made: list[Callable[[Sequence[str]], str]] = []
         headings = [normal(heading) for heading in table.first]
         if self._known.joined and set(self._known.joined) <= set(headings):
@@ -766,7 +766,7 @@ class _Reader:
         return []
 
     def left_out(self) -> list[str]:
-        """Say how many rows were left out, why, and which was the first."""
+        """Numbers of the rows that were left out, with the reason and the first of each."""
         said = [
             f"{counted(count, 'row')} {what} left out (the first in {self._word} {line})"
             for what, (count, line) in self._left.items()

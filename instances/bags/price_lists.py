@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import MB_PER_GB, Memory, Price, VCpus, number_in
+from ...core.quantities import MB_PER_GB, Memory, Price, VCpus, number_in, number_of
 from ...core.records import validate_record
 from ...core.text_files import read_text, source_name
 from ..entries import Market
@@ -138,8 +138,9 @@ def _left_out(listed: _Listed, region: str | None, accelerators: bool) -> str | 
 def _hourly(listed: _Listed) -> Iterator[str]:
     for term in listed.terms.get("OnDemand", {}).values():
         for dimension in term.dimensions.values():
-            if dimension.unit == "Hrs" and float(dimension.price.get("USD") or 0):
-                yield dimension.price["USD"]
+            usd = dimension.price.get("USD", "0")
+            if dimension.unit == "Hrs" and number_of(usd) != 0:
+                yield usd
 
 
 def _more_facts(name: str, attributes: Mapping[str, str]) -> dict[str, Any]:

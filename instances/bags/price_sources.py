@@ -128,7 +128,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators:
     source = source_name(path)
     document = validate_record(_InstanceTypes, parse_json(read_text(path), source), source)
     rows = NewRows()
-    unknown, issues, macs, accelerated = [], [], 0, 0
+    unknown, issues, left = [], [], defaultdict[str, int](int)
     first: dict[str, int] = {}
     for index, entry in enumerate(document.types):
         names = entry.processor.architectures
@@ -139,19 +139,20 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators:
             issues.append(Issue(where, rule, "InstanceType", entry.name))
         # Mac types are dedicated hosts, billed for a day at least: none of the models fits.
         if any(name in _MAC for name in names):
-            macs += 1
+            left["types of macOS left out"] += 1
             continue
         if entry.accelerators is not None and not accelerators:
-            accelerated += 1
+            left["types with accelerators left out (--accelerators takes them)"] += 1
             continue
         if None in known or len(known) > 1:
             rule = f"must be one of {', '.join(_ARCHITECTURES)}"
             issues.append(Issue(where, rule, "ProcessorInfo.SupportedArchitectures", " and ".join(names), entry.name))
             continue
+        said = f"aws ec2 describe-instance-types, {os.path.basename(source)}"
         facts: dict[str, Any] = {
             "vcpus": entry.vcpus.count,
             "memory_mb": entry.memory.mib,
-            "source": f"aws ec2 describe-instance-types, {os.path.basename(source)}",
+            "source": said,
             "date": date,
         }
         if known:
@@ -168,10 +169,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators:
         rows.facts[entry.name] = facts
     if issues:
         raise InputError(source, issues)
-    if macs:
-        rows.warnings.append(f"{source}: {macs:,} types of macOS left out")
-    if accelerated:
-        rows.warnings.append(f"{source}: {accelerated:,} types with accelerators left out (--accelerators takes them)")
+    rows.warnings += [f"{source}: {count:,} {what}" for what, count in left.items()]
     if unknown:
         rows.warnings.append(
             f"{source}: {first_names(unknown)} left out: burstable, with credits that are known of T3, T3a and T4g only"

@@ -94,7 +94,7 @@ PROVIDERS: Mapping[str, Provider] = {
 
 
 def provider_of(vm_type: str, region: str) -> Provider | None:
-    """Provider that a type and a region are of, by their names."""
+    """Provider of a type and a region, by the patterns of names."""
     fits = (one for one in PROVIDERS.values() if one.type.fullmatch(vm_type) and one.region.fullmatch(region))
     return next(fits, None)
 

@@ -32,7 +32,7 @@ HEAD = 65_536
 
 @dataclass(slots=True)
 class MadeTable:
-    """Table that is made of something else; as of `TextTable`.
+    """Table made of another document; as of `TextTable`.
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.job_logs import JobFilter, instance_of_log
+from spotbag.instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
 from spotbag.instances.bags.price_sources import (
     instance_types_of_aws,
     rows_of_skypilot,
@@ -27,6 +28,7 @@ from tests.fuzzing.mutations import Keys, Mutator, Node, Spelled, spell, tree, w
 from tests.fuzzing.oracles.aws import prices_of_history, steps_of, steps_of_history, types_of_aws
 from tests.fuzzing.oracles.csv_tasks import bag_of_csv
 from tests.fuzzing.oracles.job_logs import LogAsked, bag_of_log
+from tests.fuzzing.oracles.price_lists import LINUX, prices_of_retail, types_of_price_list
 from tests.fuzzing.oracles.readings import DEFAULT_MEMORY_MB, Row, Task, Verdict, same
 from tests.fuzzing.oracles.skypilot import types_of_skypilot
 from tests.fuzzing.oracles.task_tables import TOOLS, bag_of_batch, bag_of_list, bag_of_tool
@@ -640,6 +642,50 @@ def read_task_list(case: Case) -> None:
     _judge(case, lambda: bag_of_list(data), lambda: _bag(instance_of_csv(path, _asked(), None, "json")))
 
 
+def read_price_list(case: Case) -> None:
+    """What ``aws pricing get-products`` prints."""
+    rng = case.rng
+    entries = []
+    for _ in range(rng.randrange(1, 4)):
+        name, cores = rng.choice((("m1.large", "2"), ("m2.large", "4"), ("m3.large", "8")))
+        attributes = {"instanceType": name, "vcpu": cores, "memory": f"{cores} GiB", "regionCode": "us-east-1"}
+        attributes |= LINUX | {"physicalProcessor": "Intel Xeon"} | rng.choice(({}, {}, {}, {"tenancy": "Dedicated"}))
+        dimension = {"unit": "Hrs", "pricePerUnit": {"USD": rng.choice(("0.0960000000", "0.0960000000", "0.12"))}}
+        product = {"productFamily": "Compute Instance", "attributes": attributes}
+        entry = {"product": product, "terms": {"OnDemand": {"t": {"priceDimensions": {"d": dimension}}}}}
+        with case.aside():
+            damaged = _json_damaged(case, entry) if rng.random() < 0.4 else json.dumps(entry).encode()
+        entries.append(damaged.decode("utf-8", "replace"))
+    data = json.dumps({"PriceList": entries}).encode()
+    path = case.write("list.json", data)
+
+    def read() -> Any:
+        return _rows(updated(None, [price_list_of_aws(path, "2026-01-01")])[0])
+
+    _judge(case, lambda: types_of_price_list(data), read)
+
+
+def read_retail_prices(case: Case) -> None:
+    """A page of the retail prices of Azure."""
+    rng = case.rng
+    items = []
+    for _ in range(rng.randrange(1, 4)):
+        item: dict[str, Any] = {"currencyCode": "USD", "retailPrice": rng.choice((0.192, 0.192, 0.2, 1))}
+        item |= {"armRegionName": "eastus", "armSkuName": rng.choice(("Standard_D4s_v5", "Standard_D8s_v5"))}
+        item |= {"productName": rng.choice(("Dsv5 Series",) * 4 + ("Dsv5 Series Windows",)), "unitOfMeasure": "1 Hour"}
+        item |= {"skuName": rng.choice(("D4s v5", "D4s v5 Spot")), "serviceName": "Virtual Machines"}
+        items.append(item | {"type": rng.choice(("Consumption",) * 4 + ("Reservation",))})
+    with case.aside():
+        data = _json_damaged(case, {"Items": items})
+    path = case.write("page.json", data)
+
+    def read() -> Any:
+        quotes = retail_prices_of_azure(path, "2026-01-01").quotes
+        return {key: quote.price_usd_per_hour for key, quote in quotes.items()}
+
+    _judge(case, lambda: prices_of_retail(data), read)
+
+
 FOREIGN: dict[str, Callable[[Case], None]] = {
     "CSV": read_csv,
     "SWF": read_swf,
@@ -651,4 +697,6 @@ FOREIGN: dict[str, Callable[[Case], None]] = {
     **{kind: partial(_read_tool, kind=kind) for kind in TOOLS},
     "batch": read_batch,
     "task list": read_task_list,
+    "price list": read_price_list,
+    "retail prices": read_retail_prices,
 }

@@ -165,7 +165,7 @@ def _objects(data: bytes, doubts: set[str]) -> list[dict[str, str]]:
     found = json_of(data, doubts)
     if isinstance(found, JsonObject):
         doubts.add("an object in the place of a list")
-        found = next((found[key] for key in ("RECORDS", "jobs") if isinstance(found.get(key), list)), None)
+        found = next((found[key] for key in ("RECORDS", "jobs") if isinstance(found.get(key), list)), [found])
     if not isinstance(found, list) or not found or not all(isinstance(one, JsonObject) for one in found):
         raise RefusalDueError("no list of objects")
     if any(one.twice for one in found):
@@ -184,8 +184,8 @@ def text_of(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, Decimal) and not float(value):
-        raise UndecidedError("a number that is 0, or nearly so, and its text")
+    if isinstance(value, Decimal) and (not float(value) or float(value) in (float("inf"), float("-inf"))):
+        raise UndecidedError("a number that is 0 or nearly so, or without end, and its text")
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         return shlex.join(value)
     if not isinstance(value, int | Decimal):
@@ -322,6 +322,7 @@ def _amount(cell: str, unit: Decimal | None, doubts: set[str]) -> Decimal | None
     if number and not float(number):
         raise UndecidedError("a number that is nearly 0")
     if unit is None:
+        doubts |= {"a zero in unusual letters"} if cell != "0" else set()
         return Decimal(0) if number == 0 else None
     return number * unit
 
