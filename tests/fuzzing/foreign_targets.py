@@ -601,8 +601,8 @@ def read_batch(case: Case) -> None:
     rng = case.rng
     jobs: list[dict[str, Any]] = []
     for number in range(rng.randrange(1, 4)):
-        needs = [{"type": "VCPU", "value": rng.choice(("1", "1", "0.25", "2"))}, {"type": "MEMORY", "value": "2048"}]
-        needs += [{"type": "GPU", "value": "1"}] if rng.random() < 0.1 else []
+        needs = [{"type": "VCPU", "value": rng.choice(("1",) * 8 + ("0.25", "2"))}, {"type": "MEMORY", "value": "2048"}]
+        needs += [{"type": "GPU", "value": "1"}] if rng.random() < 0.05 else []
         container: dict[str, Any] = {"command": ["./run", f"{number}"], "exitCode": rng.choice((0, 0, 0, 1))}
         container |= {"resourceRequirements": needs} if rng.random() < 0.7 else {"vcpus": 1, "memory": 512}
         job = {
@@ -611,7 +611,7 @@ def read_batch(case: Case) -> None:
             "status": rng.choice(("SUCCEEDED",) * 4 + ("FAILED", "RUNNING")),
         }
         job |= {"startedAt": 1700000000000, "stoppedAt": 1700000000000 + rng.choice((61_500, 3_600_000))}
-        jobs.append(job | {"dependsOn": rng.choice(([],) * 9 + ([{"jobId": "j0"}],)), "container": container})
+        jobs.append(job | {"dependsOn": rng.choice(([],) * 19 + ([{"jobId": "j0"}],)), "container": container})
     with case.aside():
         data = _json_damaged(case, {"jobs": jobs})
     path = case.write("jobs.json", data)

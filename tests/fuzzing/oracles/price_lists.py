@@ -41,6 +41,8 @@ def types_of_price_list(data: bytes) -> Verdict:
             texts = (*fields, *attributes.values(), usd, unit, entry["product"].get("productFamily"))
             if not all(isinstance(one, str) for one in texts) or len(dimension) != 2 or len(attributes) != 9:
                 raise UndecidedError("members of another kind")
+            if dimension["pricePerUnit"].keys() != {"USD"}:
+                raise UndecidedError("members of another kind")
             if not attributes.get("physicalProcessor"):
                 raise UndecidedError("a processor that is not said")
             name, region = attributes["instanceType"], attributes["regionCode"]
@@ -48,6 +50,8 @@ def types_of_price_list(data: bytes) -> Verdict:
                 continue
             if not re.fullmatch(r"m\d+\.large", name) or region != "us-east-1":
                 raise UndecidedError("a type or a region of an unusual name")
+            if not number_of(usd, doubts):
+                continue
             vcpus = number_of(attributes["vcpu"], doubts)
             memory = number_of(attributes["memory"].removesuffix(" GiB"), doubts)
             price = within(float(number_of(usd, doubts)), 1e-9, 1e6, "price")
