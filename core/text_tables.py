@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from .errors import InputError, Issue, input_error
 from .wording import counted, printable, shortened
 
-DELIMITERS = ",", ";", "\t"
+DELIMITERS = ",", ";", "\t", "|"
+_SAID = re.compile(r'(?:\ufeff)?"?sep=([,;|\t])"?[ ,;\t]*(?:\r\n?|\n)', re.IGNORECASE)
+"""A first line by which spreadsheets say what divides the cells."""
 _IN_QUOTES = re.compile(r'"[^"]*(?:"|$)')
 _OPENED = re.compile(r' *"')
 _UNTIL_CLOSED = re.compile(r'[^"]*(?:""[^"]*)*')
@@ -24,6 +26,24 @@ _BLANKS = (
 _MOST_COLUMNS = 16_384
 """As many as a sheet of a spreadsheet has."""
 _MOST_ISSUES = 1_000
+
+
+BARE_DELIMITERS = "\t", "|"
+"""What divides the cells of tools that quote none."""
+
+
+def first_line_of(text: str) -> str:
+    """Return the first line of a table that is not empty, but for one that says what divides the cells."""
+    said = _SAID.match(text)
+    lines = io.StringIO(text, newline=None)
+    if said:
+        lines.readline()
+    return next((line for line in lines if line.strip()), "")
+
+
+def delimiter_of(line: str) -> str:
+    """Return what divides the cells of a line: what it has most of, outside quotation marks."""
+    return max(DELIMITERS, key=_IN_QUOTES.sub("", line).count)
 
 
 class TextTable:
@@ -37,17 +57,21 @@ class TextTable:
         The table.
     source : str
         Its name in messages.
+    bare : bool
+        Whether quotation marks are letters as all others, and what divides cells is one within the last cell.
 
     Attributes
     ----------
     delimiter : str
-        What divides the cells: what the first line has most of, outside quotation marks.
+        What divides the cells: what the first line says (``sep=;``), or has most of, outside quotation marks.
     quoted : bool
         Whether there are quotation marks in it.
     first : list of str
         Cells of the first row.
     first_line : int
         Its number.
+    word : str
+        What is numbered: lines.
     issues : list of Issue
         Rows of another width than the first: they are left out of what is iterated over.
 
@@ -57,20 +81,26 @@ class TextTable:
         If there is no row, or a quotation mark is not closed or has something behind it.
     """
 
-    def __init__(self, text: str, source: str) -> None:
+    word = "line"
+
+    def __init__(self, text: str, source: str, *, bare: bool = False) -> None:
         self.source = source
         self.issues: list[Issue] = []
-        head = next((line for line in io.StringIO(text, newline=None) if line.strip()), "")
-        outside = _IN_QUOTES.sub("", head)
-        self.delimiter = max(DELIMITERS, key=outside.count)
-        self.quoted = '"' in text
-        self._rows = self._all_rows(io.StringIO(text, newline=""))
+        said = _SAID.match(text)
+        lines = io.StringIO(text, newline="")
+        lines.seek(said.end() if said else 0)
+        self.delimiter = said[1] if said else delimiter_of(first_line_of(text))
+        self.quoted = '"' in text and not bare
+        self._most = -1
+        self._rows = self._all_rows(lines, 2 if said else 1)
         found = next(self._rows, None)
         if found is None:
             raise input_error(source, "has no rows")
         self.first_line, self.first = found
         if len(self.first) > _MOST_COLUMNS:
             raise input_error(source, f"has {len(self.first):,} columns; a table has at most {_MOST_COLUMNS:,}")
+        if bare:
+            self._most = len(self.first) - 1
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Give the rows below the first: the number of the line in which each begins, and its cells."""
@@ -110,16 +140,16 @@ class TextTable:
     def _error(self, line: int, rule: str) -> InputError:
         return InputError(self.source, [Issue(f"line {line}", rule)])
 
-    def _all_rows(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    def _all_rows(self, lines: Iterator[str], first: int) -> Iterator[tuple[int, list[str]]]:
         cells: list[str] = []
         part: list[str] = []  # of a cell that goes on in the next line
         begun = opened = 0
-        for number, ended in enumerate(lines, 1):
+        for number, ended in enumerate(lines, first):
             line = ended.rstrip("\r\n")
             if not opened:
                 cells, begun = [], number
-            if not opened and '"' not in line:
-                cells = line.split(self.delimiter)
+            if not self.quoted or (not opened and '"' not in line):
+                cells = line.split(self.delimiter, self._most)
             else:
                 opened = self._take_cells(line, number, opened, cells, part)
                 if opened:
@@ -135,6 +165,7 @@ class TextTable:
         """Append the cells of a line; return where a quotation mark was opened that is open at its end, or 0."""
         place = 0
         while True:
+            start = place
             quote = None if opened else _OPENED.match(line, place)
             if quote is not None:
                 opened, place = number, quote.end()
@@ -145,13 +176,18 @@ class TextTable:
                 place = inside.end() + 1
                 if place > len(line):
                     return opened
-                cells.append("".join(part).replace('""', '"'))
+                cell = "".join(part).replace('""', '"')
                 part.clear()
-                opened = 0
                 rest = line.find(self.delimiter, place)
                 between = line[place : rest if rest >= 0 else len(line)]
+                # Tools that divide cells by tabs or bars quote none: a command may begin with a quotation mark.
                 if between.strip(" \t"):
-                    raise self._error(number, f"has a closing quotation mark with {between[:20]!r} behind it")
+                    if self.delimiter not in BARE_DELIMITERS or opened != number:
+                        raise self._error(number, f"has a closing quotation mark with {between[:20]!r} behind it")
+                    rest = line.find(self.delimiter, start)
+                    cell = line[start : rest if rest >= 0 else len(line)]
+                cells.append(cell)
+                opened = 0
             else:
                 rest = line.find(self.delimiter, place)
                 cells.append(line[place : rest if rest >= 0 else len(line)])

@@ -1,44 +1,41 @@
-"""Bags of tasks from CSV files: a row for each task, or for several identical ones."""
+"""Bags of tasks from tables: a row for each task, or for several identical ones.
+
+`task_formats` says what the columns of each kind of table hold, and `task_documents` makes tables of other files.
+"""
 
 from __future__ import annotations
 
+import gc
+import math
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.quantities import KB_PER_MB, MAX_SECONDS, MB_PER_GB, NUMBER, TIME_UNITS_S, duration_s, number_of
+from ...core.quantities import MAX_SECONDS, TIME_UNITS_S, number_of
 from ...core.records import field_issues
-from ...core.text_files import read_text, source_name
-from ...core.text_tables import TextTable, columns_text
-from ..entries import Architecture, Task
+from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
+from ...core.wording import counted
+from ..entries import MAX_TASKS, Architecture, Task
 from ..instance import Instance
-from .imported import COMMENTS, Asked, Imported, grouped, make_instance
+from .amounts import (
+    MEMORY_UNITS_MB,
+    MINUTES_AND_SECONDS,
+    memory_mb_of,
+    rule_of_amount,
+    seconds_of,
+    unit_of,
+)
+from .imported import COMMENTS, Asked, Imported, MultiCore, grouped, make_instance, several_cores
+from .task_documents import MadeTable, read_table
+from .task_formats import CSV, REFUSED, Role, TaskFormat, normal
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
-Role = Literal["id", "command", "memory", "runtime", "count", "architecture"]
-
-_SPELLINGS: dict[Role, tuple[str, ...]] = {
-    "id": ("id", "task", "task_id", "taskid", "name", "task_name", "job", "job_id", "job_name"),
-    "command": ("command", "cmd", "command_line", "commandline", "script"),
-    "memory": ("memory", "mem", "ram", "memory_usage", "max_memory", "peak_memory", "max_rss", "rss"),
-    "runtime": ("runtime", "run_time", "duration", "time", "elapsed", "elapsed_time", "walltime", "wall_time", "wall"),
-    "count": ("count", "copies", "n", "number", "tasks", "repeat", "repetitions"),
-    "architecture": ("architecture", "arch", "cpu_architecture"),
-}
-_SPELLINGS_OF_MEMORY: dict[float, tuple[str, ...]] = {
-    1 / (MB_PER_GB * KB_PER_MB): ("b", "bytes"),
-    1 / KB_PER_MB: ("kb", "kib", "k"),
-    1: ("mb", "mib", "m"),
-    MB_PER_GB: ("gb", "gib", "g"),
-    MB_PER_GB**2: ("tb", "tib"),
-}
-MEMORY_UNITS_MB = {name: unit for unit, names in _SPELLINGS_OF_MEMORY.items() for name in names}
-"""MB of each unit. As everywhere here, 1 GB = 1024 MB."""
+_ROLES = "id", "command", "memory", "runtime", "count", "architecture", "cores", "state", "exit"
 _ARCHITECTURES: dict[str, Architecture] = {
     "x86_64": "x86_64",
     "x86-64": "x86_64",
@@ -50,11 +47,15 @@ _ARCHITECTURES: dict[str, Architecture] = {
     "arm": "arm64",
     "graviton": "arm64",
 }
-_QUANTITY = re.compile(rf"({NUMBER})\s*([a-zA-Z]+)")
-_CLOCK = re.compile(r"(?:([0-9]+):)?([0-5]?[0-9]):([0-5]?[0-9](?:\.[0-9]+)?)")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9:]*,[0-9]+[^,.]*")
 _OR_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}(?![0-9])")
-_NO_COMMA = " with a decimal point (a decimal comma is understood where semicolons divide the cells)"
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\s*[a-zA-Z]*")
+_STATISTICS = {"max", "mean", "avg", "average", "median", "stddev"}
+"""Headings beside which ``min`` is the least of several values, and no minute."""
+_EXITED = re.compile(r"-?[0-9]+(?::[0-9]+)?(?:\.0+)?")
+_ENDED_WELL = "", "-", "0", "0:0", "0.0"
+_CORES = re.compile(r"([0-9]+)m")
+"""Thousandths of cores, as Kubernetes has them."""
 _TYPE_NAME = re.compile(r"[\[(]([^\])]+)[\])]")
 _MOST_ISSUES = 25_000
 
@@ -72,12 +73,33 @@ class CsvFormat:
         Headings of columns that are left out.
     memory_unit, runtime_unit : str, optional
         Units of numbers in columns whose heading names none.
+    only : dict
+        Heading to the cells of the rows that are taken.
+    stage : str, optional
+        Stage, process or rule of a workflow whose tasks are taken.
+    multi_core : {"refuse", "split", "skip"}
+        What is done with tasks of several cores: an error, a task for each core, or nothing is made of them.
     """
 
     columns: Mapping[str, str] | None = None
     ignored: Sequence[str] = ()
     memory_unit: str | None = None
     runtime_unit: str | None = None
+    only: Mapping[str, Collection[str]] = field(default_factory=dict)
+    stage: str | None = None
+    multi_core: MultiCore = "refuse"
+
+
+class _Values(dict[str, Any]):
+    """Values of a column by the texts of its cells; each text is looked at once."""
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, text: str) -> Any:
+        value = self[text] = self._read(text)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +111,34 @@ class _Column:
     role: Role
     factor: float | None = None
     vm_type: str | None = None
+    values: _Values = field(default_factory=lambda: _Values(str), compare=False)
 
 
-def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat | None = None) -> Imported:
-    """Read a bag of tasks from a CSV file.
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """All columns of a table: those that are read, and those of which nothing is made, with the reason."""
+
+    read: list[_Column]
+    refused: dict[int, tuple[str, re.Pattern[str] | None, str]]
+    warnings: list[str]
+
+
+def instance_of_csv(
+    path: str | os.PathLike[str], asked: Asked, form: CsvFormat | None = None, kind: str | None = None
+) -> Imported:
+    """Read a bag of tasks from a table, or from what tables are made of (`task_documents`).
 
     Parameters
     ----------
     path : path
-        The file, or ``-`` for standard input: UTF-8, with or without byte-order mark, comma, semicolon or tab between
-        the cells, headings in the first line.
+        The file, or ``-`` for standard input: UTF-8, with or without byte-order mark, comma, semicolon, tab or bar
+        between the cells, headings in the first line; or JSON, or a folder of benchmarks of Snakemake.
     asked : Asked
         Deadline and VM types; without types, those that the headings name.
     form : CsvFormat, optional
         What the headings do not say.
+    kind : str, optional
+        Name of its format (`task_formats.FORMATS`); recognised by the headings if absent.
 
     Returns
     -------
@@ -116,28 +152,57 @@ def instance_of_csv(path: str | os.PathLike[str], asked: Asked, form: CsvFormat 
     SpotbagError
         If the VM types cannot be had.
     """
-    form = form or CsvFormat()
-    source = source_name(path)
-    table = TextTable(read_text(path), source)
-    table.check_headings()
+    collects = gc.isenabled()
+    gc.disable()  # a million rows are made, none of which goes before the end
+    try:
+        known, table = read_table(path, kind)
+        return _instance_of(known, table, asked, form or CsvFormat())
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _instance_of(known: TaskFormat, table: TextTable | MadeTable, asked: Asked, form: CsvFormat) -> Imported:
+    """Make an instance of a table."""
+    source = table.source
     catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
     # Longer type names first: a heading with c6i.large.metal must not be taken for c6i.large.
-    columns, unknown, warnings = _columns(table, form, sorted(catalogue, key=len, reverse=True))
-    asked = _with_types(asked, columns, source)
-    columns, more = _columns_of_types(columns, [row.name for row in chosen_rows(asked.vms)], source)
-    # Where commas divide the cells, no number can have a decimal comma.
-    reader = _Reader(columns, unknown, asked, form, decimal_commas=table.delimiter != ",")
-    tasks = reader.tasks(table)
-    warnings += reader.notes(source)
+    columns = _columns(table, form, known, sorted(catalogue, key=len, reverse=True))
+    asked = _with_types(asked, columns.read, source)
+    read, more = _columns_of_types(columns.read, [row.name for row in chosen_rows(asked.vms)], source, known)
+    columns = replace(columns, read=read)
+    rows: Iterable[tuple[int, list[str]]] = _jobs(table, known) if known.steps else table
+    if table.delimiter in BARE_DELIMITERS:
+        rows = [*rows]
+    reader = _Reader(table, columns, asked, form, known)
+    tasks = reader.tasks(rows)
+    if reader.thousands and reader.with_comma:  # not all commas can stand between thousands
+        reader = _Reader(table, columns, asked, form, known, thousands=False)
+        tasks = reader.tasks(rows)
     # All faults of rows are reported at once, so that one run shows every line to mend.
     if reader.issues or table.issues:
-        raise InputError(source, grouped([*reader.issues, *table.issues]))
+        raise InputError(source, grouped([*reader.issues, *reader.faults_of(tasks), *table.issues]))
     if not tasks:
-        raise input_error(source, "has a line of headings, and no tasks below it")
-    made_from = f"CSV file {os.path.basename(source)}"
-    return make_instance(
-        tasks, asked, source, made_from, lambda index: ("line", str(reader.lines[index])), [*warnings, *more]
-    )
+        left = "; ".join(reader.left_out())
+        raise input_error(source, f"has no task that can be planned: {left}" if left else _EMPTY)
+    title = "CSV file" if known is CSV else known.title.removeprefix("a ")
+    warnings = [*columns.warnings, *reader.notes(), *more]
+    try:
+        return make_instance(
+            tasks,
+            asked,
+            source,
+            f"{title} {os.path.basename(source)}",
+            lambda index: (table.word, str(reader.lines[index])),
+            warnings,
+        )
+    except InputError:
+        if issues := reader.faults_of(tasks):
+            raise InputError(source, grouped(issues)) from None
+        raise
+
+
+_EMPTY = "has a line of headings, and no tasks below it"
 
 
 def read_tasks(
@@ -149,7 +214,7 @@ def read_tasks(
     prices: str | os.PathLike[str] | None = None,
     region: str | None = None,
 ) -> Instance:
-    """Read a bag of tasks from a CSV file, with VM types and prices of a catalogue.
+    """Read a bag of tasks from a CSV file or another table, with VM types and prices of a catalogue.
 
     Parameters
     ----------
@@ -177,31 +242,51 @@ def read_tasks(
     return instance_of_csv(path, Asked(deadline_s, vms)).instance
 
 
-def _normal(heading: str) -> str:
-    return re.sub(r"[\s\-_.:/]+", "_", heading.strip().lower()).strip("_")
-
-
-def _columns(
-    table: TextTable, form: CsvFormat, catalogue: Sequence[str]
-) -> tuple[list[_Column], dict[int, str], list[str]]:
+def _columns(table: TextTable | MadeTable, form: CsvFormat, known: TaskFormat, catalogue: Sequence[str]) -> _Columns:
     """Content of each column, columns that are not understood, and warnings about columns that are passed over."""
     ignored = _ignored(table, form)
     mapped = _mapped(table, form, ignored)
     decided = {(column.role, column.vm_type) for column in mapped.values()}
-    columns, unknown, warnings = [], {}, []
+    names = [normal(heading) for heading in table.first]
+    filtered = _filters(table, form)
+    columns: list[_Column] = []
+    refused: dict[int, tuple[str, re.Pattern[str] | None, str]] = {}
+    passed: list[str] = []
+    warnings = [] if known.own else [f"{table.source}: read as {known.title}"]
     for index, heading in enumerate(table.first):
         if index in ignored:
             continue
-        column = mapped.get(index) or _column(index, heading, catalogue)
-        if column is None:
-            unknown[index] = heading
+        name = normal(heading)
+        column = mapped.get(index) or (
+            _column(index, heading, catalogue, names) if known.own else _column_of(index, heading, known)
+        )
+        why = next(((harmless, rule) for headings, harmless, rule in REFUSED if name in headings), None)
+        if column is not None and index in filtered and column.role in ("state", "exit"):
+            continue  # whoever chooses rows by a state has said which of them are tasks
+        if column is None and why is not None:
+            refused[index] = heading, *why
+        elif column is None and (name in COMMENTS or index in filtered or not known.own):
+            passed += [] if index in filtered or name in known.joined else [heading]
+        elif column is None:
+            refused[index] = heading, None, ""
         elif index not in mapped and (column.role, column.vm_type) in decided:
             warnings.append(f"{table.source}: column {heading!r} left out: --column says which is the {column.role}")
         else:
             columns.append(column)
-    comments = [index for index, heading in unknown.items() if _normal(heading) in COMMENTS]
-    if comments:
-        warnings.append(f"{table.source}: nothing was made of {columns_text([unknown.pop(k) for k in comments])}")
+    if passed:
+        warnings.append(f"{table.source}: nothing was made of {columns_text(passed)}")
+    if known.own:
+        _refuse_two_of_a_role(columns, table.source)
+    elif twice := next((column for column in columns if names.count(normal(column.heading)) > 1), None):
+        raise input_error(
+            table.source, f"has {names.count(normal(twice.heading))} columns {twice.heading!r}: which of them counts?"
+        )
+    order = {name: place for of_role in known.columns.values() for place, name in enumerate(of_role)}
+    columns.sort(key=lambda column: order.get(normal(column.heading), 0))
+    return _Columns(columns, refused, warnings)
+
+
+def _refuse_two_of_a_role(columns: Sequence[_Column], source: str) -> None:
     seen: dict[tuple[str, str | None], _Column] = {}
     for column in columns:
         other = seen.setdefault((column.role, column.vm_type), column)
@@ -211,11 +296,33 @@ def _columns(
                 f"columns {other.heading!r} and {column.heading!r} both hold the {column.role}{of_type}: "
                 f"--column {column.role}={column.heading} takes one, --ignore-column {column.heading} leaves it out"
             )
-            raise input_error(table.source, rule)
-    return columns, unknown, warnings
+            raise input_error(source, rule)
 
 
-def _mapped(table: TextTable, form: CsvFormat, ignored: Collection[int]) -> dict[int, _Column]:
+def _column_of(index: int, heading: str, known: TaskFormat) -> _Column | None:
+    """Meaning of a heading in a table of a tool."""
+    name = normal(heading)
+    role, unit = known.role_of(name), known.units.get(name)
+    return (
+        None
+        if role is None
+        else _Column(index, heading, role, (TIME_UNITS_S | MEMORY_UNITS_MB)[unit] if unit else None)
+    )
+
+
+def _filters(table: TextTable | MadeTable, form: CsvFormat) -> dict[int, Collection[str]]:
+    """Cells of the columns by which rows are chosen."""
+    found: dict[int, Collection[str]] = {}
+    for heading, values in form.only.items():
+        places = [index for index, cell in enumerate(table.first) if heading in (cell, normal(cell))]
+        if len(places) != 1:
+            rule = "there is no such column" if not places else f"there are {len(places)} such columns"
+            raise SpotbagError(f"--only {heading}=...: {rule} in {table.source} ({columns_text(table.first)})")
+        found[places[0]] = values
+    return found
+
+
+def _mapped(table: TextTable | MadeTable, form: CsvFormat, ignored: Collection[int]) -> dict[int, _Column]:
     """Columns whose role is said by its name."""
     mapped: dict[int, _Column] = {}
     for role, heading in (form.columns or {}).items():
@@ -227,7 +334,7 @@ def _mapped(table: TextTable, form: CsvFormat, ignored: Collection[int]) -> dict
         column = _column(found[0], role, ())
         if column is None:
             raise SpotbagError(
-                f"{option}: {role!r} is no role; roles are {', '.join(_SPELLINGS)} and runtime[TYPE], with a unit such "
+                f"{option}: {role!r} is no role; roles are {', '.join(_ROLES)} and runtime[TYPE], with a unit such "
                 "as memory_gb or runtime_min"
             )
         if found[0] in mapped or found[0] in ignored:
@@ -237,7 +344,7 @@ def _mapped(table: TextTable, form: CsvFormat, ignored: Collection[int]) -> dict
     return mapped
 
 
-def _ignored(table: TextTable, form: CsvFormat) -> set[int]:
+def _ignored(table: TextTable | MadeTable, form: CsvFormat) -> set[int]:
     """Columns to leave out."""
     unknown = [heading for heading in form.ignored if heading not in table.first]
     if unknown:
@@ -246,10 +353,10 @@ def _ignored(table: TextTable, form: CsvFormat) -> set[int]:
     return {index for index, heading in enumerate(table.first) if heading in form.ignored}
 
 
-def _column(index: int, heading: str, catalogue: Sequence[str]) -> _Column | None:
-    """Meaning of a heading; None if it has none, or names a type that is not in the given catalogue."""
+def _column(index: int, heading: str, catalogue: Sequence[str], beside: Collection[str] = ()) -> _Column | None:
+    """Meaning of a heading beside others; None if it has none, or names a type that is not in the given catalogue."""
     vm_type, rest = _type_in(heading, catalogue)
-    name = _normal(rest)
+    name = normal(rest)
     if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]")):
         return None
     if vm_type is not None and catalogue and vm_type not in catalogue:
@@ -259,6 +366,8 @@ def _column(index: int, heading: str, catalogue: Sequence[str]) -> _Column | Non
             return _Column(index, heading, "runtime", TIME_UNITS_S.get(name), vm_type)
         found = _role(name)
         return _Column(index, heading, "runtime", found[1], vm_type) if found and found[0] == "runtime" else None
+    if name == "min" and not _STATISTICS.isdisjoint(beside):
+        return None
     if name in TIME_UNITS_S and len(name) > 2:  # "seconds", "min"
         return _Column(index, heading, "runtime", TIME_UNITS_S[name])
     found = _role(name)
@@ -269,7 +378,7 @@ def _type_in(heading: str, catalogue: Sequence[str]) -> tuple[str | None, str]:
     """VM type that a heading names, of those of a catalogue, longest names first, and the rest of the heading."""
     # Up to the last bracket that closes: behind it, whatever opens one would be followed to the end in vain.
     bracketed = _TYPE_NAME.search(heading, 0, max(heading.rfind("]"), heading.rfind(")")) + 1)
-    if bracketed is not None and _normal(bracketed[1]) not in {**TIME_UNITS_S, **MEMORY_UNITS_MB}:
+    if bracketed is not None and normal(bracketed[1]) not in {**TIME_UNITS_S, **MEMORY_UNITS_MB}:
         return bracketed[1].strip(), heading[: bracketed.start()] + "_" + heading[bracketed.end() :]
     lowered = heading.lower()
     for name in catalogue:
@@ -282,13 +391,13 @@ def _type_in(heading: str, catalogue: Sequence[str]) -> tuple[str | None, str]:
 def _role(name: str) -> tuple[Role, float | None] | None:
     """Role of a normal heading, and the factor of its unit if it has one."""
     name = re.sub(r"[\[\](){}]", "_", name).replace("__", "_").strip("_")
-    for role, spellings in _SPELLINGS.items():
-        if name in spellings:
-            return role, None
+    role = CSV.role_of(name)
+    if role is not None:
+        return role, None
     head, _, unit = name.rpartition("_")
-    if head in _SPELLINGS["memory"] and unit in MEMORY_UNITS_MB:
+    if head in CSV.columns["memory"] and unit in MEMORY_UNITS_MB:
         return "memory", MEMORY_UNITS_MB[unit]
-    if head in _SPELLINGS["runtime"] and unit in TIME_UNITS_S:
+    if head in CSV.columns["runtime"] and unit in TIME_UNITS_S:
         return "runtime", TIME_UNITS_S[unit]
     return None
 
@@ -306,11 +415,15 @@ def _with_types(asked: Asked, columns: Sequence[_Column], source: str) -> Asked:
 
 
 def _columns_of_types(
-    columns: Sequence[_Column], chosen: Sequence[str], source: str
+    columns: Sequence[_Column], chosen: Sequence[str], source: str, known: TaskFormat
 ) -> tuple[list[_Column], list[str]]:
     """Leave out run times on types that are not chosen; every chosen type needs some."""
     times = [column for column in columns if column.role == "runtime"]
     by_type = [column for column in times if column.vm_type is not None]
+    if not times and not known.own:
+        names = " or ".join(known.columns["runtime"])
+        rule = f"is {known.title} without a column of run times: {names}; or say --column runtime_s=HEADING"
+        raise input_error(source, rule)
     if not times:
         raise input_error(
             source,
@@ -324,8 +437,8 @@ def _columns_of_types(
             f"column {common.heading!r} holds run times for all types, column {by_type[0].heading!r} for one: give one "
             "of both (with one for all, --speed says how types differ)",
         )
-    known = {column.vm_type for column in by_type}
-    missing = [name for name in chosen if name not in known]
+    given = {column.vm_type for column in by_type}
+    missing = [name for name in chosen if name not in given]
     if by_type and missing:
         raise input_error(
             source,
@@ -343,66 +456,306 @@ def _there_are(headings: Sequence[str]) -> str:
     return f"there {'are' if len(headings) > 1 else 'is'} {columns_text(headings)}"
 
 
+def _size(cell: str) -> float:
+    """Order of cells of memory; what is no amount is the largest, for a fault to be found."""
+    size = memory_mb_of(cell, 1)
+    return (math.inf if cell else 0) if size is None else size
+
+
+_STEP = re.compile(r"([0-9]+(?:_[^.]+)?(?:\+[0-9]+)?)\.(.+)")
+_LARGEST = "maxrss"
+
+
+def _jobs(table: TextTable | MadeTable, known: TaskFormat) -> Iterator[tuple[int, list[str]]]:
+    """Rows of jobs, each with the largest memory of its steps; that of the batch step if a job has none of its own."""
+    names = [normal(heading) for heading in table.first]
+    place = names.index(known.steps) if known.steps in names else names.index(known.columns["id"][1])
+    memory = [index for index, name in enumerate(names) if name == _LARGEST]
+    jobs: dict[str, list[tuple[int, list[str]]]] = {}
+    alone: dict[str, list[tuple[int, str, list[str]]]] = {}
+    largest: dict[tuple[str, int], str] = {}
+    for line, cells in table:
+        step = _STEP.fullmatch(cells[place])
+        name = step[1] if step else cells[place]
+        for index in memory:
+            before = largest.get((name, index), "")
+            largest[name, index] = max(before, cells[index], key=_size)
+        if step is None:
+            jobs.setdefault(name, []).append((line, cells))
+        else:
+            alone.setdefault(name, []).append((line, step[2], cells))
+    for name, steps in alone.items():
+        if name not in jobs:
+            line, kind, cells = next((one for one in steps if one[1] == "batch"), steps[0])
+            if kind != "batch" and len(steps) > 1:
+                rule = "has several steps and no row of its job: leave out --state and --format filters of steps"
+                table.issues.append(Issue(f"line {line}", rule, table.first[place], cells[place]))
+            jobs[name] = [(line, [name if index == place else cell for index, cell in enumerate(cells)])]
+    for name, rows in jobs.items():
+        for line, cells in rows:
+            yield line, [largest.get((name, index), cell) for index, cell in enumerate(cells)]
+
+
 class _Reader:
     """Makes tasks of rows, and keeps what is wrong with them."""
 
     def __init__(
         self,
-        columns: Sequence[_Column],
-        unknown: Mapping[int, str],
+        table: TextTable | MadeTable,
+        columns: _Columns,
         asked: Asked,
         form: CsvFormat,
-        decimal_commas: bool,
+        known: TaskFormat,
+        *,
+        thousands: bool = True,
     ) -> None:
         self.lines: list[int] = []
         self.issues: list[Issue] = []
-        self._decimal_commas = decimal_commas
-        self._with_comma: Issue | None = None
+        self.with_comma: Issue | None = None
+        self.thousands = thousands and table.delimiter in BARE_DELIMITERS
+        """Whether commas are taken to stand between thousands, as far as that can be."""
+        self._source, self._word = table.source, table.word
+        # Where commas divide the cells, no number can have a decimal comma.
+        self._commas = table.delimiter != ","
         self._or_thousands: Issue | None = None
         self._with_point: Issue | None = None
-        self._unknown = dict(unknown)
-        self._by_role: dict[Role, _Column] = {column.role: column for column in columns if column.vm_type is None}
-        self._by_type = [column for column in columns if column.vm_type is not None]
+        self._clock: Issue | None = None
+        self._refused = dict(columns.refused)
+        self._known, self._form = known, form
         self._memory_mb = asked.memory_mb
-        self._memory_unit = _unit(form.memory_unit, MEMORY_UNITS_MB, "--memory-unit")
-        self._time_unit = _unit(form.runtime_unit, TIME_UNITS_S, "--runtime-unit")
+        self._memory_unit = unit_of(form.memory_unit, MEMORY_UNITS_MB, "--memory-unit")
+        self._time_unit = unit_of(form.runtime_unit, TIME_UNITS_S, "--runtime-unit")
+        self._line = 0
+        self._left: dict[str, tuple[int, int]] = {}
+        self._several: tuple[int, int, int] | None = None
+        self._split = 0
+        made = [replace(column, values=_Values(self._reading(column))) for column in columns.read]
+        self._by_type = [column for column in made if column.vm_type is not None]
+        self._of: dict[Role, list[_Column]] = {}
+        for column in made:
+            if column.vm_type is None:
+                self._of.setdefault(column.role, []).append(column)
+        self._ids = self._names_of_tasks(table)
+        self._names: list[tuple[str, ...]] = []
+        self._only = _filters(table, form)
+        self._stages: dict[str, int] = {}
+        self._stage = self._stage_of(table)
+        self._filtered = bool(self._only or self._stage or "state" in self._of or "exit" in self._of)
         self._architectures = (
-            {row.name: row.architecture for row in chosen_rows(asked.vms)} if "architecture" in (self._by_role) else {}
+            {row.name: row.architecture for row in chosen_rows(asked.vms)} if "architecture" in self._of else {}
         )
+
+    # ------------------------------------------------------------------ columns
+
+    def _names_of_tasks(self, table: TextTable | MadeTable) -> list[Callable[[Sequence[str]], str]]:
+        """Functions from rows to names of tasks, the best first."""
+        made: list[Callable[[Sequence[str]], str]] = []
+        headings = [normal(heading) for heading in table.first]
+        if self._known.joined and set(self._known.joined) <= set(headings):
+            one, other = (headings.index(name) for name in self._known.joined)
+            made.append(lambda cells: f"{cells[one]}.{cells[other]}" if cells[one] and cells[other] else "")
+        return [*made, *(_cell_at(column.index) for column in self._of.get("id", []))]
+
+    def _stage_of(self, table: TextTable | MadeTable) -> Callable[[Sequence[str]], str] | None:
+        """Return the function that says of which stage a row is."""
+        headings = [normal(heading) for heading in table.first]
+        if "stage" in self._of:
+            return _cell_at(self._of["stage"][0].index)
+        if self._known.stage_in is not None and self._known.stage_in[0] in headings:
+            index, pattern = headings.index(self._known.stage_in[0]), re.compile(self._known.stage_in[1])
+            return lambda cells: pattern.sub(r"\1", cells[index])
+        if self._form.stage is not None:
+            raise SpotbagError(
+                f"--stage {self._form.stage}: {table.source} has no column of stages, processes or rules"
+            )
+        return None
+
+    def _reading(self, column: _Column) -> Callable[[str], Any]:
+        """Return the function that reads the cells of a column; it raises ValueError with the rule."""
+        return {
+            "memory": lambda cell: self._amount_mb(column, cell),
+            "runtime": lambda cell: self._seconds(column, cell),
+            "count": _count,
+            "cores": _cores,
+            "architecture": _architecture,
+            "state": lambda cell: self._not_done(column, cell),
+            "exit": lambda cell: (
+                None if cell.upper() in (*_ENDED_WELL, *self._known.nothing) else self._exited(column, cell)
+            ),
+        }.get(column.role, str)
+
+    def _exited(self, column: _Column, cell: str) -> str:
+        if self._known.own and not _EXITED.fullmatch(cell):
+            raise ValueError(f"must be a number, 0 if all went well (--ignore-column {column.heading!r} leaves it out)")
+        return f"with {column.heading} {cell}"
+
+    def _not_done(self, column: _Column, cell: str) -> str | None:
+        """Return the reason to leave a row out by its state; None if it is done."""
+        word = cell.upper().split(" ")[0].rstrip("+")
+        if word in self._known.done or not word:
+            return None
+        heading = column.heading
+        if self._known.not_done is not None and word not in self._known.not_done:
+            raise ValueError(
+                f"is no state that is known: --only '{heading}={cell}' takes such rows, --ignore-column {heading!r} all"
+            )
+        return f"with {heading} {word}"
+
+    def _number(self, column: _Column, cell: str) -> str:
+        """Return a cell with a decimal point; a comma is one too, where something else divides the cells."""
+        if not self._commas:
+            return cell
+        found = Issue(f"{self._word} {self._line}", "", column.heading, cell)
+        if self.thousands and _THOUSANDS.fullmatch(cell):
+            self._or_thousands = self._or_thousands or found
+            return cell.replace(",", "")
+        if "." in cell and self._with_point is None:
+            self._with_point = found
+        if not _DECIMAL_COMMA.fullmatch(cell):
+            return cell
+        if not self.thousands and _OR_THOUSANDS.match(cell):
+            self._or_thousands = self._or_thousands or found
+        else:
+            self.with_comma = self.with_comma or found
+        return cell.replace(",", ".", 1)
+
+    def _amount_mb(self, column: _Column, cell: str) -> float | None:
+        if cell.upper() in self._known.nothing:
+            return None
+        text = self._number(column, cell)
+        if self._known.steps and text[-1:] in ("n", "c"):  # Slurm: of each node, of each core
+            text = text[:-1]
+        factor = column.factor or self._memory_unit
+        value = 0.0 if text == "0" and not self._known.own else memory_mb_of(text, factor)
+        if value is None:
+            no_unit = "has no unit: call the column memory_mb or memory_gb, write 2GB, or say --memory-unit"
+            raise ValueError(rule_of_amount(cell, MEMORY_UNITS_MB, factor, no_unit, "an amount such as 512MB or 2GB"))
+        if value < 0 or (value == 0 and self._known.own):
+            raise ValueError("must be greater than 0")
+        return value or None
+
+    def _seconds(self, column: _Column, cell: str) -> float | None:
+        if cell.upper() in self._known.nothing:
+            return None
+        factor = column.factor or self._time_unit
+        value = seconds_of(self._number(column, cell), factor)
+        if value is None:
+            no_unit = "has no unit: call the column runtime_s or runtime_min, write 90s, or say --runtime-unit"
+            example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
+            raise ValueError(rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example))
+        if value < 0:
+            raise ValueError("must be greater than 0")
+        if value > MAX_SECONDS:
+            raise ValueError(f"must be at most {MAX_SECONDS:,} s")
+        if self._clock is None and MINUTES_AND_SECONDS.fullmatch(cell):
+            self._clock = Issue(f"{self._word} {self._line}", "", column.heading, cell)
+        return value
+
+    # ------------------------------------------------------------------ rows
 
     def tasks(self, rows: Iterable[tuple[int, list[str]]]) -> list[dict[str, Any]]:
         """Tasks as in the document of an instance."""
         made: list[dict[str, Any]] = []
-        first: dict[str, int] = {}
         for line, cells in rows:
             if len(self.issues) >= _MOST_ISSUES:
                 break
-            self._refuse_unknown(line, cells)
-            task = self._task(line, cells, len(made) + 1)
-            if task is None:
+            self._line = line
+            if self._filtered and not self._is_wanted(cells):
                 continue
-            name = task["id"]
-            if first.setdefault(name, line) != line:
-                heading = self._by_role["id"].heading if "id" in self._by_role else ""
-                self._fault(line, heading, name, f"is a duplicate of line {first[name]}")
-            made.append(task)
-            self.lines.append(line)
+            if self._refused:
+                self._refuse(cells)
+            task = self._task(cells)
+            if task is not None:
+                made.append(task)
+                self.lines.append(line)
+        self._name(made)
+        if self._known.repeats:
+            made = self._longest(made)
+        self._refuse_duplicates(made)
+        if self._several is not None and self._form.multi_core == "refuse":
+            count, line, cores = self._several
+            heading = self._of["cores"][0].heading
+            rule = several_cores(count, "task", f"{self._word} {line}", cores)
+            self.issues.append(Issue("", f"{rule}, --ignore-column {heading!r} takes all for tasks of one"))
         self.issues += self._commas_of_two_meanings()
         return made
 
-    def _refuse_unknown(self, line: int, cells: Sequence[str]) -> None:
-        """Refuse columns that are not understood: a plan must not pass over their content."""
-        for index in [index for index in self._unknown if cells[index]]:
-            heading = self._unknown.pop(index)
-            rule = (
-                f"is in a column of which nothing is made: --ignore-column {heading!r} leaves it out, "
-                f"--column ROLE={heading!r} takes it as {', '.join(_SPELLINGS)} or runtime[TYPE]"
-            )
-            self._fault(line, heading or f"column {index + 1}", cells[index], rule)
+    def _name(self, made: list[dict[str, Any]]) -> None:
+        """Name tasks after the first column that says of each another name."""
+        if len(self._ids) > 1:
+            columns = [*zip(*self._names, strict=True)]
+            best = next((names for names in columns if all(names) and len(set(names)) == len(names)), None)
+            for task, name in zip(made, best or [names[0] for names in self._names], strict=True):
+                task["id"] = name
+
+    def _longest(self, made: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Take the longest of the repetitions of a task."""
+        found: dict[str, tuple[dict[str, Any], int]] = {}
+        for task, line in zip(made, self.lines, strict=True):
+            before = found.setdefault(task["id"], (task, line))
+            if task["base_runtime_s"] > before[0]["base_runtime_s"]:
+                found[task["id"]] = task, line
+        if len(found) < len(made):
+            self._left["that are repetitions, of which the longest is taken,"] = len(made) - len(found), self.lines[0]
+        self.lines = [line for _, line in found.values()]
+        return [task for task, _ in found.values()]
+
+    def _refuse_duplicates(self, made: Sequence[dict[str, Any]]) -> None:
+        if len({task["id"] for task in made}) == len(made):
+            return
+        first: dict[str, int] = {}
+        for task, line in zip(made, self.lines, strict=True):
+            before = first.setdefault(task["id"], line)
+            if before != line:
+                heading = self._of["id"][0].heading if "id" in self._of else ""
+                rule = f"is a duplicate of {self._word} {before}"
+                self.issues.append(Issue(f"{self._word} {line}", rule, heading, task["id"]))
+
+    def _is_wanted(self, cells: Sequence[str]) -> bool:
+        """Tell rows that are tasks from those that were not asked for, or came to nothing."""
+        for index, values in self._only.items():
+            if not any(
+                cells[index] == value or (value.endswith("*") and cells[index].startswith(value[:-1]))
+                for value in values
+            ):
+                return self._leave_out("that --only does not choose")
+        if self._stage is not None and self._form.stage not in (None, self._stage(cells)):
+            return self._leave_out(f"of other stages than {self._form.stage}")
+        for role in ("state", "exit"):
+            for column in self._of.get(role, ()):
+                why = self._value(column, cells)
+                if why is not None:
+                    return self._leave_out(why)
+        if self._stage is not None:
+            stage = self._stage(cells)
+            self._stages[stage] = self._stages.get(stage, 0) + 1
+        return True
+
+    def _leave_out(self, what: str) -> Literal[False]:
+        count, line = self._left.get(what, (0, self._line))
+        self._left[what] = count + 1, line
+        return False
+
+    def _refuse(self, cells: Sequence[str]) -> None:
+        """Refuse columns that are not understood, or cannot be honoured: a plan must not pass over their content."""
+        for index, (heading, harmless, why) in [*self._refused.items()]:
+            if not cells[index] or (harmless is not None and harmless.fullmatch(cells[index])):
+                continue
+            del self._refused[index]
+            if why:
+                rule = f"cannot be planned: {why} (--ignore-column {heading!r} goes on without it)"
+            else:
+                rule = (
+                    f"is in a column of which nothing is made: --ignore-column {heading!r} leaves it out, "
+                    f"--column ROLE={heading!r} takes it as {', '.join(_ROLES)} or runtime[TYPE]"
+                )
+            self._fault(heading or f"column {index + 1}", cells[index], rule)
 
     def _commas_of_two_meanings(self) -> list[Issue]:
         """Refuse commas if points are in numbers as well, or if each of them may stand between thousands."""
-        comma, point, thousands = self._with_comma, self._with_point, self._or_thousands
+        if self.thousands:
+            return []
+        comma, point, thousands = self.with_comma, self._with_point, self._or_thousands
         found = comma or thousands
         if found is not None and point is not None:
             rule = f"has a comma where {point.where}, {point.value!r}, has a point: write one or the other everywhere"
@@ -412,190 +765,191 @@ class _Reader:
             return [replace(thousands, rule=rule)]
         return []
 
-    def notes(self, source: str) -> list[str]:
-        """Notes for the user on decimal commas, if any were read as such."""
-        found = self._with_comma
-        if found is None:
-            return []
-        return [f"{source}: commas in numbers are decimal commas, as in {found.where}: {found.field} {found.value}"]
+    def left_out(self) -> list[str]:
+        """Numbers of the rows that were left out, with the reason and the first of each."""
+        said = [
+            f"{counted(count, 'row')} {what} left out (the first in {self._word} {line})"
+            for what, (count, line) in self._left.items()
+        ]
+        state = next((column.heading for column in self._of.get("state", ())), None)
+        if state is not None and any(what.startswith(f"with {state} ") for what in self._left):
+            said.append(f"--only '{state}=...' says which are taken")
+        return said
 
-    def _number(self, line: int, column: _Column, cell: str) -> str:
-        """Return a cell with a decimal point; a comma is one too, where something else divides the cells."""
-        if not self._decimal_commas:
-            return cell
-        if "." in cell and self._with_point is None:
-            self._with_point = Issue(f"line {line}", "", column.heading, cell)
-        if not _DECIMAL_COMMA.fullmatch(cell):
-            return cell
-        found = Issue(f"line {line}", "", column.heading, cell)
-        if _OR_THOUSANDS.match(cell):
-            self._or_thousands = self._or_thousands or found
-        else:
-            self._with_comma = self._with_comma or found
-        return cell.replace(",", ".", 1)
+    def notes(self) -> list[str]:
+        """Notes for the user on rows that were left out, and on what could have been understood otherwise."""
+        said = self.left_out()
+        if self._split:
+            said.append(f"{counted(self._split, 'task')} of several cores became a task for each core")
+        if len(self._stages) > 1 and self._form.stage is None:
+            names = ", ".join(f"{name} ({count:,})" for name, count in [*self._stages.items()][:8])
+            said.append(
+                f"tasks of {len(self._stages)} stages, and the file does not say which wait for others: {names} "
+                "(--stage NAME takes one)"
+            )
+        comma = self._or_thousands if self.thousands else self.with_comma
+        if comma is not None:
+            kind = "stand between thousands" if self.thousands else "are decimal commas"
+            said.append(f"commas in numbers {kind}, as in {comma.where}: {comma.field} {comma.value}")
+        if self._clock is not None:
+            minutes, _, seconds = str(self._clock.value).partition(":")
+            said.append(
+                f"times of two parts are minutes and seconds, as in {self._clock.where}: {self._clock.field} "
+                f"{self._clock.value} is {minutes} min {seconds} s"
+            )
+        return [f"{self._source}: {text}" for text in said]
 
-    def _task(self, line: int, cells: Sequence[str], number: int) -> dict[str, Any] | None:
+    def faults_of(self, tasks: Sequence[dict[str, Any]]) -> list[Issue]:
+        """Return the faults of tasks by themselves, by their lines and headings."""
+        issues = []
+        headings = {key: self._of[role][0].heading for key, role in _KEYS.items() if role in self._of}
+        headings |= {f"runtime_s.{column.vm_type}": column.heading for column in self._by_type}
+        for task, line in zip(tasks, self.lines, strict=True):
+            try:
+                Task.model_validate(task)
+            except ValidationError as error:
+                for issue in field_issues(error, Task, task):
+                    field_ = headings.get(issue.field, issue.field)
+                    issues.append(Issue(f"{self._word} {line}", issue.rule, field_, issue.value, task["id"]))
+            if len(issues) >= _MOST_ISSUES:
+                break
+        return issues
+
+    # ------------------------------------------------------------------ a row
+
+    def _value(self, column: _Column, cells: Sequence[str]) -> Any:
+        """Value of a cell; None if it has none, or is at fault."""
+        try:
+            return column.values[cells[column.index]]
+        except ValueError as error:
+            self._fault(column.heading, cells[column.index], str(error))
+            return None
+
+    def _fault(self, heading: str, value: Any, rule: str, item: str = "") -> None:
+        self.issues.append(Issue(f"{self._word} {self._line}", rule, heading, value, item))
+
+    def _task(self, cells: Sequence[str]) -> dict[str, Any] | None:
         before = len(self.issues)
-        task: dict[str, Any] = {"id": f"t{number}"}
-        headings: dict[str, str] = {}
-        for role, column in self._by_role.items():
-            cell = cells[column.index]
-            headings[role] = column.heading
-            if role == "id":
-                task["id"] = cell
-            elif role == "command":
-                task |= {"command": cell} if cell else {}
-            elif role == "count":
-                task |= self._count(line, column, cell)
-            elif role == "architecture":
-                task |= self._architecture(line, column, cell)
-            elif role == "memory":
-                headings["memory_mb"] = column.heading
-                task |= self._memory(line, column, cell)
-            else:
-                headings["base_runtime_s"] = column.heading
-                seconds = self._seconds(line, column, cell)
-                task |= {} if seconds is None else {"base_runtime_s": seconds}
+        of = self._of
+        task: dict[str, Any] = {"id": self._ids[0](cells) if self._ids else f"t{len(self.lines) + 1}"}
+        seconds = 0.0
+        for column in of.get("runtime", ()):
+            seconds = self._value(column, cells)
+            if seconds:
+                break
+        if not self._by_type and not seconds and len(self.issues) == before:
+            self._leave_out("without a run time" if seconds is None else "with a run time of 0")
+            return None
+        cores = self._cores_of(cells) if "cores" in of else 1
+        if cores is None:
+            return None
+        task["memory_mb"] = self._memory(cells, cores)
         if self._by_type:
-            task["runtime_s"] = self._run_times(line, cells, task.get("architecture"))
-            headings |= {f"runtime_s.{column.vm_type}": column.heading for column in self._by_type}
-        if "memory" not in self._by_role:
-            task |= self._memory(line, None, "")
-        # The record's own check would report the same cells again, under names of fields nobody has written.
+            architecture = self._value(of["architecture"][0], cells) if "architecture" in of else None
+            task["runtime_s"] = self._run_times(cells, architecture)
+        else:
+            task["base_runtime_s"] = seconds
+        if "command" in of:
+            command = cells[of["command"][0].index]
+            if command:
+                # GNU parallel writes NUL for the end of a line.
+                task["command"] = command if self._known.own else command.replace("\0", "\n")
+        for role in ("count", "architecture"):
+            value = self._value(of[role][0], cells) if role in of else None
+            if value is not None:
+                task[role] = value
+        if cores > 1:
+            task["count"] = task.get("count", 1) * cores
         if len(self.issues) > before:
             return None
-        try:
-            Task.model_validate(task)
-        except ValidationError as error:
-            for issue in field_issues(error, Task, task):
-                self._fault(line, headings.get(issue.field, issue.field), issue.value, issue.rule, task["id"])
-            return None
+        if len(self._ids) > 1:
+            self._names.append(tuple(name(cells) for name in self._ids))
         return task
 
-    def _fault(self, line: int, heading: str, value: Any, rule: str, item: str = "") -> None:
-        self.issues.append(Issue(f"line {line}", rule, heading, value, item))
+    def _cores_of(self, cells: Sequence[str]) -> int | None:
+        """Cores of a task, each of which is to run a task of its own; None if nothing is to be made of it."""
+        cores: int = next((value for column in self._of["cores"] if (value := self._value(column, cells))), 1)
+        if cores == 1:
+            return 1
+        count, line, first = self._several or (0, self._line, cores)
+        self._several = count + 1, line, first
+        if self._form.multi_core == "split":
+            self._split += 1
+            return cores
+        if self._form.multi_core == "skip":
+            self._leave_out("of several cores")
+        return None
 
-    def _count(self, line: int, column: _Column, cell: str) -> dict[str, Any]:
-        if not cell:
-            return {}
-        count = number_of(cell)
-        if count is None or not count.is_integer():
-            self._fault(line, column.heading, cell, "must be a whole number")
-            return {}
-        return {"count": int(count)}
+    def _memory(self, cells: Sequence[str], cores: int) -> float | None:
+        columns = self._of.get("memory", ())
+        before = len(self.issues)
+        for column in columns:
+            value: float | None = self._value(column, cells)
+            if value is not None:
+                by_core = cores == 1 or (self._known.steps and cells[column.index].endswith("c"))
+                return value if by_core else value / cores
+        if self._memory_mb is None and len(self.issues) == before:
+            rule = "is missing (--memory 1GB is for tasks that do not say)"
+            self._fault(columns[0].heading if columns else "memory", Issue.NOTHING, rule)
+        return self._memory_mb
 
-    def _architecture(self, line: int, column: _Column, cell: str) -> dict[str, Any]:
-        if not cell:
-            return {}
-        architecture = _ARCHITECTURES.get(cell.lower())
-        if architecture is None:
-            self._fault(line, column.heading, cell, "must be x86_64 or arm64")
-            return {}
-        return {"architecture": architecture}
-
-    def _memory(self, line: int, column: _Column | None, cell: str) -> dict[str, Any]:
-        if not cell:
-            if self._memory_mb is None:
-                heading = column.heading if column is not None else "memory"
-                rule = "is missing (--memory 1GB is for tasks that do not say)"
-                self._fault(line, heading, Issue.NOTHING, rule)
-                return {}
-            return {"memory_mb": self._memory_mb}
-        assert column is not None
-        factor = column.factor or self._memory_unit
-        value = _quantity(self._number(line, column, cell), MEMORY_UNITS_MB, factor)
-        if value is None:
-            no_unit = "has no unit: call the column memory_mb or memory_gb, write 2GB, or say --memory-unit"
-            rule = _rule_of_amount(cell, MEMORY_UNITS_MB, factor, no_unit, "an amount such as 512MB or 2GB")
-            self._fault(line, column.heading, cell, rule)
-            return {}
-        if value <= 0:
-            self._fault(line, column.heading, cell, "must be greater than 0")
-        return {"memory_mb": value}
-
-    def _seconds(self, line: int, column: _Column, cell: str) -> float | None:
-        factor = column.factor or self._time_unit
-        value = seconds_of(self._number(line, column, cell), factor)
-        if not cell:
-            self._fault(line, column.heading, Issue.NOTHING, "is missing")
-        elif value is None:
-            no_unit = "has no unit: call the column runtime_s or runtime_min, write 90s, or say --runtime-unit"
-            example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
-            rule = _rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example)
-            self._fault(line, column.heading, cell, rule)
-        elif value <= 0:
-            self._fault(line, column.heading, cell, "must be greater than 0")
-        elif value > MAX_SECONDS:
-            self._fault(line, column.heading, cell, f"must be at most {MAX_SECONDS:,} s")
-        return value
-
-    def _run_times(self, line: int, cells: Sequence[str], architecture: str | None) -> dict[str, float]:
+    def _run_times(self, cells: Sequence[str], architecture: str | None) -> dict[str, float]:
         """Run times by type; a task cannot run on types whose cells are empty."""
         times: dict[str, float] = {}
         for column in self._by_type:
             assert column.vm_type is not None
-            if not cells[column.index]:
-                continue
-            seconds = self._seconds(line, column, cells[column.index])
+            seconds = self._value(column, cells)
+            if seconds == 0:
+                self._fault(column.heading, cells[column.index], "must be greater than 0")
             other = architecture is not None and self._architectures[column.vm_type] != architecture
             if seconds is not None and not other:
                 times[column.vm_type] = seconds
         if not times:
             names = columns_text([column.heading for column in self._by_type])
             rule = f"has a run time in none of the {names}" + (f" that are {architecture}" if architecture else "")
-            self.issues.append(Issue(f"line {line}", rule))
+            self.issues.append(Issue(f"{self._word} {self._line}", rule))
         return times
 
 
-def seconds_of(cell: str, factor: float | None = None) -> float | None:
-    """Seconds of a run time: a number times a factor, with units (``12min``, ``1h30m``), or a clock (``00:12:30``)."""
-    number = number_of(cell)
-    if number is not None:
-        return None if factor is None else number * factor
-    clock = _CLOCK.fullmatch(cell)
-    if clock is not None:
-        hours, minutes, seconds = map(float, clock.groups("0"))
-        return hours * TIME_UNITS_S["h"] + minutes * TIME_UNITS_S["min"] + seconds
-    amount = _quantity(cell, TIME_UNITS_S, None)
-    if amount is not None or not cell or cell != cell.strip():  # or a number with odd blanks would be one of seconds
-        return amount
-    try:
-        return duration_s(cell)
-    except ValueError:
+_KEYS: Mapping[str, Role] = {
+    "id": "id",
+    "command": "command",
+    "count": "count",
+    "architecture": "architecture",
+    "memory_mb": "memory",
+    "base_runtime_s": "runtime",
+}
+"""Role of each key of a task."""
+
+
+def _cell_at(index: int) -> Callable[[Sequence[str]], str]:
+    return lambda cells: cells[index]
+
+
+def _count(cell: str) -> int | None:
+    if not cell:
         return None
+    count = number_of(cell)
+    if count is None or not count.is_integer():
+        raise ValueError("must be a whole number")
+    return int(count)
 
 
-def memory_mb_of(text: str, factor: float | None = None) -> float | None:
-    """MB of an amount of memory such as ``512MB`` or ``2 GB``, or of a number times a factor."""
-    return _quantity(text, MEMORY_UNITS_MB, factor)
-
-
-def _quantity(cell: str, units: Mapping[str, float], factor: float | None) -> float | None:
-    number = number_of(cell)
-    if number is not None:
-        return None if factor is None else number * factor
-    found = _QUANTITY.fullmatch(cell)
-    amount = None if found is None else number_of(found[1])
-    return (
-        None if found is None or amount is None or found[2].lower() not in units else amount * units[found[2].lower()]
-    )
-
-
-def _rule_of_amount(cell: str, units: Mapping[str, float], factor: float | None, no_unit: str, example: str) -> str:
-    """Return the fault of a cell that is no amount."""
-    if "," in cell:
-        return f"must be a number{_NO_COMMA}"
-    found = _QUANTITY.fullmatch(cell)
-    if found is not None and found[2].lower() not in units:
-        return f"has a unit that is not known; known are {', '.join(units)}"
-    if factor:
-        return "must be a number"
-    return no_unit if number_of(cell) is not None else f"must be {example}"
-
-
-def _unit(name: str | None, units: Mapping[str, float], option: str) -> float | None:
-    if name is None:
+def _cores(cell: str) -> int | None:
+    """Cores of a task; a part of one is one."""
+    if not cell or cell == "-":
         return None
-    if name.lower() not in units:
-        raise SpotbagError(f"{option} {name}: is no unit; units are {', '.join(units)}")
-    return units[name.lower()]
+    thousandths = _CORES.fullmatch(cell)
+    cores = int(thousandths[1]) / 1000 if thousandths else number_of(cell)
+    if cores is None or not 0 <= cores <= MAX_TASKS or (cores > 1 and not cores.is_integer()):
+        raise ValueError(f"must be a whole number of cores, up to {MAX_TASKS:,}")
+    return 1 if 0 < cores < 1 else int(cores) or None
+
+
+def _architecture(cell: str) -> Architecture | None:
+    if not cell:
+        return None
+    architecture = _ARCHITECTURES.get(cell.lower())
+    if architecture is None:
+        raise ValueError("must be x86_64 or arm64")
+    return architecture

@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.text_files import STANDARD_INPUT, source_name
+from ...core.wording import counted
 from ..clouds import CLOUD_OF_PROVIDER
 from ..instance import Instance, instance_warnings
 from ..instance_checks import with_deadline_first
@@ -18,9 +19,21 @@ from .vm_catalogue import VmChoice, choose_vm_types, price_notes, read_catalogue
 COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
 """Columns that are for people: nothing is made of them, and nothing could be."""
 
+MultiCore: TypeAlias = Literal["refuse", "split", "skip"]
+
 _TASK = re.compile(r"tasks\[([0-9]+)\]")
 _NUMBERS = re.compile(r"[0-9][0-9.,]*")
 _SHOWN_LINES = 5
+_MANY = 1_000
+
+
+def several_cores(count: int, noun: str, first: str, cores: int) -> str:
+    """Return the rule that tasks of several cores break, with the first of them and the ways out."""
+    verb = "has" if count == 1 else "have"
+    return (
+        f"{counted(count, noun)} {verb} several cores (that of {first} has {cores}), and a task runs on one: "
+        "--multi-core split makes a task for each core, --multi-core skip leaves them out"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +116,25 @@ def make_instance(
         "tasks": tasks,
     }
     try:
-        instance = Instance.from_document(document, source)
+        instance = _instance_of(document, source)
     # The instance knows nothing of the file: places in the document become lines, for people to find them.
     except InputError as error:
         issues = with_deadline_first(error.issues, asked.deadline_s)
         raise InputError(source, grouped(_placed(issues, place))) from None
     return Imported(instance, [*warnings, *notes, *more, *instance_warnings(instance)])
+
+
+def _instance_of(document: dict[str, Any], source: str) -> Instance:
+    """Make an instance of a document; one of many tasks is written and parsed, by the decoder of long lists."""
+    if len(document["tasks"]) < _MANY:
+        return Instance.from_document(document, source)
+    import msgspec
+
+    try:
+        text = msgspec.json.encode(document).decode()
+    except UnicodeEncodeError:  # half a surrogate, which is refused by name
+        return Instance.from_document(document, source)
+    return Instance.parse(text, source)
 
 
 def _at_speed_1(tasks: list[dict[str, Any]], vms: VmChoice, chosen: Sequence[str]) -> list[str]:

@@ -21,10 +21,9 @@ from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
 from ...core.text_files import STANDARD_INPUT, source_name
 from ...core.wording import counted
 from ..entries import MAX_TASKS
-from .imported import Asked, Imported, grouped, make_instance
+from .imported import Asked, Imported, MultiCore, grouped, make_instance, several_cores
 
 LogFormat = Literal["swf", "gwf"]
-MultiCore = Literal["refuse", "split", "skip"]
 COLUMNS: dict[LogFormat, int] = {"swf": 18, "gwf": 29}
 """Columns of a line; of GWF, the last ones may be missing."""
 _FEWEST_COLUMNS: dict[LogFormat, int] = {"swf": 18, "gwf": 20}
@@ -329,12 +328,7 @@ class _Log:
         issues = grouped(self._issues)
         if self._several and self.wanted.multi_core == "refuse" and self._multi_core is not None:
             line, cores = self._multi_core
-            verb = "has" if self._several == 1 else "have"
-            rule = (
-                f"{counted(self._several, 'job')} {verb} several cores (that of line {line} has {cores}), "
-                "and a task runs on one: --multi-core split makes a task for each core, "
-                "--multi-core skip leaves them out"
-            )
+            rule = several_cores(self._several, "job", f"line {line}", cores)
             issues.append(Issue("", rule))
         # One message with the number and the first line: logs have millions of jobs.
         if self._without_memory:

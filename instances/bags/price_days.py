@@ -13,7 +13,7 @@ from ...core.errors import InputError, Issue, input_error
 from ...core.quantities import whole
 from ...core.wording import first_names
 from .day_draws import horizon_s, spot_types, uniform_numbers
-from .spot_price_history import LINUX, SpotPrice, moment
+from .spot_price_history import LINUX, SpotPrice, moment, plain_product
 from .timeline import Timeline, TimelineEvent, unchecked_timeline
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def price_scenario(
     InputError
         If a zone, a product or a start must be said, or there are no prices of it.
     """
-    chosen = _choice(prices, source, "product", product, LINUX)
+    chosen = _choice(prices, source, "product", None if product is None else plain_product(product), LINUX)
     chosen = _choice(chosen, source, "zone", zone, None)
     # The history begins with its first entry, whatever the type: all types share one clock.
     begin, end = min(entry.time for entry in chosen), max(entry.time for entry in chosen)

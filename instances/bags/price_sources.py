@@ -1,4 +1,4 @@
-"""Newer rows of a catalogue: from the JSON of the AWS command line and from SkyPilot's catalogue.
+"""Newer rows of a catalogue: from the JSON of the AWS command line and from SkyPilot's catalogues.
 
 What they say is kept with its date; what they do not say stays as it was.
 """
@@ -25,18 +25,14 @@ from ...core.text_tables import TextTable
 from ...core.wording import first_names
 from ..entries import Architecture, Burstable, Market
 from .imported import grouped
-from .spot_price_history import LINUX, TheirRecord, read_spot_prices
+from .providers import AWS_REGION, PROVIDERS, Provider, provider_of, region_of_zone
+from .spot_price_history import LINUX, TheirRecord, plain_product, read_spot_prices
 from .vm_catalogue import Catalogue, CataloguedType, Quote
 
 _DIGITS = 12
 """Of a mean, which more digits than floats have would not make more exact."""
-_REGION = r"[a-z]{2,5}(?:-[a-z]+)+-[0-9]+"
-_TYPE_OF_AWS = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
-_REGION_OF_AWS = re.compile(_REGION)
-_ZONE_NAME = re.compile(rf"({_REGION})[a-z]")
-_LOCAL_ZONE = re.compile(rf"{_REGION}-.+|[a-z]+[0-9]+-.+-az[0-9]+")
+_LOCAL_ZONE = re.compile(rf"{AWS_REGION}-.+|[a-z]+[0-9]+-.+-az[0-9]+")
 """Names and ids of local zones and wavelength zones: us-east-1-atl-1a, use1-atl2-az1."""
-_ZONE_ID = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
 _ARCHITECTURES: dict[str, Architecture] = {"x86_64": "x86_64", "i386": "x86_64", "arm64": "arm64"}
 """By the names of AWS. Of several, i386 is not the only one: such types run x86_64, too."""
 _MAC = "x86_64_mac", "arm64_mac"
@@ -51,9 +47,6 @@ _CREDITS = {
 }
 """Baseline of a vCPU and credits an hour of T3, T3a and T4g VMs by their size (AWS, Key concepts for burstable
 performance instances). They hold what they earn in 24 hours, and start without any."""
-
-
-_BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
 
 
 class _VCpus(TheirRecord):
@@ -74,6 +67,19 @@ class _InstanceType(TheirRecord):
     memory: Annotated[_Memory, Field(alias="MemoryInfo")]
     processor: Annotated[_Processor, Field(alias="ProcessorInfo")] = _Processor.model_validate({})
     burstable: Annotated[bool, Field(alias="BurstablePerformanceSupported")] = False
+    gpus: Annotated[dict[str, Any] | None, Field(alias="GpuInfo")] = None
+    inference: Annotated[dict[str, Any] | None, Field(alias="InferenceAcceleratorInfo")] = None
+    neurons: Annotated[dict[str, Any] | None, Field(alias="NeuronInfo")] = None
+    fpgas: Annotated[dict[str, Any] | None, Field(alias="FpgaInfo")] = None
+
+    @property
+    def accelerators(self) -> str | None:
+        """Accelerators in words; None if there are none."""
+        found = [
+            list_ for info in (self.gpus, self.inference, self.neurons, self.fpgas) for list_ in (info or {}).values()
+        ]
+        parts = [part for list_ in found if isinstance(list_, list) for part in list_ if isinstance(part, dict)]
+        return ", ".join(f"{part.get('Count', 1)} {part.get('Name', 'accelerator')}" for part in parts) or None
 
 
 class _InstanceTypes(TheirRecord):
@@ -86,6 +92,8 @@ class NewRows:
 
     Attributes
     ----------
+    provider : str
+        Whose they are.
     facts : dict
         Type to what it is, as fields of `CataloguedType`.
     quotes : dict
@@ -94,12 +102,13 @@ class NewRows:
         What was left out, and why.
     """
 
+    provider: str = "aws"
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     quotes: dict[tuple[str, str, Market], Quote] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
-def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
+def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators: bool = False) -> NewRows:
     """Read VM types from ``aws ec2 describe-instance-types``: vCPUs, memory, architecture, burstable or not.
 
     Parameters
@@ -108,6 +117,8 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
         The JSON, which has no date.
     date : str
         Its day.
+    accelerators : bool
+        Whether types with accelerators are taken, too.
 
     Raises
     ------
@@ -117,7 +128,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
     source = source_name(path)
     document = validate_record(_InstanceTypes, parse_json(read_text(path), source), source)
     rows = NewRows()
-    unknown, issues, macs = [], [], 0
+    unknown, issues, left = [], [], defaultdict[str, int](int)
     first: dict[str, int] = {}
     for index, entry in enumerate(document.types):
         names = entry.processor.architectures
@@ -128,20 +139,26 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
             issues.append(Issue(where, rule, "InstanceType", entry.name))
         # Mac types are dedicated hosts, billed for a day at least: none of the models fits.
         if any(name in _MAC for name in names):
-            macs += 1
+            left["types of macOS left out"] += 1
+            continue
+        if entry.accelerators is not None and not accelerators:
+            left["types with accelerators left out (--accelerators takes them)"] += 1
             continue
         if None in known or len(known) > 1:
             rule = f"must be one of {', '.join(_ARCHITECTURES)}"
             issues.append(Issue(where, rule, "ProcessorInfo.SupportedArchitectures", " and ".join(names), entry.name))
             continue
+        said = f"aws ec2 describe-instance-types, {os.path.basename(source)}"
         facts: dict[str, Any] = {
             "vcpus": entry.vcpus.count,
             "memory_mb": entry.memory.mib,
-            "source": f"aws ec2 describe-instance-types, {os.path.basename(source)}",
+            "source": said,
             "date": date,
         }
         if known:
             [facts["architecture"]] = known
+        if entry.accelerators is not None:
+            facts["accelerators"] = entry.accelerators
         # The document does not say how credits are earned, and without them a plan cannot use a burstable type.
         if entry.burstable:
             credits = credits_of(entry.name)
@@ -152,8 +169,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str) -> NewRows:
         rows.facts[entry.name] = facts
     if issues:
         raise InputError(source, issues)
-    if macs:
-        rows.warnings.append(f"{source}: {macs:,} types of macOS left out")
+    rows.warnings += [f"{source}: {count:,} {what}" for what, count in left.items()]
     if unknown:
         rows.warnings.append(
             f"{source}: {first_names(unknown)} left out: burstable, with credits that are known of T3, T3a and T4g only"
@@ -194,7 +210,7 @@ def spot_prices_of_aws(
     InputError
         With everything that is wrong in it.
     """
-    source = source_name(path)
+    source, product = source_name(path), plain_product(product)
     history: dict[tuple[str, str], list[tuple[datetime, float]]] = defaultdict(list)
     dropped: dict[str, int] = defaultdict(int)
     issues = []
@@ -208,13 +224,11 @@ def spot_prices_of_aws(
             dropped[f"of {entry.product}"] += 1
         elif _LOCAL_ZONE.fullmatch(entry.zone):
             dropped["of local zones"] += 1
-        elif not _ZONE_NAME.fullmatch(entry.zone):
-            rule = (
-                "must be the name of an availability zone, such as us-east-1a: it says the region, which an id does not"
-            )
+        elif (place := region_of_zone(entry.zone)) is None:
+            rule = "must be an availability zone of AWS, such as us-east-1a or use1-az4"
             issues.append(Issue(entry.place, rule, "zone", entry.zone))
-        elif region is not None and _region_of(entry.zone) != region:
-            dropped[f"of {_region_of(entry.zone)}"] += 1
+        elif region is not None and place != region:
+            dropped[f"of {place}"] += 1
         else:
             history[entry.name, entry.zone].append((entry.time, entry.price))
     if issues:
@@ -229,7 +243,7 @@ def spot_prices_of_aws(
     for (name, zone), prices in history.items():
         prices.sort()
         price = prices[-1][1] if window_s is None else _mean(prices, last - timedelta(seconds=window_s), last)
-        zones[name, _region_of(zone)][zone] = prices[-1][0], price
+        zones[name, region_of_zone(zone) or zone][zone] = prices[-1][0], price
     how = "last price of each zone" if window_s is None else f"mean over {window_s / 86400:g} days"
     said = f"aws ec2 describe-spot-price-history, {os.path.basename(source)}: {how}"
     for (name, of_region), by_zone in zones.items():
@@ -238,12 +252,6 @@ def spot_prices_of_aws(
         day = max(time for time, _ in by_zone.values()) if window_s is None else last
         rows.quotes[name, of_region, "spot"] = _quote(prices_by_zone, day.date().isoformat(), said)
     return rows
-
-
-def _region_of(zone: str) -> str:
-    """Region of an availability zone: us-east-1 of us-east-1a."""
-    found = _ZONE_NAME.fullmatch(zone)
-    return zone if found is None else found[1]
 
 
 def _mean(prices: Sequence[tuple[datetime, float]], start: datetime, end: datetime) -> float:
@@ -257,8 +265,10 @@ def _mean(prices: Sequence[tuple[datetime, float]], start: datetime, end: dateti
     return total / length if length > 0 else prices[-1][1]
 
 
-def rows_of_skypilot(path: str | os.PathLike[str], date: str, region: str | None = None) -> NewRows:
-    """Read SkyPilot's catalogue of AWS, ``vms.csv``: types, on-demand prices and spot prices of each zone.
+def rows_of_skypilot(
+    path: str | os.PathLike[str], date: str, region: str | None = None, accelerators: bool = False
+) -> NewRows:
+    """Read SkyPilot's catalogue of AWS, Google Cloud or Azure: types, on-demand prices and spot prices of each zone.
 
     A price that is empty is one of a market that does not offer the type there.
 
@@ -270,6 +280,8 @@ def rows_of_skypilot(path: str | os.PathLike[str], date: str, region: str | None
         Its day.
     region : str, optional
         Rows of other regions are left out.
+    accelerators : bool
+        Whether types with accelerators are taken, too.
 
     Raises
     ------
@@ -279,13 +291,11 @@ def rows_of_skypilot(path: str | os.PathLike[str], date: str, region: str | None
     source = source_name(path)
     table = TextTable(read_text(path), source)
     table.check_headings()
-    places = {name: table.place(name) for name in (*_NEEDED, "AcceleratorName", "Arch")}
+    places = {name: table.place(name) for name in (*_NEEDED, *_MORE)}
     missing = [name for name in _NEEDED if places[name] is None]
     if missing:
-        raise input_error(
-            source, f"is no vms.csv of SkyPilot's catalogue of AWS: it has no column {', '.join(missing)}"
-        )
-    reader = _Skypilot(f"SkyPilot catalogue, {os.path.basename(source)}", date, region)
+        raise input_error(source, f"is no vms.csv of SkyPilot's catalogues: it has no column {', '.join(missing)}")
+    reader = _Skypilot(f"SkyPilot catalogue, {os.path.basename(source)}", date, region, accelerators)
     for line, cells in table:
         reader.take(line, {name: "" if place is None else cells[place] for name, place in places.items()})
     if reader.issues or table.issues:
@@ -293,7 +303,8 @@ def rows_of_skypilot(path: str | os.PathLike[str], date: str, region: str | None
     return reader.rows(source)
 
 
-_NEEDED = "InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region", "AvailabilityZone"
+_NEEDED = "InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region"
+_MORE = "AvailabilityZone", "AcceleratorName", "AcceleratorCount", "Arch"
 _VCPUS: TypeAdapter[int] = TypeAdapter(VCpus)
 _GIB: TypeAdapter[float] = TypeAdapter(Memory)
 _USD: TypeAdapter[float] = TypeAdapter(Price)
@@ -303,9 +314,10 @@ _MOST_ISSUES = 1_000
 class _Skypilot:
     """Takes the rows of SkyPilot's catalogue one by one, and keeps what they say, and what is wrong with them."""
 
-    def __init__(self, said: str, date: str, region: str | None) -> None:
+    def __init__(self, said: str, date: str, region: str | None, accelerators: bool) -> None:
         self.issues: list[Issue] = []
-        self._said, self._date, self._region = said, date, region
+        self._said, self._date, self._region, self._accelerators = said, date, region, accelerators
+        self._of: Provider | None = None
         self._rows = NewRows()
         self._dropped: dict[str, int] = defaultdict(int)
         self._zones: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
@@ -316,28 +328,29 @@ class _Skypilot:
         """Take a row."""
         if len(self.issues) >= _MOST_ISSUES:
             return
-        if row["AcceleratorName"]:
+        if row["AcceleratorName"] and not (self._accelerators and row["InstanceType"]):
             self._dropped["with accelerators"] += 1
             return
-        for key, form, example in (
-            ("InstanceType", _TYPE_OF_AWS, "a VM type of Amazon EC2, such as c6i.large"),
-            ("Region", _REGION_OF_AWS, "a region of AWS, such as us-east-1"),
-        ):
-            if not form.fullmatch(row[key]):
-                rule = f"must be {example}: catalogues of other clouds are not read"
-                self.issues.append(Issue(f"line {line}", rule, key, row[key]))
-                return
-        why = self._left_out(row)
+        # The first row says of which provider a catalogue is.
+        found = provider_of(row["InstanceType"], row["Region"])
+        of = self._of = self._of or found
+        if of is None or found is not of:
+            examples = " or ".join(one.example for one in ([of] if of else PROVIDERS.values()))
+            rule = f"must be a VM type in a region of {of.title if of else 'a cloud that is known'}, such as {examples}"
+            value = f"{row['InstanceType']} in {row['Region']}"
+            self.issues.append(Issue(f"line {line}", rule, "InstanceType", value))
+            return
+        why = self._left_out(row, of)
         if why is not None:
             self._dropped[why] += 1
             return
         # A row with a fault must leave no trace in the catalogue, so nothing is kept before all of it is read.
         before = len(self.issues)
-        facts = self._facts(line, row)
+        facts = self._facts(line, row, of)
         prices = {key: self._number(line, row, key, _USD) for key in ("Price", "SpotPrice") if row[key]}
         name, region, zone = row["InstanceType"], row["Region"], row["AvailabilityZone"]
-        if (zone or row["SpotPrice"]) and not (_ZONE_ID.fullmatch(zone) or _ZONE_NAME.fullmatch(zone)):
-            rule = "must be an availability zone, such as use1-az1: a spot price is that of a zone"
+        if (zone or row["SpotPrice"]) and not of.zone.fullmatch(zone):
+            rule = f"must be an availability zone of {of.title}: a spot price is that of a zone"
             self.issues.append(Issue(f"line {line}", rule, "AvailabilityZone", zone))
         if len(self.issues) > before:
             return
@@ -354,7 +367,7 @@ class _Skypilot:
             self._says_the_same(line, row, {"SpotPrice": prices["SpotPrice"]}, name, region, zone)
             self._zones[name, region][zone] = prices["SpotPrice"]
 
-    def _left_out(self, row: Mapping[str, str]) -> str | None:
+    def _left_out(self, row: Mapping[str, str], of: Provider) -> str | None:
         """Reason to leave a row out; None if there is none."""
         name = row["InstanceType"]
         if self._region is not None and row["Region"] != self._region:
@@ -363,11 +376,13 @@ class _Skypilot:
             return "of local zones"
         if row["Arch"] in _MAC:
             return "of macOS"
-        if name.startswith(_BURSTABLE) and credits_of(name) is None:
+        if of.accelerated.match(name):
+            return "of types whose price lacks that of their accelerators"
+        if of.burstable.match(name) and credits_of(name) is None:
             return "of burstable types, with credits that are not known,"
         return None
 
-    def _facts(self, line: int, row: Mapping[str, str]) -> dict[str, Any]:
+    def _facts(self, line: int, row: Mapping[str, str], of: Provider) -> dict[str, Any]:
         """Machine of a type, the same in all its rows."""
         name = row["InstanceType"]
         facts: dict[str, Any] = {"source": self._said, "date": self._date}
@@ -378,8 +393,12 @@ class _Skypilot:
         elif row["Arch"]:
             rule = f"must be {', '.join(_ARCHITECTURES)} or one of macOS"
             self.issues.append(Issue(f"line {line}", rule, "Arch", row["Arch"]))
-        if name.startswith(_BURSTABLE):
+        elif (architecture := of.architecture(name)) is not None:
+            facts["architecture"] = architecture
+        if of.burstable.match(name):
             facts["burstable"] = credits_of(name)
+        if row["AcceleratorName"]:
+            facts["accelerators"] = f"{row['AcceleratorCount'] or '1'} {row['AcceleratorName']}".replace(".0 ", " ")
         return facts
 
     def _number(self, line: int, row: Mapping[str, str], key: str, kind: TypeAdapter[Any]) -> Any:
@@ -400,9 +419,12 @@ class _Skypilot:
     def rows(self, source: str) -> NewRows:
         """Return the types and prices of all rows."""
         rows = self._rows
+        rows.provider = "aws" if self._of is None else self._of.name
         for (name, region), by_zone in self._zones.items():
             rows.quotes[name, region, "spot"] = _quote(dict(sorted(by_zone.items())), self._date, self._said)
         rows.warnings += [f"{source}: {count:,} rows {what} left out" for what, count in sorted(self._dropped.items())]
+        if self._dropped["with accelerators"] and not self._accelerators:
+            rows.warnings.append(f"{source}: --accelerators takes the types with accelerators, too, and marks them")
         if self._without_price:
             rows.warnings.append(f"{source}: {self._without_price:,} rows have no price: none is offered there")
         return rows
@@ -410,7 +432,8 @@ class _Skypilot:
 
 def _quote(zones: Mapping[str, float], date: str, source: str) -> Quote:
     mean = _to_digits(sum(zones.values()) / len(zones))
-    return Quote(price_usd_per_hour=mean, date=date, source=source, zones=dict(zones))
+    named = {zone: price for zone, price in zones.items() if zone}  # a catalogue of Azure has regions only
+    return Quote(price_usd_per_hour=mean, date=date, source=source, **({"zones": named} if named else {}))
 
 
 def _to_digits(value: float) -> float:
@@ -423,7 +446,6 @@ def updated(
     *,
     types: Sequence[str] = (),
     name: str = "prices",
-    provider: str = "aws",
     region: str | None = None,
 ) -> tuple[Catalogue, list[str]]:
     """Put new rows into a catalogue.
@@ -436,7 +458,7 @@ def updated(
         Later ones count where they say the same.
     types : sequence of str
         Names or patterns of types that are wanted from the news; all if empty.
-    name, provider : str
+    name : str
         Of a catalogue without base.
     region : str, optional
         Where types are rented that are wanted by name, and of which no source says the region.
@@ -451,8 +473,14 @@ def updated(
     Raises
     ------
     SpotbagError
-        If nothing is in it.
+        If nothing is in it, or not all is of one provider.
     """
+    news = [*news]
+    providers = {new.provider: None for new in news} | ({} if base is None else {base.provider: None})
+    if len(providers) > 1:
+        first, second = [*providers][:2]
+        rule = "make a catalogue of each" if base is None else "--base none begins with nothing"
+        raise SpotbagError(f"types of {first} and of {second} do not go into one catalogue: {rule}")
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for old in base.vm_types if base is not None else ():
         rows[old.name, old.region] = {key: getattr(old, key) for key in old.model_fields_set}
@@ -487,7 +515,7 @@ def updated(
     if unknown:
         warnings.append(
             f"{first_names(sorted(unknown))} left out: prices are known, but not what the types are "
-            "(--instance-types, from aws ec2 describe-instance-types)"
+            "(--instance-types, from aws ec2 describe-instance-types, or --skypilot says that)"
         )
     if older:
         warnings.append(f"prices of {first_names(sorted(older))} took the place of newer ones")
@@ -496,7 +524,7 @@ def updated(
     made = tuple(CataloguedType(**row) for row in rows.values())
     if base is not None:
         return base.replace(vm_types=made), warnings
-    return Catalogue(name=name, provider=provider, vm_types=made), warnings
+    return Catalogue(name=name, provider=next(iter(providers), "aws"), vm_types=made), warnings
 
 
 def _is_newer(quote: Quote | None, than: Quote) -> bool:

@@ -20,6 +20,7 @@ from ...core.text_tables import TextTable
 from .imported import COMMENTS, grouped
 
 LINUX = "Linux/UNIX"
+_IN_A_VPC = " (Amazon VPC)"
 
 _HEADINGS: Mapping[str, tuple[str, ...]] = {
     "zone": ("availabilityzone", "zone", "az"),
@@ -66,8 +67,14 @@ class TheirRecord(LimitedRecord):
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 
 
+def plain_product(product: str) -> str:
+    """Return a product without the network that all VMs have today: Linux/UNIX of ``Linux/UNIX (Amazon VPC)``."""
+    return product.removesuffix(_IN_A_VPC)
+
+
 class _Entry(TheirRecord):
-    zone: Annotated[str, Field(alias="AvailabilityZone")]
+    zone: Annotated[str, Field(alias="AvailabilityZone")] = ""
+    zone_id: Annotated[str, Field(alias="AvailabilityZoneId")] = ""
     name: Annotated[str, Field(alias="InstanceType")]
     product: Annotated[str, Field(alias="ProductDescription")]
     price: Annotated[str, Field(alias="SpotPrice")]
@@ -103,7 +110,10 @@ def read_spot_prices(path: str | os.PathLike[str]) -> list[SpotPrice]:
 def spot_prices_of_document(document: Mapping[str, Any], source: str) -> list[SpotPrice]:
     """Read the parsed JSON of AWS; see `read_spot_prices`."""
     entries = validate_record(_History, document, source).prices
-    rows = ((f"SpotPriceHistory {index}", entry.__dict__) for index, entry in enumerate(entries))
+    rows = (
+        (f"SpotPriceHistory {index}", {**entry.__dict__, "zone": entry.zone or entry.zone_id, "zone_id": "-"})
+        for index, entry in enumerate(entries)
+    )
     headings = {role: field.alias or role for role, field in _Entry.model_fields.items()}
     return _prices(rows, headings, source)
 
@@ -199,7 +209,7 @@ def _prices(
         if wrong or time is None:
             issues += wrong
             continue
-        zone, name, product = row.get("zone", ""), row["name"], row.get("product", "")
+        zone, name, product = row.get("zone", ""), row["name"], plain_product(row.get("product", ""))
         entry = SpotPrice(zone, name, product, price, time, where)
         # Histories are often joined of several files that overlap: equal entries are fine, different ones are not.
         before = first.setdefault((zone, name, product, time), entry)

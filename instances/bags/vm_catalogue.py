@@ -70,6 +70,8 @@ class CataloguedType(Record):
         E.g. ``c6i.large`` and ``us-east-1``; together unique.
     vcpus, memory_mb, architecture, burstable
         As of `VmType`.
+    accelerators : str, optional
+        GPUs and the like, e.g. ``1 V100``; patterns leave such types out, whose price is for more than cores.
     source, date : str
         Who says what the type is, and when.
     prices : dict
@@ -82,6 +84,7 @@ class CataloguedType(Record):
     memory_mb: Memory
     architecture: Architecture | None = None
     burstable: Burstable | None = None
+    accelerators: Text | None = None
     source: Text
     date: Day
     prices: Annotated[dict[Market, Quote], FROZEN]
@@ -216,7 +219,8 @@ def chosen_rows(choice: VmChoice) -> list[CataloguedType]:
     rows = {row.name: row for row in rows_of_region(read_catalogue(choice.prices), choice.region, source)}
     chosen: dict[str, CataloguedType] = {}
     for wanted in choice.types:
-        found = [row for name, row in rows.items() if fnmatchcase(name, wanted)]
+        matching = [row for name, row in rows.items() if fnmatchcase(name, wanted)]
+        found = [row for row in matching if row.accelerators is None or row.name == wanted]
         if not found:
             hint = close_names(wanted, list(rows)) or "'spotbag instance types' lists them"
             raise SpotbagError(

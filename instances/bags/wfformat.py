@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
@@ -13,11 +15,13 @@ from ...core.json_documents import parse_json
 from ...core.quantities import Name
 from ...core.records import LimitedRecord, duplicates_anywhere, validate_record
 from ...core.text_files import read_text, source_name
-from ...core.wording import listed
+from ...core.wording import counted, listed
 from ..entries import MAX_TASKS
-from .imported import Asked, Imported, grouped, make_instance
+from .imported import Asked, Imported, MultiCore, grouped, make_instance, several_cores
 
 _BYTES_PER_MB = 1024**2
+_NUMBERED = re.compile(r"_(?:ID)?[0-9]+$", re.IGNORECASE)
+_SHOWN_STAGES = 8
 
 
 class _Theirs(LimitedRecord):
@@ -46,10 +50,17 @@ class _Specified(_Theirs):
     """A task of the specification of version 1.5."""
 
     id: str
+    name: str | None = None
+    category: str | None = None
     parents: list[str] | None = None
     children: list[str] | None = None
     read_files: list[str] = Field(alias="inputFiles", default_factory=list)
     written_files: list[str] = Field(alias="outputFiles", default_factory=list)
+
+    @property
+    def stage(self) -> str:
+        """Stage of the task: its category, or its name without a number of its own."""
+        return self.category or _NUMBERED.sub("", self.name or self.id)
 
 
 class _Executed(_Theirs):
@@ -67,6 +78,7 @@ class _Task(_Theirs):
 
     name: Name
     id: str | None = None
+    category: str | None = None
     parents: list[str] | None = None
     children: list[str] | None = None
     files: list[_File] = Field(default_factory=list)
@@ -81,6 +93,8 @@ class _Task(_Theirs):
         files = {link: [file.name for file in self.files if file.link == link] for link in ("input", "output")}
         specified = _Specified(
             id=name,
+            name=self.name,
+            category=self.category,
             parents=self.parents,
             children=self.children or [],
             inputFiles=files["input"],
@@ -116,8 +130,10 @@ class _Document(_Theirs):
     workflow: _Workflow
 
 
-def instance_of_wfformat(path: str | os.PathLike[str], asked: Asked, *, split_cores: bool = False) -> Imported:
-    """Read a bag of tasks from a workflow whose tasks do not depend on each other.
+def instance_of_wfformat(
+    path: str | os.PathLike[str], asked: Asked, *, stage: str | None = None, multi_core: MultiCore = "refuse"
+) -> Imported:
+    """Read a bag of tasks from a workflow, or from a stage of one, whose tasks do not depend on each other.
 
     Parameters
     ----------
@@ -125,8 +141,10 @@ def instance_of_wfformat(path: str | os.PathLike[str], asked: Asked, *, split_co
         The JSON, or ``-`` for standard input.
     asked : Asked
         Deadline and VM types.
-    split_cores : bool
-        Make a task for each core of those that have several, instead of refusing them.
+    stage : str, optional
+        Category of the tasks that are taken, or their name without a number.
+    multi_core : {"refuse", "split", "skip"}
+        What is done with tasks of several cores: an error, a task for each core, or nothing is made of them.
 
     Raises
     ------
@@ -141,13 +159,32 @@ def instance_of_wfformat(path: str | os.PathLike[str], asked: Asked, *, split_co
     issues = [*_issues_of_parts(specified, executed)]
     if issues:
         raise InputError(source, grouped(issues))
-    _refuse_dependencies(specified, source)
-    tasks, issues, split = _tasks(executed, asked.memory_mb, split_cores)
+    warnings: list[str] = []
+    edges = _dependencies(specified)
+    if stage is not None:
+        of_stage = {task.id for task in specified if stage in (task.stage, task.name)}
+        if not of_stage:
+            raise input_error(source, f"has no stage {stage!r} ({_stages(specified)})")
+        cut = sum((parent in of_stage) != (child in of_stage) for parent, child in edges)
+        edges = {(parent, child) for parent, child in edges if parent in of_stage and child in of_stage}
+        executed = [task for task in executed if task.id in of_stage]
+        specified = [task for task in specified if task.id in of_stage]
+        warnings += [f"{source}: {cut:,} dependencies on tasks of other stages, which are not planned"] if cut else []
+    _refuse(edges, specified, source)
+    tasks, numbers, issues, said = _tasks(executed, asked.memory_mb, multi_core)
     if issues:
         raise InputError(source, grouped(issues))
-    warnings = [f"{source}: {split:,} tasks of several cores became a task for each core"] if split else []
+    if not tasks:
+        raise input_error(source, f"has no task that can be planned: {'; '.join(said)}")
     made_from = f"WfFormat {document.version} file {os.path.basename(source)}: {document.name}"
-    return make_instance(tasks, asked, source, made_from, lambda index: ("task", str(index + 1)), warnings)
+    warnings += [f"{source}: {text}" for text in said]
+    return make_instance(tasks, asked, source, made_from, lambda index: ("task", str(numbers[index])), warnings)
+
+
+def _stages(tasks: Sequence[_Specified]) -> str:
+    counts = Counter(task.stage for task in tasks)
+    more = " ..." if len(counts) > _SHOWN_STAGES else ""
+    return ", ".join(f"{name}: {count:,}" for name, count in [*counts.items()][:_SHOWN_STAGES]) + more
 
 
 def _two_parts(document: _Document, source: str) -> tuple[list[_Specified], list[_Executed]]:
@@ -193,31 +230,42 @@ def _issues_of_parts(specified: Sequence[_Specified], executed: Sequence[_Execut
             yield Issue(f"workflow.{other}", rule)
 
 
-def _refuse_dependencies(tasks: list[_Specified], source: str) -> None:
+def _dependencies(tasks: Sequence[_Specified]) -> set[tuple[str, str]]:
+    """Pairs of tasks of which the second waits for the first."""
     edges = {(parent, task.id) for task in tasks for parent in task.parents or ()}
     edges |= {(task.id, child) for task in tasks for child in task.children or ()}
     writers = {file: task.id for task in tasks for file in task.written_files}
-    edges |= {
+    return edges | {
         (writers[file], task.id) for task in tasks for file in task.read_files if writers.get(file, task.id) != task.id
     }
+
+
+def _refuse(edges: set[tuple[str, str]], tasks: Sequence[_Specified], source: str) -> None:
+    """Refuse dependencies."""
     if edges:
         parent, child = min(edges)
         raise input_error(
             source,
             f"has {len(edges):,} dependencies between its {len(tasks):,} tasks ({child!r} waits for {parent!r}, for "
-            "example); a bag is of independent tasks, and the order of others would be lost",
+            "example); a bag is of independent tasks, and the order of others would be lost; --stage NAME takes those "
+            f"of a stage ({_stages(tasks)})",
         )
 
 
 def _tasks(
-    executed: list[_Executed], memory_mb: float | None, split_cores: bool
-) -> tuple[list[dict[str, Any]], list[Issue], int]:
-    made, issues, split = [], [], 0
+    executed: Sequence[_Executed], memory_mb: float | None, multi_core: MultiCore
+) -> tuple[list[dict[str, Any]], list[int], list[Issue], list[str]]:
+    """Tasks, their numbers in the file, what is wrong with them, and what was left out or split."""
+    made, numbers, issues, several = [], [], [], []
+    left: dict[str, list[int]] = {"without a run time": [], "of several cores": []}
     for number, task in enumerate(executed, 1):
         where, name = f"task {number}", task.id
+        if not task.runtime_s:
+            left["without a run time"].append(number)
+            continue
         cores = 1 if task.core_count is None else task.core_count
         memory = task.memory_bytes / _BYTES_PER_MB if task.memory_bytes else memory_mb  # 0 is what was not measured
-        if task.runtime_s is None or task.runtime_s <= 0:
+        if task.runtime_s < 0:
             issues.append(Issue(where, "must be greater than 0", "runtimeInSeconds", task.runtime_s, name))
         if task.memory_bytes is not None and task.memory_bytes < 0:
             issues.append(Issue(where, "must not be negative", "memoryInBytes", task.memory_bytes, name))
@@ -227,15 +275,23 @@ def _tasks(
         if memory is None:
             rule = "is missing (--memory 1GB is for tasks that do not say)"
             issues.append(Issue(where, rule, "memoryInBytes", item=name))
-        if cores > 1 and not split_cores:
-            rule = "is more than one; --multi-core split makes a task for each core"
-            issues.append(Issue(where, rule, "coreCount", cores, name))
         entry: dict[str, Any] = {"id": name, "memory_mb": memory, "base_runtime_s": task.runtime_s}
         if cores > 1:
-            split += 1
+            several.append((number, int(cores)))
+            if multi_core == "skip":
+                left["of several cores"].append(number)
+                continue
             entry["memory_mb"] = None if memory is None else memory / int(cores)
             entry["count"] = int(cores)
         if task.command is not None and task.command.text():
             entry["command"] = task.command.text()
         made.append(entry)
-    return made, issues, split
+        numbers.append(number)
+    if several and multi_core == "refuse":
+        issues.append(Issue("", several_cores(len(several), "task", f"task {several[0][0]}", several[0][1])))
+    said = [
+        f"{counted(len(of), 'task')} {what} left out (the first is task {of[0]})" for what, of in left.items() if of
+    ]
+    if several and multi_core == "split":
+        said.append(f"{counted(len(several), 'task')} of several cores became a task for each core")
+    return made, numbers, issues, said

@@ -51,7 +51,7 @@ def test_a_folder_of_a_library_name_is_no_file(shell: Shell) -> None:
     ("text", "said"),
     [
         ("{}", '"format" is missing; it must say "spotbag.instance/1"'),
-        ("[", "is not a JSON object"),
+        ("[", "a file of tasks has no deadline"),
         ('{"format": "spotbag.instance/1", "format": "spotbag.schedule/1"}', "gives the key 'format' more than once"),
         ('{"format": 5}', "format 5 is not 'spotbag.instance/1'"),
         ('{"format": "spotbag.jobs/1"}', "this is a stream of jobs"),

@@ -84,6 +84,14 @@ instance generate --tasks 50 --runtime lognormal:300:0.8 --seed 4 --out made.jso
 instance export hads/J60 --job job.json --env made.json
 instance schema
 instance import csv {_TASKS} --out made.json
+instance import nextflow trace.txt {_LOG} --out made.json
+instance import sacct sacct.txt {_LOG} --out made.json
+instance import joblog joblog.txt {_LOG} --out made.json
+instance import snakemake bench.tsv {_LOG} --out made.json
+instance import htcondor history_of_condor.json {_LOG} --out made.json
+instance import lsf bjobs.txt {_LOG} --out made.json
+instance import batch jobs.json {_LOG} --out made.json
+instance import json tasks.json {_LOG} --out made.json
 instance import swf log.swf --user 7 {_LOG} --out made.json
 instance import gwf log.gwf --bag b1 {_LOG} --out made.json
 instance import wfformat flow.json {_LOG} --out made.json
@@ -103,6 +111,14 @@ _FILES: dict[str, Any] = {
     "log.gwf": f"{_JOB.rsplit(' ', 2)[0]} S1 S1 BoT b1\n",
     "flow.json": {"name": "f", "schemaVersion": "1.4", "workflow": {"tasks": [_TASK]}},
     "history.json": {"SpotPriceHistory": [_PRICE | {"SpotPrice": "0.011", "Timestamp": "2026-11-03T12:00:00Z"}]},
+    "trace.txt": "task_id\tname\tstatus\trealtime\n1\tA (1)\tCOMPLETED\t1m\n",
+    "sacct.txt": "JobID|State|Elapsed|MaxRSS\n1|COMPLETED|00:01:00|\n1.batch|COMPLETED|00:01:00|900K\n",
+    "joblog.txt": "Seq\tJobRuntime\tExitval\tSignal\tCommand\n1\t  64.795\t0\t0\techo\n",
+    "bench.tsv": "s\th:m:s\tmax_rss\n61.5\t0:01:01\t12.5\n",
+    "history_of_condor.json": [{"ClusterId": 1, "ProcId": 0, "RemoteWallClockTime": 60, "JobStatus": 4}],
+    "bjobs.txt": "JOBID|STAT|RUN_TIME\n1|DONE|60 second(s)\n",
+    "jobs.json": {"jobs": [{"jobId": "a", "jobName": "a", "startedAt": 1000, "stoppedAt": 61000}]},
+    "tasks.json": [{"id": "a", "runtime_s": 60}],
     "own.json": BAG_WITH_COMMANDS,
 }
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.job_logs import JobFilter, instance_of_log
+from spotbag.instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
 from spotbag.instances.bags.price_sources import (
     instance_types_of_aws,
     rows_of_skypilot,
@@ -27,8 +28,10 @@ from tests.fuzzing.mutations import Keys, Mutator, Node, Spelled, spell, tree, w
 from tests.fuzzing.oracles.aws import prices_of_history, steps_of, steps_of_history, types_of_aws
 from tests.fuzzing.oracles.csv_tasks import bag_of_csv
 from tests.fuzzing.oracles.job_logs import LogAsked, bag_of_log
+from tests.fuzzing.oracles.price_lists import LINUX, prices_of_retail, types_of_price_list
 from tests.fuzzing.oracles.readings import DEFAULT_MEMORY_MB, Row, Task, Verdict, same
 from tests.fuzzing.oracles.skypilot import types_of_skypilot
+from tests.fuzzing.oracles.task_tables import TOOLS, bag_of_batch, bag_of_list, bag_of_tool
 from tests.fuzzing.oracles.workflows import bag_of_wfformat
 from tests.fuzzing.sheets import Sheet
 
@@ -298,7 +301,7 @@ def read_wfformat(case: Case) -> None:
     _judge(
         case,
         lambda: bag_of_wfformat(data, split),
-        lambda: _bag(instance_of_wfformat(path, _asked(), split_cores=split)),
+        lambda: _bag(instance_of_wfformat(path, _asked(), multi_core="split" if split else "refuse")),
     )
 
 
@@ -483,6 +486,206 @@ def read_skypilot(case: Case) -> None:
     _judge(case, lambda: types_of_skypilot(data), read)
 
 
+_STATES = ("COMPLETED",) * 5 + ("FAILED", "CANCELLED by 1000", "RUNNING")
+
+
+def _tool_rows(rng: random.Random, kind: str, number: int) -> list[dict[str, Any]]:
+    """What a tool says of some tasks, by the names of its fields."""
+    rows: list[dict[str, Any]] = []
+    for task in range(1, number + 1):
+        minutes, code = rng.randrange(1, 50), rng.choice((0,) * 6 + (1, 137))
+        state = rng.choice(_STATES)
+        clock = f"00:{minutes:02}:{rng.randrange(60):02}"
+        if kind == "nextflow":
+            times = (
+                f"{minutes}m {rng.randrange(60)}s",
+                f"{minutes}.5s",
+                "345ms",
+                f"1h {minutes}m",
+                "-",
+                str(minutes * 1000),
+            )
+            row: dict[str, Any] = {"task_id": task, "hash": f"ab/{task:06}", "name": f"ALIGN (s{task})"}
+            row |= {"status": state.split()[0], "exit": rng.choice((code, code, "-")), "duration": f"{minutes}h"}
+            row |= {"realtime": rng.choice(times), "%cpu": "98.1%", "cpus": rng.choice((1, 1, 1, 1, 2))}
+            row |= {"peak_rss": rng.choice(("6.2 MB", "1.5 GB", "0", "-", "52428800")), "memory": "2 GB"}
+        elif kind == "sacct":
+            row = {"JobID": 500 + task, "JobName": "sim", "State": state, "ExitCode": f"{code}:0"}
+            row |= {"Elapsed": rng.choice((clock, clock, f"1-{clock}", "00:00:00")), "AllocCPUS": 1}
+            row |= {"ReqMem": rng.choice(("1Gn", "100Mc", "2G", "0")), "MaxRSS": ""}
+            row["AllocTRES"] = rng.choice(("cpu=1,mem=1G,node=1",) * 9 + ("cpu=1,gres/gpu=1",))
+        elif kind == "joblog":
+            row = {"Seq": task, "Host": ":", "Starttime": f"17183136{task}.8", "JobRuntime": f"{minutes:6}.795"}
+            command = rng.choice((f'"./my run.sh" {task}', "echo a\tb", "x"))
+            row |= {
+                "Send": 0,
+                "Receive": 247,
+                "Exitval": code,
+                "Signal": rng.choice((0,) * 9 + (9,)),
+                "Command": command,
+            }
+        elif kind == "snakemake":
+            row = {"s": rng.choice((f"{minutes}.25", "NA", "0.00")), "h:m:s": f"0:{minutes:02}:00"}
+            row |= {
+                "max_rss": rng.choice(("31.48", "NA", "-")),
+                "mean_load": "99.1",
+                "threads": rng.choice((1, 1, 1, 1, 4)),
+            }
+        elif kind == "htcondor":
+            row = {"ClusterId": 12, "ProcId": task, "JobStatus": rng.choice((4, 4, 4, 3)), "ExitCode": code}
+            row |= {
+                "RemoteWallClockTime": minutes * 60.0,
+                "CommittedTime": rng.choice((minutes * 60, 0)),
+                "RequestCpus": 1,
+            }
+            row |= {"ResidentSetSize": rng.choice((2048, 75000)), "RequestMemory": 128, "Cmd": f"/bin/run {task}"}
+            row["RequestGPUs"] = rng.choice((0,) * 9 + (1,))
+        else:
+            row = {
+                "JOBID": 100 + task,
+                "STAT": rng.choice(("DONE", "DONE", "DONE", "EXIT")),
+                "SLOTS": rng.choice((1, 1, 1, 1, 2)),
+            }
+            row |= {
+                "RUN_TIME": rng.choice((f"{minutes} second(s)", f"{minutes}")),
+                "EXIT_CODE": rng.choice(("-", code)),
+            }
+            row |= {"MAX_MEM": rng.choice(("12 Mbytes", "1.2 Gbytes", "-")), "COMMAND": f"run {task}"}
+        rows.append(row)
+        if kind == "sacct" and rng.random() < 0.7:
+            steps = {"batch": rng.choice(("1843200K", "", "0")), "extern": "900K", "0": "12.5M"}
+            for step in rng.sample(tuple(steps), rng.randrange(1, 4)):
+                rows.append(row | {"JobID": f"{500 + task}.{step}", "JobName": step, "MaxRSS": steps[step]})
+    names = [name for name in rows[0] if name in _NEEDED_OF_TOOLS or rng.random() < 0.85]
+    return [{name: row[name] for name in names} for row in rows]
+
+
+_NEEDED_OF_TOOLS = {
+    *(
+        "task_id",
+        "hash",
+        "name",
+        "realtime",
+        "JobID",
+        "Elapsed",
+        "Seq",
+        "JobRuntime",
+        "Exitval",
+        "s",
+        "h:m:s",
+        "max_rss",
+    ),
+    *("ClusterId", "ProcId", "RemoteWallClockTime", "JOBID", "STAT", "RUN_TIME"),
+}
+
+
+def _read_tool(case: Case, kind: str) -> None:
+    """Read what a tool says of tasks, as a table, or as JSON where it prints that."""
+    rng = case.rng
+    rows = _tool_rows(rng, kind, 1000 if case.heavy else rng.randrange(1, 5))
+    with case.aside():
+        if kind in ("htcondor", "lsf") and rng.random() < 0.5:
+            whole = {"COMMAND": "bjobs", "JOBS": len(rows), "RECORDS": rows} if kind == "lsf" else {"tasks": rows}
+            data = _json_damaged(case, whole)
+            if kind == "htcondor":
+                data = data.replace(b'{"tasks":', b"", 1).lstrip().rstrip().removesuffix(b"}")
+        else:
+            cells = [[*rows[0]], *([str(cell) for cell in row.values()] for row in rows)]
+            data = Sheet(rng, cells, "|" if kind in ("sacct", "lsf") else "\t", quoted=False).damaged()
+    path = case.write("bench.txt", data)
+    _judge(case, lambda: bag_of_tool(data, kind), lambda: _bag(instance_of_csv(path, _asked(), None, kind)))
+
+
+def read_batch(case: Case) -> None:
+    """What ``aws batch describe-jobs`` prints."""
+    rng = case.rng
+    jobs: list[dict[str, Any]] = []
+    for number in range(rng.randrange(1, 4)):
+        needs = [{"type": "VCPU", "value": rng.choice(("1",) * 8 + ("0.25", "2"))}, {"type": "MEMORY", "value": "2048"}]
+        needs += [{"type": "GPU", "value": "1"}] if rng.random() < 0.05 else []
+        container: dict[str, Any] = {"command": ["./run", f"{number}"], "exitCode": rng.choice((0, 0, 0, 1))}
+        container |= {"resourceRequirements": needs} if rng.random() < 0.7 else {"vcpus": 1, "memory": 512}
+        job = {
+            "jobId": f"j{number}",
+            "jobName": "fit",
+            "status": rng.choice(("SUCCEEDED",) * 4 + ("FAILED", "RUNNING")),
+        }
+        job |= {"startedAt": 1700000000000, "stoppedAt": 1700000000000 + rng.choice((61_500, 3_600_000))}
+        jobs.append(job | {"dependsOn": rng.choice(([],) * 19 + ([{"jobId": "j0"}],)), "container": container})
+    with case.aside():
+        data = _json_damaged(case, {"jobs": jobs})
+    path = case.write("jobs.json", data)
+    _judge(case, lambda: bag_of_batch(data), lambda: _bag(instance_of_csv(path, _asked(), None, "batch")))
+
+
+def read_task_list(case: Case) -> None:
+    """Lists of tasks in JSON, as one list or an object in each line."""
+    rng = case.rng
+    rows = [
+        {
+            "id": f"t{number}",
+            "memory_mb": rng.choice((512, 0.5, "1.5GB")),
+            "runtime": rng.choice(("90s", "1h30m", "PT2M")),
+        }
+        | ({"count": rng.choice((1, 3, None))} if rng.random() < 0.5 else {})
+        | ({"command": rng.choice(("run", ["run", "a b"], []))} if rng.random() < 0.5 else {})
+        for number in range(1000 if case.heavy else rng.randrange(1, 5))
+    ]
+    with case.aside():
+        if rng.random() < 0.5:
+            data = _json_damaged(case, {"tasks": rows}).replace(b'{"tasks":', b"", 1).strip().removesuffix(b"}")
+        else:
+            data = b"\n".join(
+                _json_damaged(case, row) if rng.random() < 0.3 else json.dumps(row).encode() for row in rows
+            )
+    path = case.write("tasks.json", data)
+    _judge(case, lambda: bag_of_list(data), lambda: _bag(instance_of_csv(path, _asked(), None, "json")))
+
+
+def read_price_list(case: Case) -> None:
+    """What ``aws pricing get-products`` prints."""
+    rng = case.rng
+    entries = []
+    for _ in range(rng.randrange(1, 4)):
+        name, cores = rng.choice((("m1.large", "2"), ("m2.large", "4"), ("m3.large", "8")))
+        attributes = {"instanceType": name, "vcpu": cores, "memory": f"{cores} GiB", "regionCode": "us-east-1"}
+        attributes |= LINUX | {"physicalProcessor": "Intel Xeon"} | rng.choice(({}, {}, {}, {"tenancy": "Dedicated"}))
+        dimension = {"unit": "Hrs", "pricePerUnit": {"USD": rng.choice(("0.0960000000", "0.0960000000", "0.12"))}}
+        product = {"productFamily": "Compute Instance", "attributes": attributes}
+        entry = {"product": product, "terms": {"OnDemand": {"t": {"priceDimensions": {"d": dimension}}}}}
+        with case.aside():
+            damaged = _json_damaged(case, entry) if rng.random() < 0.4 else json.dumps(entry).encode()
+        entries.append(damaged.decode("utf-8", "replace"))
+    data = json.dumps({"PriceList": entries}).encode()
+    path = case.write("list.json", data)
+
+    def read() -> Any:
+        return _rows(updated(None, [price_list_of_aws(path, "2026-01-01")])[0])
+
+    _judge(case, lambda: types_of_price_list(data), read)
+
+
+def read_retail_prices(case: Case) -> None:
+    """A page of the retail prices of Azure."""
+    rng = case.rng
+    items = []
+    for _ in range(rng.randrange(1, 4)):
+        item: dict[str, Any] = {"currencyCode": "USD", "retailPrice": rng.choice((0.192, 0.192, 0.2, 1))}
+        item |= {"armRegionName": "eastus", "armSkuName": rng.choice(("Standard_D4s_v5", "Standard_D8s_v5"))}
+        item |= {"productName": rng.choice(("Dsv5 Series",) * 4 + ("Dsv5 Series Windows",)), "unitOfMeasure": "1 Hour"}
+        item |= {"skuName": rng.choice(("D4s v5", "D4s v5 Spot")), "serviceName": "Virtual Machines"}
+        items.append(item | {"type": rng.choice(("Consumption",) * 4 + ("Reservation",))})
+    with case.aside():
+        data = _json_damaged(case, {"Items": items})
+    path = case.write("page.json", data)
+
+    def read() -> Any:
+        quotes = retail_prices_of_azure(path, "2026-01-01").quotes
+        return {key: quote.price_usd_per_hour for key, quote in quotes.items()}
+
+    _judge(case, lambda: prices_of_retail(data), read)
+
+
 FOREIGN: dict[str, Callable[[Case], None]] = {
     "CSV": read_csv,
     "SWF": read_swf,
@@ -491,4 +694,9 @@ FOREIGN: dict[str, Callable[[Case], None]] = {
     "AWS types": read_aws_types,
     "price history": read_price_history,
     "SkyPilot": read_skypilot,
+    **{kind: partial(_read_tool, kind=kind) for kind in TOOLS},
+    "batch": read_batch,
+    "task list": read_task_list,
+    "price list": read_price_list,
+    "retail prices": read_retail_prices,
 }

@@ -18,7 +18,8 @@ CELLS = (
     "7;8", "7,8", "7\n8", "7\r\n8", "7\r8", "#7", ";7", "7GB", "2 GB", "512MB", "512Mi", "100KB", "3TB", "90s",
     "2min", "1h30m", "1.5h",
     "1d", "30m1h", "-1h30m", "1h-30m", "00:12:30", "12:30", "-00:12:30", "99:99:99", "1-02:03:04", "0 days 00:45:00",
-    "a#1", "t0", "a b",
+    "a#1", "t0", "a b", "COMPLETED", "FAILED", "done", "137", "PT1H30M", "02:30", "1-02:03", "1 day, 2:03:04", "4Gn",
+    "100Mc", "1,234", "12,500.5", "2.5 second(s)",
     "x" * 201, "é", "\x1b[2J", "\u202eevil", "arm64", "X86_64", "aarch64", "i386", "us-east-1a", "Linux/UNIX",
     "2026-13-01T00:00:00Z",
     "2026-11-03", "2026-11-03T12:00:00+01:00", "2026-11-03T12:00:00.5Z", "2026-11-03 12:00", "03.11.2026", "1762171200",
@@ -28,7 +29,8 @@ CELLS = (
 HEADINGS = (
     "", "id", "ID ", "name", "runtime_s", "runtime", "run time", "memory", "memory_gb", "memory-kb", "RAM", "count",
     "n", "arch", "note", "x",
-    "cores", "cpus", "depends_on", "parents", "status", "market", "Price", "SpotPrice", "price", "os", "date",
+    "cores", "cpus", "depends_on", "parents", "status",
+    "exit", "min", "max", "market", "Price", "SpotPrice", "price", "os", "date",
     "Region", "vCPUs",
     "vcpus", "c6i.large_min", "runtime_s[c7g.large]", "runtime_s[", "\ufeffid", "id\x00",
 )  # fmt: skip

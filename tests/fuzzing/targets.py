@@ -1377,7 +1377,7 @@ TARGETS: dict[str, tuple[Callable[[Case], None], float]] = {
     "best known": (read_best_known, 0.04),
     "import": (read_imports, 0.05),
     "catalogue": (read_catalogues, 0.01),
-    **{name: (read, 0.01) for name, read in FOREIGN.items()},
+    **{name: (read, 0.03) for name, read in FOREIGN.items()},
     "options": (use_options, 0.02),
     "command": (use_commands, 0.02),
 }

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import typer
@@ -18,7 +19,7 @@ from .tables import terminal_width
 if TYPE_CHECKING:
     from ..core.errors import InputError, Issue
     from ..instances.bags.csv_tasks import CsvFormat
-    from ..instances.bags.imported import Asked
+    from ..instances.bags.imported import Asked, Imported
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
@@ -32,6 +33,20 @@ _PANEL = "Options for a file of tasks only"
 
 def _option(name: str, about: str, metavar: str | None = None, **more: Any) -> Any:
     return typer.Option(name, metavar=metavar, help=about, rich_help_panel=_PANEL, **more)
+
+
+class MultiCoreChoice(StrEnum):
+    """Treatments of tasks of several cores."""
+
+    REFUSE = "refuse"
+    SPLIT = "split"
+    SKIP = "skip"
+
+
+ZoneOption: TypeAlias = Annotated[
+    str | None,
+    _option("--zone", "Availability zone whose spot prices count: of a catalogue, and of a price history.", "ZONE"),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +78,13 @@ class TaskFileOptions:
     memory: Annotated[
         str | None, _option("--memory", "Memory of tasks whose file does not give it, such as 2GB.", "AMOUNT")
     ] = None
+    zone: ZoneOption = None
+    multi_core: Annotated[
+        MultiCoreChoice,
+        _option("--multi-core", "Tasks of several cores: refuse them, split them into tasks, skip them."),
+    ] = MultiCoreChoice.REFUSE
 
-    def asked(self, deadline_s: int | None, zone: str | None = None, name: str | None = None) -> Asked:
+    def asked(self, deadline_s: int | None, name: str | None = None) -> Asked:
         """Return the deadline, VM types and prices that the options ask for.
 
         Raises
@@ -82,7 +102,7 @@ class TaskFileOptions:
             types=_names(self.types),
             prices=self.prices,
             region=self.region,
-            zone=zone,
+            zone=self.zone,
             limit=LIMIT_PER_TYPE_AND_MARKET if self.limit is None else self.limit,
             max_spot=self.max_spot,
             max_on_demand=self.max_on_demand,
@@ -113,11 +133,27 @@ class CsvOptions(TaskFileOptions):
     runtime_unit: Annotated[
         str | None, _option("--runtime-unit", "Of run times without a unit: s, min, h.", "UNIT")
     ] = None
+    only: Annotated[
+        list[str] | None,
+        _option(
+            "--only",
+            "Rows with one of these cells by commas, 'STEM*' for all that begin so. May be repeated.",
+            "HEADING=CELLS",
+        ),
+    ] = None
+    stage: Annotated[str | None, _option("--stage", "Tasks of this stage, process or rule of a workflow.", "NAME")] = (
+        None
+    )
 
     @property
     def task_file_options(self) -> list[str]:
         """Options of these that are given."""
-        given = [entry.name for entry in fields(CsvOptions) if getattr(self, entry.name) not in (None, [])]
+        usual = CsvOptions()
+        given = [
+            entry.name
+            for entry in fields(CsvOptions)
+            if (getattr(self, entry.name) or None) != (getattr(usual, entry.name) or None)
+        ]
         return [f"--{name.replace('_', '-')}" for name in given]
 
     def form(self) -> CsvFormat:
@@ -139,13 +175,79 @@ class CsvOptions(TaskFileOptions):
             if role in columns:
                 raise SpotbagError(f"--column {pair}: the {role} is that of {columns[role]!r} already")
             columns[role] = heading
-        ignored = [heading.strip() for heading in self.ignore_column or []]
-        return CsvFormat(columns, ignored, memory_unit=self.memory_unit, runtime_unit=self.runtime_unit)
+        only: dict[str, list[str]] = {}
+        for pair in self.only or []:
+            heading, mark, cells = (part.strip() for part in pair.partition("="))
+            if not mark:
+                raise SpotbagError(f"--only {pair}: must be HEADING=CELL, such as status=COMPLETED,CACHED")
+            only.setdefault(heading, []).extend(cell.strip() for cell in cells.split(","))
+        return CsvFormat(
+            columns,
+            [heading.strip() for heading in self.ignore_column or []],
+            memory_unit=self.memory_unit,
+            runtime_unit=self.runtime_unit,
+            only=only,
+            stage=self.stage,
+            multi_core=self.multi_core.value,
+        )
+
+    def imported(self, path: str, asked: Asked, kind: str | None = None) -> Imported:
+        """Read a file of tasks of any format; which one it is, its content says if no kind is given.
+
+        Raises
+        ------
+        SpotbagError
+            If it cannot be read, or an option is given that it does not know.
+        """
+        found = kind_of(path) if kind is None else kind
+        if found in ("swf", "gwf", "wfformat"):
+            return self._of_other(path, asked, found)
+        from ..instances.bags.csv_tasks import instance_of_csv
+
+        return instance_of_csv(path, asked, self.form(), None if found in ("table", "document") else found)
+
+    def _of_other(self, path: str, asked: Asked, kind: str) -> Imported:
+        """Read a log, or a workflow, which have no columns by headings."""
+        from ..core.errors import SpotbagError
+        from ..instances.bags.job_logs import JobFilter, LogFormat, instance_of_log
+        from ..instances.bags.wfformat import instance_of_wfformat
+
+        of_columns = [
+            name for name in ("column", "ignore_column", "memory_unit", "runtime_unit", "only") if getattr(self, name)
+        ]
+        of_columns += ["stage"] if self.stage is not None and kind != "wfformat" else []
+        if of_columns:
+            option = f"--{of_columns[0].replace('_', '-')}"
+            raise SpotbagError(
+                f"{option}: {path} has no headings ('spotbag instance import {kind} --help' has its options)"
+            )
+        if kind == "wfformat":
+            return instance_of_wfformat(path, asked, stage=self.stage, multi_core=self.multi_core.value)
+        wanted = JobFilter(multi_core=self.multi_core.value)
+        return instance_of_log(path, cast("LogFormat", kind), asked, wanted)
+
+
+def kind_of(path: str) -> str:
+    """Kind of a file by its beginning: a table or document of tasks, a log, a workflow, or an instance.
+
+    Standard input, which cannot be looked at, and folders are the first.
+    """
+    from ..core.text_files import STANDARD_INPUT
+    from ..instances.bags.task_documents import HEAD
+    from ..instances.bags.task_formats import kind_of_file
+
+    if path == STANDARD_INPUT or os.path.isdir(path) or path.lower().endswith(TASK_FILES):
+        return "table"
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            return kind_of_file(file.read(HEAD))
+    except (OSError, ValueError):
+        return "instance"
 
 
 def _memory_mb(text: str | None) -> float | None:
     from ..core.errors import SpotbagError
-    from ..instances.bags.csv_tasks import memory_mb_of
+    from ..instances.bags.amounts import memory_mb_of
 
     if text is None:
         return None
@@ -349,23 +451,37 @@ class InstanceOptions(CsvOptions):
     cost_scale: Annotated[float | None, amount_option("--cost-scale", "Scale of the cost.")] = None
     makespan_scale: Annotated[float | None, duration_option("--makespan-scale", "Scale of the makespan.")] = None
 
-    def load(self, argument: str) -> Instance:
-        """Load an instance by path, ``-`` or library name, or make it of a CSV file of tasks, and `apply` the options.
+    def load(self, argument: str, *, zone_of_days: bool = False) -> Instance:
+        """Load an instance by path, ``-`` or library name, or make it of a file of tasks, and `apply` the options.
 
-        Standard input is a CSV file if options are given that only such files need.
+        Standard input is a file of tasks if options are given that only such files need. With `zone_of_days`, the zone
+        is that of a scenario, too.
         """
-        given = self.task_file_options
-        if not (argument.lower().endswith(TASK_FILES) or (argument == "-" and given)):
+        given = [option for option in self.task_file_options if not (zone_of_days and option == "--zone")]
+        if not self.is_of_tasks(argument):
             instance = load_instance(argument)
             if given:
                 warn([f"{instance.name} has VM types of its own: {', '.join(given)} changed nothing"])
             return self.apply(instance)
-        from ..instances.bags.csv_tasks import instance_of_csv
-
         _refuse_table_of_plan(argument)
-        imported = instance_of_csv(argument, self.asked(self.deadline), self.form())
+        imported = self.imported(argument, self.asked(self.deadline))
         warn(imported.warnings)
         return self.apply(imported.instance)
+
+    def is_of_tasks(self, argument: str) -> bool:
+        """Tell a file of tasks from an instance, and from a name of the library."""
+        from ..core.text_files import STANDARD_INPUT
+        from ..instances.library import library_names
+
+        if argument.lower().endswith(TASK_FILES):
+            return True
+        # What can be read once only is not looked at before.
+        if not (os.path.isfile(argument) or os.path.isdir(argument)):
+            given = {*self.task_file_options} - {"--zone"}
+            return bool(given) and (argument == STANDARD_INPUT or os.path.exists(argument))
+        if os.path.isdir(argument):  # of benchmarks
+            return bool(self.task_file_options) or self.deadline is not None
+        return argument not in library_names() and kind_of(argument) != "instance"
 
     def apply(self, instance: Instance) -> Instance:
         """Return the instance with what the command line says instead of what it says itself.
@@ -561,11 +677,13 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     parameters: list[inspect.Parameter] = []
+    plain: set[str] = set()
     for parameter in inspect.signature(command).parameters.values():
         hint = hints[parameter.name]
         kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         if not is_dataclass(kind):
             parameters.append(parameter.replace(annotation=hint))
+            plain.add(parameter.name)
             continue
         options = get_type_hints(kind, include_extras=True)
         made = cast("Callable[..., Any]", kind)
@@ -580,13 +698,14 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
                 annotation=options[name],
             )
             for name in chosen
+            if name not in {other.name for other in parameters}  # an option of two types is one
         ]
     ordered = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
 
     def spread_command(**given: Any) -> None:
-        for name, (made, chosen) in groups.items():
-            given[name] = made(**{field: given.pop(field) for field in chosen})
-        command(**given)
+        options = {name: value for name, value in given.items() if name not in plain}
+        made_of = {name: made(**{field: options[field] for field in chosen}) for name, (made, chosen) in groups.items()}
+        command(**{name: given[name] for name in plain}, **made_of)
 
     spread_command.__doc__ = command.__doc__
     spread_command.__name__ = command.__name__

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from ..instances.bags.task_formats import FORMATS
 from .arguments import (
     CsvOptions,
     JsonOption,
@@ -26,6 +26,7 @@ from .instance_output import OutOption, deliver, to_file
 if TYPE_CHECKING:
     from ..instances.bags.imported import Asked, Imported
     from ..instances.bags.job_logs import JobFilter
+    from ..instances.bags.task_formats import TaskFormat
 
 
 class _Formats(TyperGroup):
@@ -45,12 +46,8 @@ DeadlineOption = Annotated[int, seconds_option("--deadline", "All tasks end by t
 
 @dataclass(frozen=True, kw_only=True)
 class Import:
-    """Options of all formats that name no VM types: zone and name of the instance, and its file."""
+    """Options of all formats that name no VM types: name of the instance, and its file."""
 
-    zone: Annotated[
-        str | None,
-        typer.Option("--zone", metavar="ZONE", help="Availability zone of the spot prices; their mean if absent."),
-    ] = None
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Name of the instance; that of the file if absent.")
     ] = None
@@ -60,7 +57,7 @@ class Import:
     def asked(self, source: str, deadline: int, vms: TaskFileOptions) -> Asked:
         """Refuse to write over the file that is read; return what its tasks shall run on, and by when."""
         check_output(to_file(self.out), source, vms.prices)
-        return vms.asked(deadline, self.zone, self.name)
+        return vms.asked(deadline, self.name)
 
     def deliver(self, imported: Imported) -> None:
         """Write the instance that is made of a file, or print it."""
@@ -71,46 +68,53 @@ class Import:
 _USUAL = Import()
 
 
-@app.command(
-    "csv",
-    epilog="Example:  spotbag instance import csv tasks.csv --types c6i.large,m6i.xlarge --deadline 2h --out bag.json",
-)
-@spread
-def csv_command(
-    tasks: Annotated[
-        str,
-        typer.Argument(metavar="TASKS", help="A CSV file with a line of headings, - for standard input."),
-    ],
-    deadline: DeadlineOption,
-    vms: CsvOptions,
-    to: Import = _USUAL,
-) -> None:
-    """Import a CSV file of tasks: a row for each, or for several that are the same.
+_HEADINGS = """
 
     Headings say what a column holds and in which unit.
-    id, command, count, architecture: the task, or several that are the same.
+    id, command, count, cores, architecture, status, exit: the task, or several that are the same.
     memory_mb, memory_gb, memory_kb: what it needs while it runs.
     runtime_s, runtime_min, runtime_h: its run time on all types.
     runtime_s[TYPE] or TYPE_min: its run time on a type; it cannot run there if empty.
 
     Case, blanks and hyphens do not matter.
     A cell may have its own unit: 2GB, 1h30m, 00:12:30.
-    Cells are divided by comma, semicolon or tab.
+    Cells are divided by comma, semicolon, tab or bar.
     A column that is not understood is refused, unless it is left out by its name.
+"""
+
+
+def _help(form: TaskFormat) -> str:
+    """Return the help of the import of a format."""
+    if form.own:
+        return f"Import {form.title}: a row for each, or for several that are the same.{_HEADINGS}"
+    columns = "\n    ".join(f"{role}: {', '.join(names)}." for role, names in form.columns.items())
+    return f"""Import {form.title}.
+
+    Made by: {form.source}.
+
+    What is read, of several columns the first that says something:
+    {columns}
+
+    Tasks that did not end well, or took no time, are left out, which is said.
     """
-    from ..instances.bags.csv_tasks import instance_of_csv
-
-    to.deliver(instance_of_csv(tasks, to.asked(tasks, deadline, vms), vms.form()))
 
 
-class MultiCore(StrEnum):
-    """Treatments of jobs of several cores."""
+def _add_import(form: TaskFormat) -> None:
+    """Add the import of a format."""
 
-    REFUSE = "refuse"
-    SPLIT = "split"
-    SKIP = "skip"
+    def command(tasks: TasksArgument, deadline: DeadlineOption, vms: CsvOptions, to: Import = _USUAL) -> None:
+        to.deliver(vms.imported(tasks, to.asked(tasks, deadline, vms), form.name))
+
+    command.__doc__ = _help(form)
+    options = "--types c6i.large,m6i.xlarge --deadline 2h --out bag.json"
+    memory = "" if "memory" in form.columns else " --memory 1GB"
+    example = f"Example:  spotbag instance import {form.name} {form.example} {options}{memory}"
+    app.command(form.name, epilog=example)(spread(command))
 
 
+TasksArgument = Annotated[str, typer.Argument(metavar="TASKS", help="The file, - for standard input.")]
+for _form in FORMATS.values():
+    _add_import(_form)
 LogArgument = Annotated[str, typer.Argument(metavar="LOG", help="The log, - for standard input.")]
 
 
@@ -129,15 +133,11 @@ class JobOptions:
     requested: Annotated[
         bool, typer.Option("--requested-times", help="Take the requested time of a job, not the one it took.")
     ] = False
-    multi_core: Annotated[
-        MultiCore,
-        typer.Option("--multi-core", help="Jobs of several cores: refuse them, split them into tasks, skip them."),
-    ] = MultiCore.REFUSE
     jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="The first N of these jobs only.")] = (
         None
     )
 
-    def filter(self, bag: str | None = None) -> JobFilter:
+    def filter(self, vms: TaskFileOptions, bag: str | None = None) -> JobFilter:
         """Return the options as a filter of jobs."""
         from ..core.errors import SpotbagError
         from ..core.quantities import number_of
@@ -153,7 +153,7 @@ class JobOptions:
             to_s=self.submitted_to,
             statuses=tuple(int(code) for code in codes if code is not None),
             requested_times=self.requested,
-            multi_core=self.multi_core.value,
+            multi_core=vms.multi_core.value,
             most_jobs=self.jobs,
         )
 
@@ -178,7 +178,7 @@ def swf_command(
     """
     from ..instances.bags.job_logs import instance_of_log
 
-    to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter()))
+    to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter(vms)))
 
 
 @app.command(
@@ -198,7 +198,7 @@ def gwf_command(
     """Import jobs of a log in the Grid Workloads Format (Grid Workloads Archive), which names bags of tasks."""
     from ..instances.bags.job_logs import instance_of_log
 
-    to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(bag)))
+    to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(vms, bag)))
 
 
 @app.command(
@@ -210,19 +210,16 @@ def wfformat_command(
     workflow: Annotated[str, typer.Argument(metavar="WORKFLOW", help="A JSON file, - for standard input.")],
     deadline: DeadlineOption,
     vms: TaskFileOptions,
-    multi_core: Annotated[
-        MultiCore, typer.Option("--multi-core", help="Tasks of several cores: refuse them, or split them.")
-    ] = MultiCore.REFUSE,
+    stage: Annotated[
+        str | None, typer.Option("--stage", metavar="NAME", help="Tasks of this name or category only.")
+    ] = None,
     to: Import = _USUAL,
 ) -> None:
-    """Import a workflow of WfCommons (WfFormat 1.4 or 1.5) whose tasks do not depend on each other."""
-    from ..core.errors import SpotbagError
+    """Import a workflow of WfCommons (WfFormat 1.4 or 1.5), or one stage, whose tasks do not depend on each other."""
     from ..instances.bags.wfformat import instance_of_wfformat
 
-    if multi_core is MultiCore.SKIP:
-        raise SpotbagError("--multi-core skip: a workflow has all its tasks; refuse or split")
     asked = to.asked(workflow, deadline, vms)
-    to.deliver(instance_of_wfformat(workflow, asked, split_cores=multi_core is MultiCore.SPLIT))
+    to.deliver(instance_of_wfformat(workflow, asked, stage=stage, multi_core=vms.multi_core.value))
 
 
 @app.command(

@@ -40,6 +40,7 @@ class ListedType(Part):
     memory_mb: float
     architecture: Architecture | None = ABSENT
     burstable: Burstable | None = ABSENT
+    accelerators: str | None = ABSENT
     source: str
     date: str
     prices: dict[Market, TypePrice]
@@ -136,7 +137,7 @@ def _named(name: str, wanted: list[str]) -> bool:
 
 def _memory_mb(option: str, text: str | None) -> float | None:
     from ..core.errors import SpotbagError
-    from ..instances.bags.csv_tasks import MEMORY_UNITS_MB, memory_mb_of
+    from ..instances.bags.amounts import MEMORY_UNITS_MB, memory_mb_of
 
     if text is None:
         return None
@@ -178,7 +179,8 @@ def _columns(catalogue: Catalogue) -> list[Column]:
 def _cells(row: CataloguedType, catalogue: Catalogue) -> list[str]:
     credits = row.burstable
     cells = [row.name, *([row.region] if len(catalogue.regions) > 1 else [])]
-    cells += [str(row.vcpus), f"{row.memory_mb / 1024:g}", row.architecture or "-"]
+    cells += [str(row.vcpus), f"{row.memory_mb / 1024:g}"]
+    cells.append(", ".join(part for part in (row.architecture, row.accelerators) if part) or "-")
     cells.append("" if credits is None else f"{100 * credits.baseline_fraction:g} %, {credits.credits_per_hour:g}")
     for market in ("on-demand", "spot"):
         quote = row.prices.get(market)
@@ -217,8 +219,22 @@ def prices_command(
         ),
     ] = None,
     skypilot: Annotated[
-        str | None, typer.Option("--skypilot", metavar="FILE", help="vms.csv of SkyPilot's catalogue of AWS: both.")
+        str | None,
+        typer.Option("--skypilot", metavar="FILE", help="SkyPilot's catalogue of AWS, Google Cloud or Azure: both."),
     ] = None,
+    price_list: Annotated[
+        list[str] | None,
+        typer.Option("--price-list", metavar="FILE", help="What 'aws pricing get-products' prints: both, on demand."),
+    ] = None,
+    azure_retail: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--azure-retail", metavar="FILE", help="A page of Azure's retail prices; may be repeated: prices."
+        ),
+    ] = None,
+    accelerators: Annotated[
+        bool, typer.Option("--accelerators", help="Take types with GPUs and the like, too, and mark them.")
+    ] = False,
     base: Annotated[
         str | None,
         typer.Option("--base", metavar="FILE", help="Catalogue to begin with; the shipped one if absent, or none."),
@@ -242,6 +258,7 @@ def prices_command(
 ) -> None:
     """Make a catalogue with newer types and prices, for --prices of all commands."""
     from ..core.errors import SpotbagError
+    from ..instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
     from ..instances.bags.price_sources import (
         instance_types_of_aws,
         rows_of_skypilot,
@@ -251,16 +268,24 @@ def prices_command(
     from ..instances.bags.vm_catalogue import read_catalogue
 
     path = to_file(out)
-    check_output(path, instance_types, spot_history, skypilot, base)
+    check_output(path, instance_types, spot_history, skypilot, base, *(price_list or []), *(azure_retail or []))
     news = []
     if instance_types is not None:
-        news.append(instance_types_of_aws(instance_types, date or _day(instance_types)))
+        news.append(instance_types_of_aws(instance_types, date or _day(instance_types), accelerators))
     if skypilot is not None:
-        news.append(rows_of_skypilot(skypilot, date or _day(skypilot), region))
+        news.append(rows_of_skypilot(skypilot, date or _day(skypilot), region, accelerators))
+    news += [price_list_of_aws(page, date or _day(page), region, accelerators) for page in price_list or []]
+    news += [retail_prices_of_azure(page, date or _day(page), region) for page in azure_retail or []]
     if spot_history is not None:
         news.append(spot_prices_of_aws(spot_history, window, product, region))
     if not news:
-        raise SpotbagError("there is nothing to take: --instance-types, --spot-history or --skypilot names a file")
+        raise SpotbagError(
+            "there is nothing to take: --instance-types, --spot-history, --skypilot, --price-list or --azure-retail "
+            "names a file"
+        )
+    if base is None and news[0].provider != (shipped := read_catalogue()).provider:
+        warn([f"the catalogue begins with nothing: the shipped one is of {shipped.provider}"])
+        base = "none"
     begun = None if base == "none" else read_catalogue(base)
     place = region if region is not None or begun is None or len(begun.regions) > 1 else begun.regions[0]
     wanted = names_in([types] if types else [])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .arguments import amount_option
+from .arguments import ZoneOption, amount_option
 from .completion import names_of
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ class ScenarioOptions:
             help="VMs that it stands for, or all; if absent, all in a trace of 0 and 1, else 1.",
         ),
     ] = None
-    zone: Annotated[
-        str | None, typer.Option("--zone", metavar="ZONE", help="Availability zone whose prices count (price history).")
-    ] = None
+    zone: ZoneOption = None
     product: Annotated[
         str | None,
         typer.Option("--product", metavar="NAME", help="Product whose prices count; Linux/UNIX if absent."),
@@ -124,7 +122,9 @@ class DaysToComeOptions:
 
         for options in (self, scenarios):
             for field in dataclasses.fields(options):
-                if self.scenario is None and getattr(options, field.name) != field.default:
+                # A zone is of the prices of a file of tasks as well, which says itself if it changes nothing.
+                given = getattr(options, field.name) != field.default and field.name != "zone"
+                if self.scenario is None and given:
                     name = field.name.replace("_", "-")
                     raise SpotbagError(f"--{name} is about the days to come: give --scenario as well")
 

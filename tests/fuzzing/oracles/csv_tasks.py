@@ -31,7 +31,14 @@ _ROLES = {
     "command": ("command", "cmd", "command_line", "script"),
     "count": ("count", "copies", "n"),
     "architecture": ("architecture", "arch"),
+    "cores": ("cores", "cpus", "vcpus", "threads"),
+    "state": ("status", "state"),
+    "exit": ("exit", "exit_code"),
 }
+_DONE = re.compile(r"completed?|done|ok|success(ful)?|succeeded|finished|passed", re.IGNORECASE)
+_NOT_DONE = re.compile(r"failed|cached|aborted|running|pending|timeout|cancelled|error", re.IGNORECASE)
+_OF_OTHERS = ("depends_on", "parents")
+_ASKS_FOR_NOTHING = re.compile(r"-|\[\]|\{\}|none|null|n/a", re.IGNORECASE)
 _MEMORY = re.compile(r"(memory|mem|ram|rss)(?:_([kmg]i?b?))?")
 _TIME_UNIT = r"s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?"
 _RUNTIME = re.compile(rf"(runtime|run_time|duration|elapsed|walltime|time)(?:_({_TIME_UNIT}))?")
@@ -125,8 +132,31 @@ def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], 
             and _flat(heading) not in _REMARKS
             and any("".join(row[place : place + 1]).strip() for row in rows[1:])
         ):
+            if _flat(heading) in _OF_OTHERS:
+                doubts.add("dependencies, or words for none")
+                cells = {"".join(row[place : place + 1]).strip() for row in rows[1:]} - {""}
+                if all(_ASKS_FOR_NOTHING.fullmatch(cell) for cell in cells):
+                    continue
+                if {"state", "exit"} & {column.role for column in columns if column} or any(
+                    len(row) != len(columns) for row in rows
+                ):
+                    raise UndecidedError("dependencies of what may be left out")
             raise RefusalDueError(f"column {heading!r} is not understood")
-    comma = _Commas(divider)
+    commas = {cell for row in rows[1:] for cell in row if "," in cell} if divider in "\t|" else set()
+    roles_of_numbers = [
+        place for place, column in enumerate(columns) if column and column.role in ("memory", "runtime")
+    ]
+    of_numbers = {row[place].strip() for row in rows[1:] for place in roles_of_numbers if place < len(row)} & {
+        cell.strip() for cell in commas
+    }
+    thousands = bool(of_numbers) and all(
+        re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*[a-zA-Z]*", cell, re.ASCII) for cell in of_numbers
+    )
+    if thousands:
+        doubts.add("commas between thousands")
+    elif divider in "\t|" and any(re.search(r"\d,\d{3}(?!\d)", cell) for cell in of_numbers):
+        doubts.add("commas some of which may stand between thousands")
+    comma = _Commas(divider, thousands)
     tasks = []
     for row in rows[1:]:
         number = len(tasks) + 1
@@ -136,7 +166,8 @@ def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], 
         if len(row) != len(columns):
             raise RefusalDueError(f"task {number} has {len(row)} cells for {len(columns)} headings")
         cells = {column: cell for column, cell in zip(columns, row, strict=True) if column}
-        tasks.append(_task_of_cells(cells, number, types, comma, doubts))
+        if (task := _task_of_cells(cells, number, types, comma, doubts)) is not None:
+            tasks.append(task)
     if comma.points and comma.commas:
         raise RefusalDueError("decimal commas and points")
     if comma.commas and comma.thousands == comma.commas:
@@ -147,12 +178,15 @@ def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], 
 class _Commas:
     """Decimal commas, where commas do not divide cells, how many may stand between thousands, and points."""
 
-    def __init__(self, divider: str) -> None:
+    def __init__(self, divider: str, thousands: bool) -> None:
         self.allowed = divider != ","
+        self.between_thousands = thousands
         self.commas = self.thousands = self.points = 0
 
     def plain(self, text: str, doubts: set[str]) -> str:
         """Return a cell with a decimal point for a decimal comma."""
+        if self.between_thousands:
+            return text.replace(",", "")
         self.points += "." in text
         if "," not in text or not self.allowed:
             return text
@@ -165,9 +199,12 @@ class _Commas:
 
 def _task_of_cells(
     cells: dict[_Column, str], number: int, types: tuple[str, ...], comma: _Commas, doubts: set[str]
-) -> Task:
+) -> Task | None:
+    """Read a task; None if a row says that it came to nothing."""
     found: dict[str, Any] = {"id": f"t{number}", "memory": DEFAULT_MEMORY_MB, "count": 1, "command": None}
     runtime_s = {}
+    if _left_out(cells, doubts):
+        return None
     for column, cell in cells.items():
         bare = cell.strip()
         if bare != cell and column.role != "command":
@@ -187,6 +224,12 @@ def _task_of_cells(
                     raise RefusalDueError(f"architecture {cell!r}")
                 doubts.add("an architecture in capitals")
             found["architecture"] = _ARCHITECTURES.get(bare.lower())
+        elif column.role == "cores":
+            cores = number_of(bare, doubts) if bare else Decimal(1)
+            if cores not in (0, 1):
+                doubts.add("a part of a core")
+                if not 0 < cores < 1:
+                    raise RefusalDueError("several cores")
         elif column.role == "count":
             if bare:
                 found["count"] = whole_of(number_of(comma.plain(bare, doubts), doubts), 1, MOST_TASKS, "count")
@@ -197,6 +240,9 @@ def _task_of_cells(
                 doubts.add("an empty cell of memory, with --memory")
         elif bare:
             runtime_s[column.vm_type or "*"] = float(_runtime_s(comma.plain(bare, doubts), column.unit, doubts))
+    if runtime_s.get("*", 1) == 0:
+        doubts.add("a row with a run time of 0")
+        return None
     if not runtime_s:
         raise RefusalDueError("no run time")
     for seconds in runtime_s.values():
@@ -213,6 +259,28 @@ def _task_of_cells(
     return Task(found["id"], found["memory"], runtime_s, found["count"], found["command"], architecture)
 
 
+def _left_out(cells: dict[_Column, str], doubts: set[str]) -> bool:
+    """Say whether a row is one of what did not end well, or has no run time."""
+    for column, cell in cells.items():
+        bare = cell.strip()
+        if column.role == "state" and bare and not _DONE.fullmatch(bare):
+            doubts.add("a row of what is not done")
+            if not _NOT_DONE.fullmatch(bare):
+                raise RefusalDueError(f"state {cell!r}")
+            return True
+        if column.role == "exit" and bare not in ("", "-", "0"):
+            doubts.add("a row of what did not end well")
+            if not re.fullmatch(r"-?\d+", bare, re.ASCII):
+                raise RefusalDueError(f"exit {cell!r}")
+            if int(bare):
+                return True
+    times = [cell for column, cell in cells.items() if column.role == "runtime"]
+    if len(times) == 1 and not times[0].strip() and all(not column.vm_type for column in cells):
+        doubts.add("a row without a run time")
+        return True
+    return False
+
+
 def _memory_mb(text: str, unit: str, doubts: set[str]) -> Decimal:
     found = re.fullmatch(r"(.*?)\s*([kmgt]i?b?|)", text, re.IGNORECASE | re.DOTALL)
     assert found
@@ -227,7 +295,7 @@ def _memory_mb(text: str, unit: str, doubts: set[str]) -> Decimal:
 
 
 def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
-    if found := re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):
+    if found := re.fullmatch(r"(?:(\d+)(?:-| days?,? +))?(\d+):(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):
         days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
         if found[1] or minutes > 59 or seconds >= 60 or not re.fullmatch(r"\d\d?\d?:\d\d:\d\d(\.\d+)?", text, re.ASCII):
             doubts.add("a time of day in unusual letters")
@@ -235,6 +303,13 @@ def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
     if found := re.fullmatch(r"(\d+):(\d+(?:\.\d+)?)", text, re.ASCII):
         doubts.add("a time of day in unusual letters")
         return Decimal(found[1]) * 60 + Decimal(found[2])
+    if found := re.fullmatch(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?", text, re.ASCII):
+        doubts.add("a duration of ISO 8601")
+        days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
+        return days * 86400 + hours * 3600 + minutes * 60 + seconds
+    if "(s)" in text:
+        doubts.add("a unit as LSF has it")
+        text = text.replace("(s)", "s")
     part = r"([^a-zA-Z]+?(?:[eE][+-]?\d+)?)\s*(seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
     parts = re.findall(part, text, re.IGNORECASE)
     joined = re.fullmatch(f"(?:{part})+", text, re.IGNORECASE)

@@ -135,9 +135,10 @@ def cells_of(text: str, divider: str, doubts: set[str]) -> list[list[str]]:
     """Divide a text into rows of cells as RFC 4180 does, letter by letter; empty lines are no rows."""
     rows: list[list[str]] = [[]]
     cell: list[str] = []
-    state, place = "start", 0
+    state, place, begun = "start", 0, 0
     while place < len(text):
         letter = text[place]
+        begun = place if state == "start" and not cell else begun
         place += 1
         if state == "quoted":
             if letter != '"':
@@ -155,6 +156,11 @@ def cells_of(text: str, divider: str, doubts: set[str]) -> list[list[str]]:
                 rows.append([])
         elif state == "closed" and letter in " \t":
             doubts.add("blanks after a closing quotation mark")
+        elif state == "closed" and divider in "\t|" and not re.search(r"[\r\n]", text[begun:place]):
+            doubts.add("a cell that begins with a quotation mark, and goes on behind it")
+            end = re.compile(rf"[\r\n{re.escape(divider)}]").search(text, begun)
+            place = end.start() if end else len(text)
+            cell, state = [text[begun:place]], "bare"
         elif state == "closed":
             raise RefusalDueError("letters after a closing quotation mark")
         elif letter == '"' and state == "start":
@@ -179,11 +185,17 @@ def tables_of(
     text = decoded(data, doubts)
     if "\x00" in text:
         doubts.add("NUL")
+    dividers = ",;\t|"
+    if said := re.match(r'"?sep=([,;\t|])"?[ ,;\t]*(?:\r\n?|\n)', text, re.IGNORECASE):
+        doubts.add("a first line that says what divides the cells")
+        dividers, text = said[1], text[said.end() :]
     if re.match(r'[ \t"]*[\r\n]', text):
         doubts.add("empty lines before the headings")
     whys, found = [], False
-    for divider in ",;\t":
+    for divider in dividers:
         own = set(doubts)
+        if divider == "|":
+            own.add("bars between cells")
         try:
             rows = cells_of(text, divider, own)
         except RefusalDueError as due:
@@ -194,7 +206,7 @@ def tables_of(
         while rows and not any(cell.strip() for cell in rows[0]):
             own.add("empty lines before the headings")
             del rows[0]
-        if rows and any(known(heading) for heading in rows[0]) and (len(rows[0]) > 1 or divider == ","):
+        if rows and any(known(heading) for heading in rows[0]) and (len(rows[0]) > 1 or divider in (",", dividers)):
             found = True
             yield divider, rows, own
     if not found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -64,7 +65,7 @@ def bag_of_wfformat(data: bytes, split_cores: bool) -> Verdict:
         if in_order is None:
             doubts.add("specification and execution in different orders")
         return [
-            in_bounds([_task_of_run(name, runs[name], split_cores, parted, doubts) for name in order])
+            in_bounds(_told(_task_of_run(name, runs[name], split_cores, parted, doubts) for name in order))
             for order in (names, list(runs))
             for parted in (False, True)
         ]
@@ -138,7 +139,9 @@ def _bag_of_1_4(workflow: Any, split_cores: bool, doubts: set[str]) -> list[Any]
             try:
                 named = [(checked_name(name_of(task), "id"), task) for task in tasks]
                 readings.append(
-                    in_bounds([_task_of_run(name, task, split_cores, parted, doubts, "cores") for name, task in named])
+                    in_bounds(
+                        _told(_task_of_run(name, task, split_cores, parted, doubts, "cores") for name, task in named)
+                    )
                 )
             except RefusalDueError as due:
                 dues.append(due)
@@ -149,15 +152,22 @@ def _bag_of_1_4(workflow: Any, split_cores: bool, doubts: set[str]) -> list[Any]
     return readings
 
 
+def _told(tasks: Iterable[Task | None]) -> list[Task]:
+    return [task for task in tasks if task is not None]
+
+
 def _task_of_run(
     name: str, run: Any, split_cores: bool, parted: bool, doubts: set[str], of_cores: str = "coreCount"
-) -> Task:
-    """Return a task; the memory that is asked for may be that of each core, or parted among them."""
+) -> Task | None:
+    """Return a task, or None without a run time; the memory asked for may be of each core, or parted among them."""
     if of_cores == "coreCount" and run.keys() & {"parents", "children", "inputFiles", "outputFiles", "files"}:
         doubts.add("members of another place")
     for key in ("memoryInBytes", of_cores, "command"):
         note_null(run, key, doubts)
-    runtime_s = as_float(member(run, "runtimeInSeconds", NUMERIC))
+    runtime_s = as_float(member(run, "runtimeInSeconds", NUMERIC, needed=False) or 0)
+    if not runtime_s:
+        doubts.add("a task without a run time, which is left out")
+        return None
     cores = member(run, of_cores, NUMERIC, needed=False)
     count = 1 if cores is None else whole_of(Decimal(cores), 1, MOST_TASKS, of_cores)
     if count > 1 and not split_cores:

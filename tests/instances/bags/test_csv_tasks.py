@@ -13,7 +13,8 @@ import pytest
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.instances.bags.csv_tasks import CsvFormat, instance_of_csv, memory_mb_of, seconds_of
+from spotbag.instances.bags.amounts import memory_mb_of, seconds_of
+from spotbag.instances.bags.csv_tasks import CsvFormat, instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.vm_catalogue import VmChoice
 from tests.helpers.soaks import soak_of
@@ -129,7 +130,7 @@ def test_everything_that_is_wrong_is_named_by_its_line(tmp_path: Path) -> None:
         "a,1,10,,\n"
         "a,1,10,,\n"  # line 3
         "c,much,-3,1.5,sparc\n"
-        "d,,,0,\n"
+        "d,,2,0,\n"
         "e,1,1\n"
         "f,1,abc,,\n"
     )
@@ -142,7 +143,6 @@ def test_everything_that_is_wrong_is_named_by_its_line(tmp_path: Path) -> None:
         "line 4: count '1.5' must be a whole number",
         "line 4: arch 'sparc' must be x86_64 or arm64",
         "line 5: memory_gb is missing (--memory 1GB is for tasks that do not say)",
-        "line 5: runtime_min is missing",
         "line 6: has 3 cells, the first line 5",
         "line 7: runtime_min 'abc' must be a number",
     }
@@ -173,7 +173,7 @@ def test_faults_of_a_kind_are_one_line(tmp_path: Path) -> None:
         ("memory_mb,memory_gb,runtime_s\n1,2,3\n", "columns 'memory_mb' and 'memory_gb' both hold the memory"),
         ("memory_mb,runtime_s\n", "has a line of headings, and no tasks below it"),
         ('memory_mb,runtime_s\n1,"2\n', "line 2: has a quotation mark that is opened and not closed"),
-        ("memory,runtime_s\n2Gi,2\n", "line 2: memory '2Gi' has a unit that is not known; known are b, bytes, kb"),
+        ("memory,runtime_s\n2Qi,2\n", "line 2: memory '2Qi' has a unit that is not known; known are b, bytes, kb"),
         ("memory,runtime_s\n100,2\n", "line 2: memory '100' has no unit: call the column memory_mb"),
         ("memory_mb,runtime\n1,200\n", "line 2: runtime '200' has no unit: call the column runtime_s"),
         ("memory_mb,runtime_s\n20000,200\n", "line 2 't1': memory_mb 20000 fits no VM type (largest 16384)"),
@@ -281,7 +281,7 @@ def test_all_ends_of_lines_are_read_alike(tmp_path: Path, ends: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "heading", ["depends_on", "cores", "market", "status", "", "anything else", "runtime_s[c6i.8arge]", "c6i.large]"]
+    "heading", ["deadline", "max", "market", "stuff", "", "anything else", "runtime_s[c6i.8arge]", "c6i.large]"]
 )
 def test_what_is_not_understood_is_refused_by_name(tmp_path: Path, heading: str) -> None:
     text = f"id,memory_mb,runtime_s,{heading}\na,1,1,\nb,1,1,4\nc,1,1,5\n"
@@ -327,7 +327,8 @@ def test_a_comma_in_a_number_is_a_decimal_comma_where_it_divides_no_cells(tmp_pa
     assert [task["memory_mb"] for task in tasks] == [1536, 512, 1024]
     assert [task["base_runtime_s"] for task in tasks] == [750, 90, 5400]
     assert any(
-        text.endswith("commas in numbers are decimal commas, as in line 2: memory 1,5GB") for text in imported.warnings
+        text.endswith("commas in numbers are decimal commas, as in line 2: runtime_min 12,5")
+        for text in imported.warnings
     )
 
 
@@ -341,7 +342,7 @@ def test_a_comma_in_a_number_is_a_decimal_comma_where_it_divides_no_cells(tmp_pa
         ("memory_gb;runtime_s\n1;1,234.5\n", "line 2: runtime_s '1,234.5' must be a number with a decimal point"),
         (
             "memory_mb;runtime_s\n1,024;12,500\n",
-            "line 2: memory_mb '1,024' may have a decimal comma, or one between thousands: write a decimal point",
+            "line 2: runtime_s '12,500' may have a decimal comma, or one between thousands: write a decimal point",
         ),
         ('memory_gb,runtime_s\n"1,5",2\n', "memory_gb '1,5' must be a number with a decimal point (a decimal comma"),
         ('memory_gb,runtime\n1,"1,5h"\n', "runtime '1,5h' must be a number with a decimal point (a decimal comma"),

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.instances.bags.csv_tasks import instance_of_csv
+from spotbag.instances.bags.imported import Asked
+from spotbag.instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
 from spotbag.instances.bags.price_sources import (
     instance_types_of_aws,
     rows_of_skypilot,
     spot_prices_of_aws,
     updated,
 )
-from spotbag.instances.bags.vm_catalogue import shipped_catalogue
+from spotbag.instances.bags.vm_catalogue import VmChoice, chosen_rows, shipped_catalogue
 
 
 def price(name: str, zone: str, usd: str, time: str, product: str = "Linux/UNIX") -> dict[str, str]:
@@ -187,6 +190,7 @@ def test_rows_of_skypilot(tmp_path: Path) -> None:
         "1 rows of burstable types, with credits that are not known, left out",
         "1 rows of local zones left out",
         "1 rows with accelerators left out",
+        "--accelerators takes the types with accelerators, too, and marks them",
     ]
     assert "1 rows have no price" not in str(warnings)
     here, _ = updated(None, [rows_of_skypilot(tmp_path / "vms.csv", "2026-07-09", "us-east-1")], types=["c6i.*"])
@@ -215,7 +219,7 @@ def test_histories_that_cannot_be_used(tmp_path: Path, document: Any, message: s
 
 
 def test_tables_that_are_not_skypilots(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is no vms.csv of SkyPilot's catalogue of AWS: it has no column Inst"):
+    with pytest.raises(InputError, match=r"is no vms.csv of SkyPilot's catalogues: it has no column Inst"):
         rows_of_skypilot(write(tmp_path, "a,b\n1,2\n", "vms.csv"), "2026-07-09")
     wrong = SKYPILOT.replace("2.0,4.0,,0.085,0.035400", "two,4.0,,0.085,0.035400")
     with pytest.raises(InputError, match="line 2: vCPUs 'two' must be a number"):
@@ -240,9 +244,9 @@ def test_tables_that_are_not_skypilots(tmp_path: Path) -> None:
         ("c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,,x86_64", "AvailabilityZone '' must be an availability zone"),
         (
             "n2-standard-8,,,8.0,32.0,,0.4,0.1,us-central1,us-central1-a,",
-            "InstanceType 'n2-standard-8' must be a VM type",
+            "InstanceType 'n2-standard-8 in us-central1' must be a VM type in a region of AWS",
         ),
-        ("c6i.large,,,2.0,4.0,,0.4,0.1,eastus,,", "Region 'eastus' must be a region of AWS"),
+        ("c6i.large,,,2.0,4.0,,0.4,0.1,eastus,,", "'c6i.large in eastus' must be a VM type in a region of AWS"),
         ("m3.medium,,,2.0,3.75,,0.067,,us-east-1,use1-az2,i386", "vCPUs '2.0' is '1.0' for m3.medium in line 3: which"),
         (
             "m3.medium,,,1.0,3.75,,0.068,,us-east-1,use1-az2,i386",
@@ -304,12 +308,174 @@ def test_a_type_of_aws_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         instance_types_of_aws(write(tmp_path, document), "2026-11-05")
 
 
-def test_a_catalogue_needs_names_of_zones_and_keeps_all_digits(tmp_path: Path) -> None:
-    entries = [price("a", "use1-az1", "1", "2026-11-03T00:00:00Z")]
-    with pytest.raises(
-        InputError, match=r"SpotPriceHistory 0: zone 'use1-az1' must be the name of an availability zone"
-    ):
+def test_a_catalogue_needs_zones_of_aws_and_keeps_all_digits(tmp_path: Path) -> None:
+    entries = [price("a", "moon1-az1", "1", "2026-11-03T00:00:00Z")]
+    with pytest.raises(InputError, match=r"SpotPriceHistory 0: zone 'moon1-az1' must be an availability zone of AWS"):
         spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": entries}))
     entries = [price("a", "us-east-1a", usd, "2026-11-03T00:00:00Z") for usd in ("0.0000004", "4e-7")]
     [quote] = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": entries})).quotes.values()
     assert quote.price_usd_per_hour == 4e-7
+
+
+GCP = """\
+InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,GpuInfo,Region,AvailabilityZone,Price,SpotPrice
+n2-standard-8,8.0,32.0,,,,us-central1,us-central1-a,0.38847,0.12701
+n2-standard-8,8.0,32.0,,,,us-central1,us-central1-b,0.38847,0.12901
+t2a-standard-4,4.0,16.0,,,,us-central1,us-central1-a,0.154,0.04
+e2-medium,2.0,4.0,,,,us-central1,us-central1-a,0.0335,0.01
+a2-highgpu-1g,12.0,85.0,,,,us-central1,us-central1-a,0.7,0.2
+,,,A100,1.0,,us-central1,us-central1-a,2.9,1.1
+"""
+AZURE = """\
+InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,Generation
+Standard_D4s_v5,,,4.0,16.0,,0.192,0.0384,eastus,V2
+Standard_D2pls_v5,,,2.0,4.0,,0.068,0.0136,eastus,V2
+Standard_B2s,,,2.0,4.0,,0.0416,0.01,eastus,V2
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "expected"),
+    [
+        (GCP, "gcp", {"n2-standard-8": ("x86_64", 0.12801), "t2a-standard-4": ("arm64", 0.04)}),
+        (AZURE, "azure", {"Standard_D4s_v5": ("x86_64", 0.0384), "Standard_D2pls_v5": ("arm64", 0.0136)}),
+    ],
+)
+def test_catalogues_of_other_clouds_have_their_provider(
+    tmp_path: Path, text: str, provider: str, expected: dict[str, tuple[str, float]]
+) -> None:
+    news = rows_of_skypilot(write(tmp_path, text, "vms.csv"), "2026-11-03")
+    catalogue, _ = updated(None, [news])
+    assert catalogue.provider == provider
+    found = {row.name: (row.architecture, row.prices["spot"].price_usd_per_hour) for row in catalogue.vm_types}
+    assert found == pytest.approx(expected)
+    path = tmp_path / "prices.json"
+    catalogue.write(path)
+    (tmp_path / "t.csv").write_text("id,memory_gb,runtime_min\na,1,20\n")
+    asked = Asked(7200, VmChoice(types=[next(iter(expected))], prices=path))
+    assert instance_of_csv(tmp_path / "t.csv", asked).instance.cloud == provider
+    with pytest.raises(SpotbagError, match=f"types of {provider} and of aws do not go into one catalogue: --base none"):
+        updated(shipped_catalogue(), [news])
+
+
+def test_types_with_accelerators_are_left_out_unless_asked_for_and_then_marked(tmp_path: Path) -> None:
+    path = write(tmp_path, SKYPILOT, "vms.csv")
+    catalogue, _ = updated(None, [rows_of_skypilot(path, "2026-07-09", "us-east-1", accelerators=True)])
+    assert {row.name: row.accelerators for row in catalogue.vm_types if row.accelerators} == {"p3.2xlarge": "1 V100"}
+    catalogue.write(tmp_path / "prices.json")
+    chosen = {
+        pattern: [row.name for row in chosen_rows(VmChoice(types=[pattern], prices=tmp_path / "prices.json"))]
+        for pattern in ("*", "p3.2xlarge")
+    }
+    assert chosen == {"*": ["c6i.large", "m3.medium", "t4g.small"], "p3.2xlarge": ["p3.2xlarge"]}
+    gpus = {"Gpus": [{"Name": "T4", "Count": 4, "Manufacturer": "NVIDIA"}]}
+    entry = TYPES["InstanceTypes"][0] | {"InstanceType": "g9.large", "GpuInfo": gpus}
+    path = write(tmp_path, {"InstanceTypes": [*TYPES["InstanceTypes"], entry]})
+    rows = instance_types_of_aws(path, "2026-11-05")
+    assert "g9.large" not in rows.facts
+    assert any("1 types with accelerators left out (--accelerators takes them)" in text for text in rows.warnings)
+    assert instance_types_of_aws(path, "2026-11-05", accelerators=True).facts["g9.large"]["accelerators"] == "4 T4"
+
+
+def test_products_with_a_network_and_zones_by_their_ids(tmp_path: Path) -> None:
+    entries = [
+        price("c6i.large", "use1-az4", "0.03", "2026-11-03T00:00:00Z", "Linux/UNIX (Amazon VPC)"),
+        price("c6i.large", "apse2-az1", "0.04", "2026-11-03T00:00:00Z"),
+    ]
+    by_id = price("c6i.large", "", "0.05", "2026-11-03T00:00:00Z") | {"AvailabilityZoneId": "usgw1-az2"}
+    rows = spot_prices_of_aws(write(tmp_path, {"SpotPriceHistory": [*entries, by_id]}))
+    assert {region: quote.zones for (_, region, _), quote in rows.quotes.items()} == {
+        "us-east-1": {"use1-az4": 0.03},
+        "ap-southeast-2": {"apse2-az1": 0.04},
+        "us-gov-west-1": {"usgw1-az2": 0.05},
+    }
+
+
+def listed(name: str, usd: str = "0.0960000000", **attributes: str) -> str:
+    """An entry of the price list of AWS."""
+    product = {
+        "instanceType": name,
+        "vcpu": "2",
+        "memory": "8 GiB",
+        "regionCode": "us-east-1",
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+        "physicalProcessor": "Intel Xeon",
+        "locationType": "AWS Region",
+    }
+    term = {"priceDimensions": {"d": {"unit": "Hrs", "pricePerUnit": {"USD": usd}}}, "effectiveDate": "2026-11-01"}
+    entry = {
+        "product": {"productFamily": "Compute Instance", "attributes": product | attributes},
+        "terms": {"OnDemand": {"t": term}},
+        "publicationDate": "2026-11-02T10:00:00Z",
+    }
+    return json.dumps(entry)
+
+
+def test_the_price_list_of_aws(tmp_path: Path) -> None:
+    entries = [
+        listed("m9.large"),
+        listed("m9g.large", "0.08", physicalProcessor="AWS Graviton4 Processor", memory="1,024 GiB"),
+        listed("m9.large", "0.2", operatingSystem="Windows"),
+        listed("m9.large", "0.0", capacitystatus="AllocatedCapacityReservation"),
+        listed("g9.large", "1", gpu="1"),
+    ]
+    path = write(tmp_path, {"PriceList": entries, "NextToken": "x"})
+    rows = price_list_of_aws(path, "2026-11-05")
+    assert {name: (quote.price_usd_per_hour, quote.date) for (name, _, _), quote in rows.quotes.items()} == {
+        "m9.large": (0.096, "2026-11-02"),
+        "m9g.large": (0.08, "2026-11-02"),
+    }
+    assert (rows.facts["m9g.large"]["architecture"], rows.facts["m9g.large"]["memory_mb"]) == ("arm64", 1024**2)
+    text = "\n".join(rows.warnings)
+    assert "1 prices with accelerators (--accelerators takes them) left out" in text
+    assert "2 prices of other systems, tenancies or places left out" in text
+    assert "is one of several pages" in text
+    assert price_list_of_aws(path, "2026-11-05", accelerators=True).facts["g9.large"]["accelerators"] == "1 GPU"
+    with pytest.raises(InputError, match=r"PriceList\[1\] 'm9.large': has another price in us-east-1 than before"):
+        price_list_of_aws(write(tmp_path, {"PriceList": [entries[0], listed("m9.large", "0.1")]}), "2026-11-05")
+    with pytest.raises(InputError, match="has vcpu, memory or a price that must be a number"):
+        price_list_of_aws(write(tmp_path, {"PriceList": [listed("m9.large", vcpu="two")]}), "2026-11-05")
+
+
+def retail(name: str, usd: float, sku: str = "D4s v5", **more: Any) -> dict[str, Any]:
+    """An item of the retail prices of Azure."""
+    return {
+        "currencyCode": "USD",
+        "retailPrice": usd,
+        "armRegionName": "eastus",
+        "unitOfMeasure": "1 Hour",
+        "effectiveStartDate": "2026-10-01T00:00:00Z",
+        "productName": "Virtual Machines Dsv5 Series",
+        "skuName": sku,
+        "serviceName": "Virtual Machines",
+        "type": "Consumption",
+        "armSkuName": name,
+        **more,
+    }
+
+
+def test_retail_prices_of_azure(tmp_path: Path) -> None:
+    items = [
+        retail("Standard_D4s_v5", 0.192),
+        retail("Standard_D4s_v5", 0.0384, "D4s v5 Spot"),
+        retail("Standard_D4s_v5", 0.05, "D4s v5 Low Priority"),
+        retail("Standard_D4s_v5", 0.376, productName="Virtual Machines Dsv5 Series Windows"),
+        retail("Standard_D4s_v5", 1000, type="Reservation"),
+        retail("Standard_D4s_v5", 0.2, armRegionName="westeurope"),
+    ]
+    news = retail_prices_of_azure(write(tmp_path, {"Items": items}), "2026-11-05", "eastus")
+    known = rows_of_skypilot(write(tmp_path, AZURE, "vms.csv"), "2026-07-01", "eastus")
+    catalogue, warnings = updated(None, [known, news])
+    [row] = [row for row in catalogue.vm_types if row.name == "Standard_D4s_v5"]
+    assert {market: (quote.price_usd_per_hour, quote.date) for market, quote in row.prices.items()} == {
+        "on-demand": (0.192, "2026-10-01"),
+        "spot": (0.0384, "2026-10-01"),
+    }
+    assert sum("left out" in text for text in warnings) == 5
+    with pytest.raises(InputError, match=r"Items\[0\] 'Standard_D4s_v5': retailPrice '1 EUR' must be in USD"):
+        retail_prices_of_azure(
+            write(tmp_path, {"Items": [retail("Standard_D4s_v5", 1, currencyCode="EUR")]}), "2026-11-05"
+        )

@@ -107,13 +107,13 @@ def test_a_version_that_is_not_known_is_refused(tmp_path: Path, version: str) ->
         ("coreCount", 1.5, "coreCount 1.5 must be a whole number"),
         ("coreCount", 10**9, "coreCount 1000000000 must be a whole number"),
         ("memoryInBytes", -1, "memoryInBytes -1 must not be negative"),
-        ("runtimeInSeconds", 0, "runtimeInSeconds 0 must be greater than 0"),
+        ("runtimeInSeconds", -1, "runtimeInSeconds -1 must be greater than 0"),
     ],
 )
 def test_numbers_that_no_task_can_have_are_refused(tmp_path: Path, field: str, value: float, said: str) -> None:
-    for split_cores in (False, True):
+    for multi_core in ("refuse", "split"):
         with pytest.raises(InputError, match=f"task 1 'a': {said}"):
-            read(tmp_path, in_two_parts(task("a", **{field: value})), split_cores=split_cores)
+            read(tmp_path, in_two_parts(task("a", **{field: value})), multi_core=multi_core)
 
 
 def test_tasks_of_version_1_4_have_names_and_are_called_by_them_if_one_has_no_id(tmp_path: Path) -> None:
@@ -135,10 +135,36 @@ def test_a_memory_of_0_was_not_measured(tmp_path: Path) -> None:
 
 def test_tasks_of_several_cores(tmp_path: Path) -> None:
     workflow = in_two_parts(task("a", coreCount=3), task("b"))
-    with pytest.raises(InputError, match="task 1 'a': coreCount 3 is more than one; --multi-core split"):
+    said = r"1 task has several cores \(that of task 1 has 3\), and a task runs on one: --multi-core split"
+    with pytest.raises(InputError, match=said):
         read(tmp_path, workflow)
-    instance = read(tmp_path, workflow, split_cores=True).instance
+    instance = read(tmp_path, workflow, multi_core="split").instance
     assert [(entry.id, entry.count, entry.memory_mb) for entry in instance.tasks] == [("a", 3, 1), ("b", 1, 3)]
+    imported = read(tmp_path, workflow, multi_core="skip")
+    assert [entry.id for entry in imported.instance.tasks] == ["b"]
+    assert "1 task of several cores left out (the first is task 1)" in imported.warnings[0]
+
+
+def test_a_stage_of_a_workflow_is_a_bag_if_its_tasks_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    names = ("split_ID1", "align_ID2", "align_ID3", "join_ID4")
+    workflow = in_two_parts(*(task(name) for name in names))
+    specified = workflow["specification"]["tasks"]
+    for entry, parents in zip(specified, ([], names[:1], names[:1], names[1:3]), strict=True):
+        entry |= {"name": entry["id"], "parents": [*parents]}
+    with pytest.raises(InputError, match=r"has 4 dependencies .* a stage \(split: 1, align: 2, join: 1\)"):
+        read(tmp_path, workflow)
+    imported = read(tmp_path, workflow, stage="align")
+    assert [entry.id for entry in imported.instance.tasks] == ["align_ID2", "align_ID3"]
+    assert "4 dependencies on tasks of other stages, which are not planned" in imported.warnings[0]
+    with pytest.raises(InputError, match=r"has no stage 'sort' \(split: 1, align: 2, join: 1\)"):
+        read(tmp_path, workflow, stage="sort")
+
+
+def test_tasks_without_a_run_time_are_counted_and_left_out(tmp_path: Path) -> None:
+    workflow = in_two_parts(task("a", runtimeInSeconds=0), task("b"), task("c", runtimeInSeconds=None))
+    imported = read(tmp_path, workflow)
+    assert [entry.id for entry in imported.instance.tasks] == ["b"]
+    assert "2 tasks without a run time left out (the first is task 1)" in imported.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +175,7 @@ def test_tasks_of_several_cores(tmp_path: Path) -> None:
         ({"execution": {"tasks": [task("a")]}}, "is no workflow of version 1.5"),
         (in_two_parts(task("a")) | {"tasks": []}, "is no workflow of version 1.4, which has workflow.tasks"),
         ({"specification": {"tasks": []}}, "has no execution"),
-        (in_two_parts(task("a", runtimeInSeconds=None)), "task 1 'a': runtimeInSeconds null must be greater than 0"),
+        (in_two_parts(task("a", runtimeInSeconds=None)), "has no task that can be planned: 1 task without a run time"),
         (in_two_parts(task("a", memoryInBytes=None)), "task 1 'a': memoryInBytes is missing (--memory 1GB"),
         (
             in_two_parts(task("a", runtimeInSeconds=9999)),

@@ -229,7 +229,7 @@ def replay_command(
     _check_planning(plan, planning)
     options.check_number()
     days_from = None if scenario is None else scenarios.find(scenario)
-    problem = changes.load(instance)
+    problem = changes.load(instance, zone_of_days=True)
     if days_from is None:  # whole types as in the papers, or VM by VM on today's clouds
         cloud = clouds.cloud or problem.cloud or "papers"
         days_from = scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")

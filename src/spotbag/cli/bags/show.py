@@ -11,7 +11,6 @@ from ...core.text_tables import Column, Table, numbers
 from ...core.wording import printable_line
 from ..answers import Answer, Part, print_object
 from ..arguments import (
-    TASK_FILES,
     InstanceOptions,
     JsonOption,
     PlanGanttOption,
@@ -127,14 +126,13 @@ def _draw(schedule: Schedule, document: ScheduleDocument, path: str, maker: str 
 def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
     from ...core.json_documents import format_of
-    from ...core.text_files import STANDARD_INPUT, read_text, source_name
+    from ...core.text_files import read_text, source_name
     from ...instances.instance import Instance, instance_warnings
     from ...instances.library import library_names
     from ...schedules.documents import SCHEDULE_FORMAT
     from ...schedules.schedule_files import parse_schedule_document
 
-    of_tasks = what.lower().endswith(TASK_FILES) or bool(what == STANDARD_INPUT and changes.task_file_options)
-    if of_tasks or not is_path(what, library_names()):
+    if changes.is_of_tasks(what) or not is_path(what, library_names()):
         return changes.load(what)
     text, source = read_text(what), source_name(what)
     if format_of(text) == SCHEDULE_FORMAT:

@@ -201,7 +201,7 @@ def solve_command(
     files.check(as_json, instance, planning.initial, days_to_come.scenario)
     days_to_come.demand_scenario(scenarios)
     _refuse_goals(near_least, changes, days_to_come)
-    problem = changes.load(instance)
+    problem = changes.load(instance, zone_of_days=days_to_come.scenario is not None)
     with interruptible():  # from here on there is an answer, which a signal asks for
         choice = None if days_to_come.scenario is None else _choice(problem, days_to_come, scenarios, planning)
         result = plan_by(problem, planning, near_least) if choice is None else choice.result

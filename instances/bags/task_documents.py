@@ -1,0 +1,206 @@
+"""Tables of tasks, made of files that are none: lists of tasks in JSON, and folders of Snakemake's benchmarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import InputError, Issue, input_error
+from ...core.json_documents import parse_json
+from ...core.text_files import read_text, source_name
+from ...core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
+from ..entries import MAX_TASKS
+from .imported import grouped
+from .task_formats import (
+    CSV,
+    FORMATS,
+    TaskFormat,
+    format_of_headings,
+    format_of_table,
+    has_jobs_inside,
+    kind_of_file,
+)
+
+HEAD = 65_536
+"""Characters of a file by which it is recognised."""
+
+
+@dataclass(slots=True)
+class MadeTable:
+    """Table made of another document; as of `TextTable`.
+
+    Attributes
+    ----------
+    source : str
+        Its name in messages.
+    first : list of str
+        Headings.
+    rows : list
+        Numbers of rows and their cells.
+    word : str
+        What is numbered.
+    """
+
+    source: str
+    first: list[str]
+    rows: list[tuple[int, list[str]]]
+    word: str = "task"
+    delimiter: str = ","
+    issues: list[Issue] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        return iter(self.rows)
+
+
+def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[TaskFormat, TextTable | MadeTable]:
+    """Read a file of tasks as a table, and say of which format it is.
+
+    Parameters
+    ----------
+    path : path
+        A file, ``-`` for standard input, or a folder of benchmarks of Snakemake.
+    kind : str, optional
+        Name of the format that it must have; if absent, or ``csv`` or ``json``, it is recognised by its headings.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is not of the format.
+    """
+    source = source_name(path)
+    form: TaskFormat
+    table: TextTable | MadeTable
+    if Path(path).is_dir():
+        form, table = FORMATS["snakemake"], _benchmarks(Path(path), source)
+    else:
+        text = read_text(path)
+        form, table = _table_of_document(text, source) or _table_of_text(text, source)
+        if form.repeats and "file" not in table.first:
+            name = Path(source).stem
+            rows = [(line, [*cells, name]) for line, cells in table]
+            table = MadeTable(source, [*table.first, "file"], rows, issues=table.issues)
+    if kind not in (None, "csv", "json", form.name):
+        wanted = FORMATS[str(kind)]
+        marks = " or ".join(", ".join(sorted(mark)) for mark in wanted.marks)
+        raise input_error(source, f"is {form.title}, and not {wanted.title} ({wanted.source}), which has {marks}")
+    return form, table
+
+
+def _table_of_text(text: str, source: str) -> tuple[TaskFormat, TextTable | MadeTable]:
+    form = format_of_table(text)
+    bare = form is not CSV and delimiter_of(first_line_of(text)) in BARE_DELIMITERS
+    table = TextTable(text, source, bare=bare)
+    table.check_headings()
+    read = format_of_headings(table.first)  # a heading in quotation marks may go on in the next line
+    return read, TextTable(text, source) if bare and read is CSV else table
+
+
+def _table_of_document(text: str, source: str) -> tuple[TaskFormat, TextTable | MadeTable] | None:
+    """Make a table of JSON; None if a text is none."""
+    if not text.lstrip().startswith(("[", "{")) or kind_of_file(text[:HEAD]) == "table":
+        return None
+    table = _made_of(_records(text, source), source)
+    form = format_of_headings(table.first)
+    return (FORMATS["json"] if form is CSV else form), table
+
+
+def _records(text: str, source: str) -> list[Mapping[str, Any]]:
+    """Objects of a list, of lines, of AWS Batch or of LSF."""
+    start = text.lstrip()
+    lines = [line for line in text.splitlines() if line.strip()]
+    if start.startswith("["):
+        text = f'{{"tasks":{text}}}'
+    elif kind_of_file(text[:HEAD]) != "document":
+        raise input_error(source, "is a JSON object, and no list of tasks, of jobs of AWS Batch or of LSF")
+    elif not has_jobs_inside(start) and all(
+        line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines
+    ):
+        text = '{"tasks":[' + ",\n".join(lines) + "]}"
+    document = parse_json(text, source, most_keys=MAX_TASKS)
+    key = next((key for key in ("tasks", "jobs", "jobSummaryList", "RECORDS") if key in document), "")
+    found = document.get(key)
+    if not isinstance(found, list) or not found:
+        raise input_error(source, "has no tasks")
+    numbered = enumerate(found, 1)
+    wrong = [
+        Issue(f"task {number}", "must be an object", value=one) for number, one in numbered if type(one) is not dict
+    ]
+    if wrong:
+        raise InputError(source, grouped(wrong))
+    return [_batch_job(job) for job in found] if key.startswith("job") else found
+
+
+def _cell(value: Any) -> str:
+    """Text of a value, as a cell of a table has it."""
+    if value is None or value in ([], {}):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return "" if value.startswith("/Expr(") else value.strip()  # HTCondor: not evaluated
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return shlex.join(value)
+    return json.dumps(value)
+
+
+def _batch_job(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts of a job of AWS Batch, whose machine is described in one of three places."""
+    made = {key: job.get(key) for key in ("jobId", "jobName", "status", "dependsOn")}
+    attempts = _objects(job.get("attempts"))
+    run = attempts[-1] if len(attempts) > 1 and "stoppedAt" in attempts[-1] else job
+    began, ended = run.get("startedAt"), run.get("stoppedAt")
+    made["stopped started"] = ended - began if type(began) is int and type(ended) is int else None
+    container = _object(job.get("container"))
+    pod = _object(_object(job.get("eksProperties")).get("podProperties"))
+    tasks = _objects(_object(job.get("ecsProperties")).get("taskProperties"))
+    many = [*_objects(pod.get("containers")), *(one for task in tasks for one in _objects(task.get("containers")))]
+    container = container or (many[0] if many else {})
+    needs = {str(one.get("type")): one.get("value") for one in _objects(container.get("resourceRequirements"))}
+    resources = _object(container.get("resources"))
+    limits = {**_object(resources.get("requests")), **_object(resources.get("limits"))}
+    made["vcpus"] = needs.get("VCPU", limits.get("cpu", container.get("vcpus")))
+    made["memory"] = needs.get("MEMORY", limits.get("memory", container.get("memory")))
+    made["gpus"] = needs.get("GPU", limits.get("nvidia.com/gpu"))
+    made["exitCode"], made["command"] = container.get("exitCode"), container.get("command")
+    made["nodes"] = _object(job.get("nodeProperties")).get("numNodes")
+    array = _object(job.get("arrayProperties"))
+    made["children of the array"] = array.get("size") if "index" not in array else None
+    made["containers"] = len(many) if len(many) > 1 else None
+    return made
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> Sequence[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _benchmarks(path: Path, source: str) -> MadeTable:
+    """Join the benchmarks of Snakemake in a folder, and in those in it; each file is named after its task."""
+    records: list[dict[str, str]] = []
+    issues: list[Issue] = []
+    for file in sorted(one for one in path.rglob("*") if one.is_file()):
+        try:
+            form, table = read_table(file)
+        except InputError:
+            continue
+        if form.repeats:
+            name = file.relative_to(path).with_suffix("").as_posix()
+            records += [{**dict(zip(table.first, cells, strict=True)), "file": name} for _, cells in table]
+            issues += [Issue(f"{name} {issue.where}", issue.rule) for issue in table.issues]
+    if not records and not issues:
+        raise input_error(source, "is a folder without benchmarks of Snakemake (s, h:m:s, max_rss, ...)")
+    return _made_of(records, source, issues)
+
+
+def _made_of(records: Sequence[Mapping[str, Any]], source: str, issues: Sequence[Issue] = ()) -> MadeTable:
+    given = dict.fromkeys(key for record in records for key in record)
+    rows = [(number, [_cell(record.get(key)) for key in given]) for number, record in enumerate(records, 1)]
+    return MadeTable(source, [*given], rows, issues=[*issues])

@@ -1,0 +1,51 @@
+"""Files of tasks of all formats on the command line: recognised, with the options of their imports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spotbag.instances.bags.task_formats import FORMATS
+from tests.helpers.command_shell import Shell
+
+FILES = Path(__file__).parents[1] / "instances" / "bags" / "task_files"
+
+
+def test_solve_and_import_read_the_same_with_the_same_options(shell: Shell) -> None:
+    common = ("--types", "m6i.xlarge", "--deadline", "3d", "--memory", "1GB", "--zone", "use1-az6")
+    for name in ("nextflow.txt", "sacct.csv", "joblog.txt", "benchmarks", "condor.json", "bjobs.txt", "batch.json"):
+        found = shell.json("solve", str(FILES / name), *common, "-m", "greedy")
+        shell.run("instance", "import", "csv", str(FILES / name), *common, "--out", "bag.json")
+        assert shell.json("solve", "bag.json", "-m", "greedy")["cost_usd"] == found["cost_usd"]
+    log = shell.folder / "log"
+    log.write_text("1 0 0 60 1 -1 2048 2 200 -1 1 7 1 1 1 1 -1 -1\n")
+    assert len(shell.json("solve", "log", *common, "--multi-core", "split", "-m", "greedy")["plan"]["tasks"]) == 2
+    shell.run("solve", "log", *common, "--only", "status=1", code=2)
+    assert "--only: log has no headings ('spotbag instance import swf --help' has its options)" in shell.err
+
+
+def test_each_format_has_an_import_whose_help_names_its_columns(shell: Shell) -> None:
+    for form in FORMATS.values():
+        text = shell.run("instance", "import", form.name, "--help")
+        assert f"instance import {form.name} {form.example}" in " ".join(text.split())
+
+
+def test_quotas_rates_and_minimum_bills_are_refused_or_said_by_name(shell: Shell, tmp_path: Path) -> None:
+    quota = (FILES / "quota.json").read_text().replace('"max_spot": 16', '"max_spot_vcpus": 64')
+    (tmp_path / "q.json").write_text(quota)
+    shell.run("solve", str(tmp_path / "q.json"), code=2)
+    assert "max_spot_vcpus" in shell.err
+    rates = str(FILES / "rates.json")
+    shell.run("replay", "hads/J60", "-m", "greedy", "--scenario", rates, "--runs", "2", code=2)
+    assert "type_interruptions_per_hour" in shell.err
+    short = shell.run("solve", str(FILES / "short.csv"), "--types", "c6i.large,c6i.xlarge", "--deadline", "2h")
+    assert "the bill is $ 0.0080 above its cost" in " ".join((short + shell.err).split())
+
+
+def test_what_is_no_file_of_tasks_is_read_as_before(shell: Shell) -> None:
+    shell.run("instance", "export", "hads/J60", "--job", "job.json", "--env", "env.json", code=0)
+    shell.run("instance", "generate", "--tasks", "5", "--out", "bag")
+    assert len(shell.json("solve", "bag", "-m", "greedy")["plan"]["tasks"]) == 5
+    shell.run("solve", "bag", "-m", "greedy", "--zone", "use1-az6")
+    assert "has VM types of its own: --zone changed nothing" in shell.err
+    shell.run("solve", ".", code=2)
+    assert "is a folder, not a file" in shell.err
