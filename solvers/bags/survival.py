@@ -103,7 +103,7 @@ def _first_to_leave_time(
 ) -> FirstStage | None:
     """Choose among plans that leave time to do again what is lost; None if none of them survives."""
     watch = Stopwatch()
-    question = RescuableInstance.of(instance, "type" if level == "one-type" else "market")
+    question = _rescuable_instance(instance, level)
     search = _Search(attempts, instance, level)
     start = None if initial is None else rescuable(plan_of(question, initial))
     with within(share_of_time(BUDGET.surviving)):
@@ -141,6 +141,10 @@ def _first_to_leave_time(
     attempt = replace(attempt, schedule=plan_of(question, best), bound=max(attempt.bound, without.bound))
     without_usd = None if without.schedule is None else without.schedule.cost_usd
     return FirstStage(question, attempt, took_s, True, without_usd, without.bound)
+
+
+def _rescuable_instance(instance: Instance, level: SurvivalLevel) -> RescuableInstance:
+    return RescuableInstance.of(instance, "type" if level == "one-type" else "market")
 
 
 def _with_enough_time(
@@ -260,6 +264,8 @@ def _first_by_d_spot(
         else:
             search.keep(initial)
             search.look()
+            if attempts.method.exact or attempts.method.name == "search":
+                search.leave_time(_rescuable_instance(instance, level))
             search.polish(took_s)
     return search.chosen(took_s)
 
@@ -343,15 +349,12 @@ def _checkpoints(given: Instance) -> Iterator[Checkpoints]:
 def _proved_spot_plan(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: float) -> Schedule | None:
     """Return a plan that survives and is better than all without spot VMs; None if none is found."""
     instance = with_d_spot(given)
-    question = RescuableInstance.of(instance, "type" if level == "one-type" else "market")
+    question = _rescuable_instance(instance, level)
     if not (question.duration_s[:, question.offer_is_spot, FULL_SPEED] < NEVER).any():
         return None
     least = max(bound, divisible_bound(with_d_spot(given.replace(markets=("on-demand",)))).objective)
     search = _Search(attempts, instance, level)
-    for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
-        if search.take(instance, lanes_plan(question.counting_on(share))):
-            break
-    search.take(instance, first_stage(search.by(_MOVES_WITHOUT), question.counting_on(share), None).schedule)
+    search.leave_time(question)
     best = search.best
     return best if best is not None and at_most(best.objective) < least else None
 
@@ -446,6 +449,15 @@ class _Search:
         _halve(low, high, instance.deadline_s / 100, steps, self._try, self.settled)
         if self.best is None:
             self._try(0, 1)
+
+    def leave_time(self, question: RescuableInstance) -> None:
+        """Make plans that leave time to do again what is lost at once: at level ``each``, some of them survive."""
+        for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
+            if self.take(self._instance, lanes_plan(question.counting_on(share))):
+                break
+        start = None if self.best is None else rescuable(plan_of(question, self.best))
+        plan = first_stage(self.by(_MOVES_WITHOUT), question.counting_on(share), start).schedule
+        self.take(self._instance, plan)
 
     def look_at_fewer(self, question: Instance) -> None:
         """Make plans with fewer spot VMs than the first one has: what is lost at once is too much with these."""
