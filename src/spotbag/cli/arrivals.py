@@ -1,0 +1,268 @@
+"""Streams and platforms from files of jobs: what commands read them by, and ``spotbag instance import``."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .arguments import (
+    CsvOptions,
+    JsonOption,
+    Only,
+    TaskFileOptions,
+    amount_option,
+    check_output,
+    duration_option,
+    is_path,
+    load_platform,
+    load_stream,
+    seconds_option,
+    warn,
+)
+from .instance_import import JobOptions
+from .instance_output import OutOption, to_file
+
+if TYPE_CHECKING:
+    from ..instances.arrivals import Arrival, Deadlines
+    from ..instances.platforms.platform import Platform
+    from ..instances.streams.stream import Stream
+
+FileArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="A table, or a log in SWF or GWF; - for standard input.")
+]
+
+
+_LONGEST_NAME = 170
+
+
+class OfferedMarket(StrEnum):
+    """Markets of the prices of a stream."""
+
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrivalOptions(JobOptions):
+    """Reading of a file of jobs that arrive; commands have them by types that inherit these (see `spread`)."""
+
+    deadline: Annotated[
+        float | None, duration_option("--deadline", "Of jobs whose file has none: a time after their arrival.")
+    ] = None
+    stretch: Annotated[
+        float | None,
+        typer.Option("--stretch", metavar="X", min=0, help="Likewise, X run times; with --deadline, their sum."),
+    ] = None
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            metavar="ROLE=HEADING",
+            help="Column of a role (id, arrival_s, runtime_min, count, deadline_s, within_h, application, budget, "
+            "priority) whose heading says something else. May be repeated.",
+        ),
+    ] = None
+    ignore_column: Annotated[
+        list[str] | None,
+        typer.Option("--ignore-column", metavar="HEADING", help="Leave out this column. May be repeated."),
+    ] = None
+
+    def given(self) -> list[str]:
+        """Return the options, as they are called, that are given."""
+        names = {"submitted_from": "from", "submitted_to": "to", "requested": "requested-times"}
+        given = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        return [f"--{names.get(name, name).replace('_', '-')}" for name in given]
+
+    def arrivals(self, text: str, source: str) -> tuple[list[Arrival], Deadlines]:
+        """Read the jobs of a table or a log, and say what is left out."""
+        from ..instances.arrivals import Deadlines, arrivals_of_table, kind_of
+        from ..instances.bags.job_logs import arrivals_of_log
+
+        kind = kind_of(text)
+        if kind in ("swf", "gwf"):
+            found, said = arrivals_of_log(io.StringIO(text), kind, source, self.filter())
+        else:
+            form = CsvOptions(column=self.column, ignore_column=self.ignore_column).form()
+            found, said = arrivals_of_table(text, source, form.columns, form.ignored)
+        warn(said)
+        return found, Deadlines(self.deadline, self.stretch)
+
+    def text_of(self, argument: str, names: list[str]) -> tuple[str, bool] | None:
+        """Return the text of a file, and whether it is one of arrivals; None for a name of the library."""
+        from ..core.text_files import read_text
+        from ..instances.arrivals import kind_of
+
+        text = read_text(argument) if is_path(argument, names) else None
+        of_arrivals = text is not None and kind_of(text) != "json"
+        if self.given() and not of_arrivals:
+            warn([f"{argument} is no file of arrivals: {', '.join(self.given())} changed nothing"])
+        return None if text is None else (text, of_arrivals)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamFileOptions(ArrivalOptions):
+    """Options of a file of jobs that becomes a stream."""
+
+    types: Annotated[
+        str | None,
+        typer.Option("--types", metavar="NAMES", help="VM types by commas; one type 'host' of $ 1 a block if absent."),
+    ] = None
+    speed: Annotated[
+        str | None,
+        typer.Option("--speed", metavar="TYPE=X,...", help="Speed of each type; run times are divided by it."),
+    ] = None
+    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Region of the prices.")] = None
+    prices: Annotated[
+        str | None, typer.Option("--prices", metavar="FILE", help="Catalogue of VM types and prices.")
+    ] = None
+    market: Annotated[OfferedMarket, typer.Option("--market", help="Market of the prices.")] = OfferedMarket.ON_DEMAND
+    block: Annotated[int, seconds_option("--block", "Length of a block that is billed.", 1)] = 3600
+    launch: Annotated[int, seconds_option("--launch", "Time from the request of a VM until it is ready.")] = 300
+
+    def load(self, argument: str) -> Stream:
+        """Load a stream by path, ``-`` or library name, or make it of a file of jobs."""
+        from ..core.text_files import source_name
+        from ..instances.library import stream_names
+        from ..instances.streams.stream import Stream
+
+        found = self.text_of(argument, stream_names())
+        if found is None:
+            return load_stream(argument)
+        text, of_arrivals = found
+        return self.make(text, argument) if of_arrivals else Stream.parse(text, source_name(argument))
+
+    def make(self, text: str, argument: str) -> Stream:
+        """Make a stream of a file of jobs."""
+        from ..core.text_files import source_name
+        from ..instances.streams.arrivals import stream_of_arrivals
+
+        source = source_name(argument)
+        found, deadlines = self.arrivals(text, source)
+        vm_types, speeds = self._vm_types()
+        return stream_of_arrivals(
+            found,
+            deadlines,
+            vm_types,
+            speeds,
+            name=_name(source),
+            source=source,
+            block_s=self.block,
+            creation_overhead_s=self.launch,
+        )
+
+    def _vm_types(self) -> tuple[list[Any], Mapping[str, float]]:
+        """Return the VM types with their prices for a block, and their speeds."""
+        from ..core.errors import SpotbagError
+        from ..core.quantities import SECONDS_PER_HOUR
+        from ..instances.bags.vm_catalogue import choose_vm_types, price_notes
+        from ..instances.streams.entries import StreamVmType
+
+        if self.types is None:
+            warn(["all VMs are of one type, 'host', for $ 1 a block (--types NAMES takes types and prices)"])
+            return [StreamVmType(name="host", price_usd_per_block=1.0)], {}
+        asked = TaskFileOptions(types=self.types, speed=self.speed, region=self.region, prices=self.prices).asked(1)
+        made = []
+        for vm_type in choose_vm_types(asked.vms):
+            offer = vm_type["offers"].get(self.market.value)
+            if offer is None:
+                raise SpotbagError(f"--market {self.market}: {vm_type['name']} has no price there")
+            usd = offer["price_usd_per_hour"] * self.block / SECONDS_PER_HOUR
+            known = {name: vm_type[name] for name in ("name", "vcpus", "memory_mb")}
+            made.append(StreamVmType(**known, price_usd_per_block=usd))
+        warn(price_notes(asked.vms))
+        return made, dict(asked.vms.speeds or {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlatformFileOptions(ArrivalOptions):
+    """Options of a file of jobs that becomes a platform."""
+
+    resources: Annotated[
+        str, typer.Option("--resources", metavar="PLATFORM", help="Platform whose agents and resources the jobs have.")
+    ] = "caron/hybrid"
+    budget: Annotated[
+        float, amount_option("--budget", "Of jobs whose file has none, for each processor-minute, in units of cost.")
+    ] = 4.0
+
+    def load(self, argument: str) -> Platform:
+        """Load a platform by path, ``-`` or library name, or make it of a file of jobs."""
+        from ..core.text_files import source_name
+        from ..instances.library import platform_names
+        from ..instances.platforms.platform import Platform
+
+        found = self.text_of(argument, platform_names())
+        if found is None:
+            return load_platform(argument)
+        text, of_arrivals = found
+        return self.make(text, argument) if of_arrivals else Platform.parse(text, source_name(argument))
+
+    def make(self, text: str, argument: str) -> Platform:
+        """Make a platform of a file of jobs."""
+        from ..core.text_files import source_name
+        from ..instances.platforms.arrivals import platform_of_arrivals
+
+        source = source_name(argument)
+        found, deadlines = self.arrivals(text, source)
+        if any(arrival.budget is None for arrival in found):
+            warn([f"jobs without a budget may cost {self.budget:g} for each processor-minute (--budget)"])
+        resources = load_platform(self.resources)
+        return platform_of_arrivals(
+            found, deadlines, resources, budget_per_minute=self.budget, name=_name(source), source=source
+        )
+
+
+_OF_ARRIVALS = (
+    *("deadline", "stretch", "column", "ignore_column"),
+    *("user", "submitted_from", "submitted_to", "status", "requested", "jobs"),
+)
+OF_STREAMS = Only("types", "speed", "region", "prices", "market", "block", "launch", *_OF_ARRIVALS)
+OF_PLATFORMS = Only("resources", "budget", *_OF_ARRIVALS)
+"""Options as the help lists them."""
+
+
+def import_stream(
+    file: FileArgument,
+    options: Annotated[StreamFileOptions, OF_STREAMS],
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import jobs that arrive over time as a stream: a table, or a log in SWF or GWF.
+
+    Headings say what a column holds: arrival (a date, seconds of the epoch, or arrival_s), runtime_s, count (tasks),
+    deadline or within_s (from the arrival on), application, id. All times count from the first arrival.
+    """
+    from ..core.text_files import read_text
+    from .streams.stream import deliver_stream
+
+    check_output(to_file(out), file, options.prices)
+    deliver_stream(options.make(read_text(file), file), to_file(out), as_json)
+
+
+def import_platform(
+    file: FileArgument,
+    options: Annotated[PlatformFileOptions, OF_PLATFORMS],
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import jobs that arrive over time as malleable jobs of a platform: a table, or a log in SWF or GWF.
+
+    Headings are those of a stream, and budget and priority. The work of a job is what all its tasks run for.
+    """
+    from ..core.text_files import read_text
+    from .platforms.platform import deliver_platform
+
+    check_output(to_file(out), file)
+    deliver_platform(options.make(read_text(file), file), to_file(out), as_json)
+
+
+def _name(source: str) -> str:
+    from ..core.quantities import is_name
+
+    stem = os.path.basename(source).rsplit(".", 1)[0][:_LONGEST_NAME]
+    return stem if is_name(stem) else "jobs"
