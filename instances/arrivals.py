@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from ..core.errors import InputError, Issue, SpotbagError, input_error
-from ..core.quantities import NO_NUMBER, TIME_UNITS_S, duration_s, is_name, moment, number_of
+from ..core.quantities import NO_NUMBER, TIME_UNITS_S, duration_s, exact_seconds, is_name, moment, number_of
 from ..core.text_tables import TextTable, columns_text
 
 ArrivalRole: TypeAlias = Literal[
@@ -102,7 +102,8 @@ class Deadlines:
                 f"line {arrival.line} has no deadline: a column deadline or within_s has it, --deadline 2h is after "
                 "each arrival, --stretch 3 that many run times after it"
             )
-        return arrival.at_s + exact(self.after_s or 0) + exact(self.stretch or 0) * exact(arrival.runtime_s)
+        times_s = exact(self.stretch or 0) * exact_seconds(arrival.runtime_s)
+        return arrival.at_s + exact_seconds(self.after_s or 0) + times_s
 
 
 def exact(value: float) -> Fraction:
@@ -252,7 +253,7 @@ class _Rows:
             self._fault(line, "id", name, f"is a duplicate of line {self._lines[name]}")
         at_s, due_s, within_s = (values.get(role) for role in ("arrival", "deadline", "within"))
         if within_s is not None and at_s is not None:
-            due_s = at_s + exact(within_s)
+            due_s = at_s + exact_seconds(within_s)
         if at_s is not None and due_s is not None and due_s <= at_s:
             role: ArrivalRole = "deadline" if within_s is None else "within"
             rule = "must be after the arrival, on the same clock (a time from the arrival on is called within_s)"
@@ -262,7 +263,11 @@ class _Rows:
         if not values["runtime"]:
             self.without += 1
             return None
-        more = {role: values[role] for role in ("count", "application", "budget", "priority") if values.get(role)}
+        more = {
+            role: values[role]
+            for role in ("count", "application", "budget", "priority")
+            if values.get(role) is not None
+        }
         return Arrival(line, name, at_s, values["runtime"], due_s=due_s, **more)
 
     def _value(self, line: int, role: ArrivalRole, cell: str, factor: Fraction | None) -> Any:
@@ -326,6 +331,13 @@ def _whole(cell: str, factor: Fraction | None) -> int:
     return int(number)
 
 
+def _count(cell: str, factor: Fraction | None) -> int:
+    count = _whole(cell, factor)
+    if count < 1:
+        raise ValueError("must be at least 1")
+    return count
+
+
 def _amount(cell: str, factor: Fraction | None) -> float:
     number = number_of(cell)
     if number is None:
@@ -343,7 +355,7 @@ _READERS: Mapping[ArrivalRole, Callable[[str, Fraction | None], Any]] = {
     "id": _name,
     "arrival": _clock_s,
     "runtime": _seconds,
-    "count": _whole,
+    "count": _count,
     "deadline": _clock_s,
     "within": _seconds,
     "application": _name,

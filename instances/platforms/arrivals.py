@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
-from ..arrivals import Arrival, Deadlines, exact, places_of, since_first
+from ...core.quantities import exact_seconds
+from ..arrivals import Arrival, Deadlines, places_of, since_first
 from .entries import SLOT_S
 from .platform import Platform
 
@@ -39,7 +41,7 @@ def platform_of_arrivals(
     """
     jobs = []
     for arrival, at_s, due_s in since_first(arrivals, deadlines):
-        size = max(math.ceil(exact(arrival.runtime_s) * arrival.count / SLOT_S), 1)
+        size = max(math.ceil(Fraction(exact_seconds(arrival.runtime_s) * arrival.count) / SLOT_S), 1)
         budget = size * budget_per_minute if arrival.budget is None else arrival.budget
         jobs.append(
             {

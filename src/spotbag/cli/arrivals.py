@@ -1,4 +1,4 @@
-"""Streams and platforms from files of jobs: what commands read them by, and ``spotbag instance import``."""
+"""Options by which commands read streams and platforms from files of jobs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import typer
 
 from .arguments import (
     CsvOptions,
-    JsonOption,
     Only,
     TaskFileOptions,
     amount_option,
-    check_output,
     duration_option,
     is_path,
     load_platform,
@@ -26,19 +24,14 @@ from .arguments import (
     warn,
 )
 from .instance_import import JobOptions
-from .instance_output import OutOption, to_file
 
 if TYPE_CHECKING:
     from ..instances.arrivals import Arrival, Deadlines
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
 
-FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A table, or a log in SWF or GWF; - for standard input.")
-]
-
-
 _LONGEST_NAME = 170
+_OF_TABLES = {"column", "ignore_column"}
 
 
 class OfferedMarket(StrEnum):
@@ -73,18 +66,24 @@ class ArrivalOptions(JobOptions):
         typer.Option("--ignore-column", metavar="HEADING", help="Leave out this column. May be repeated."),
     ] = None
 
-    def given(self) -> list[str]:
-        """Return the options, as they are called, that are given."""
+    def given(self) -> dict[str, str]:
+        """Return the options that are given: the names of their fields, and as they are called."""
         names = {"submitted_from": "from", "submitted_to": "to", "requested": "requested-times"}
         given = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-        return [f"--{names.get(name, name).replace('_', '-')}" for name in given]
+        return {name: f"--{names.get(name, name).replace('_', '-')}" for name in given}
 
     def arrivals(self, text: str, source: str) -> tuple[list[Arrival], Deadlines]:
         """Read the jobs of a table or a log, and say what is left out."""
+        from ..core.errors import SpotbagError
         from ..instances.arrivals import Deadlines, arrivals_of_table, kind_of
         from ..instances.bags.job_logs import arrivals_of_log
 
         kind = kind_of(text)
+        of_others = _OF_TABLES if kind in ("swf", "gwf") else {field.name for field in fields(JobOptions)}
+        wrong = [option for name, option in self.given().items() if name in of_others]
+        if wrong:
+            called = "a table" if kind == "table" else f"a log in {kind.upper()}"
+            raise SpotbagError(f"{', '.join(wrong)}: {source} is {called}; leave out what others have")
         if kind in ("swf", "gwf"):
             found, said = arrivals_of_log(io.StringIO(text), kind, source, self.filter())
         else:
@@ -101,7 +100,7 @@ class ArrivalOptions(JobOptions):
         text = read_text(argument) if is_path(argument, names) else None
         of_arrivals = text is not None and kind_of(text) != "json"
         if self.given() and not of_arrivals:
-            warn([f"{argument} is no file of arrivals: {', '.join(self.given())} changed nothing"])
+            warn([f"{argument} is no file of arrivals: {', '.join(self.given().values())} changed nothing"])
         return None if text is None else (text, of_arrivals)
 
 
@@ -164,6 +163,8 @@ class StreamFileOptions(ArrivalOptions):
         from ..instances.streams.entries import StreamVmType
 
         if self.types is None:
+            if wrong := {"speed", "region", "prices", "market"} & {*self.given()}:
+                raise SpotbagError(f"--{min(wrong)}: is for VM types; --types NAMES says which")
             warn(["all VMs are of one type, 'host', for $ 1 a block (--types NAMES takes types and prices)"])
             return [StreamVmType(name="host", price_usd_per_block=1.0)], {}
         asked = TaskFileOptions(types=self.types, speed=self.speed, region=self.region, prices=self.prices).asked(1)
@@ -186,8 +187,9 @@ class PlatformFileOptions(ArrivalOptions):
     resources: Annotated[
         str, typer.Option("--resources", metavar="PLATFORM", help="Platform whose agents and resources the jobs have.")
     ] = "caron/hybrid"
-    budget: Annotated[
-        float, amount_option("--budget", "Of jobs whose file has none, for each processor-minute, in units of cost.")
+    budget_rate: Annotated[
+        float,
+        amount_option("--budget-rate", "Of jobs without a budget, for each processor-minute."),
     ] = 4.0
 
     def load(self, argument: str) -> Platform:
@@ -210,10 +212,10 @@ class PlatformFileOptions(ArrivalOptions):
         source = source_name(argument)
         found, deadlines = self.arrivals(text, source)
         if any(arrival.budget is None for arrival in found):
-            warn([f"jobs without a budget may cost {self.budget:g} for each processor-minute (--budget)"])
+            warn([f"jobs without a budget may cost {self.budget_rate:g} for each processor-minute (--budget-rate)"])
         resources = load_platform(self.resources)
         return platform_of_arrivals(
-            found, deadlines, resources, budget_per_minute=self.budget, name=_name(source), source=source
+            found, deadlines, resources, budget_per_minute=self.budget_rate, name=_name(source), source=source
         )
 
 
@@ -222,43 +224,8 @@ _OF_ARRIVALS = (
     *("user", "submitted_from", "submitted_to", "status", "requested", "jobs"),
 )
 OF_STREAMS = Only("types", "speed", "region", "prices", "market", "block", "launch", *_OF_ARRIVALS)
-OF_PLATFORMS = Only("resources", "budget", *_OF_ARRIVALS)
+OF_PLATFORMS = Only("resources", "budget_rate", *_OF_ARRIVALS)
 """Options as the help lists them."""
-
-
-def import_stream(
-    file: FileArgument,
-    options: Annotated[StreamFileOptions, OF_STREAMS],
-    out: OutOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Import jobs that arrive over time as a stream: a table, or a log in SWF or GWF.
-
-    Headings say what a column holds: arrival (a date, seconds of the epoch, or arrival_s), runtime_s, count (tasks),
-    deadline or within_s (from the arrival on), application, id. All times count from the first arrival.
-    """
-    from ..core.text_files import read_text
-    from .streams.stream import deliver_stream
-
-    check_output(to_file(out), file, options.prices)
-    deliver_stream(options.make(read_text(file), file), to_file(out), as_json)
-
-
-def import_platform(
-    file: FileArgument,
-    options: Annotated[PlatformFileOptions, OF_PLATFORMS],
-    out: OutOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Import jobs that arrive over time as malleable jobs of a platform: a table, or a log in SWF or GWF.
-
-    Headings are those of a stream, and budget and priority. The work of a job is what all its tasks run for.
-    """
-    from ..core.text_files import read_text
-    from .platforms.platform import deliver_platform
-
-    check_output(to_file(out), file)
-    deliver_platform(options.make(read_text(file), file), to_file(out), as_json)
 
 
 def _name(source: str) -> str:

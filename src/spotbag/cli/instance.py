@@ -20,7 +20,7 @@ from .arguments import (
     warn,
     wrote,
 )
-from .arrivals import import_platform, import_stream
+from .instance_arrivals import import_platform, import_stream
 from .instance_clouds import clouds_command
 from .instance_import import app as import_app
 from .instance_output import OutOption, deliver
