@@ -248,7 +248,7 @@ class _Rows:
         """Make a job of a row; None if something is wrong, or it has no run time."""
         before = len(self.issues)
         values = {role: self._value(line, role, cells[index], factor) for role, (index, factor) in self._roles.items()}
-        name = values.get("id") or f"j{line}"
+        name = values.get("id") or f"j{len(self._lines) + 1}"
         if self._lines.setdefault(name, line) != line:
             self._fault(line, "id", name, f"is a duplicate of line {self._lines[name]}")
         at_s, due_s, within_s = (values.get(role) for role in ("arrival", "deadline", "within"))
@@ -302,11 +302,11 @@ def _clock_s(cell: str, factor: Fraction | None) -> Fraction:
         return exact(number)
     if number is not None and _EPOCH_MS[0] <= number < _EPOCH_MS[1]:
         return exact(number) / 1000
-    date = moment(cell)
+    date = moment(cell) if factor is None else None
     if number is not None or date is None:
         raise ValueError(
-            "must be a date such as 2026-11-28T09:00:00Z or seconds of the epoch, or the heading says its unit: "
-            "arrival_s, deadline_min"
+            "must be a date such as 2026-11-28T09:00:00Z or seconds of the epoch, or a number below a heading with "
+            "its unit: arrival_s, deadline_min"
         )
     since = date - _EPOCH
     return since.days * 86400 + since.seconds + Fraction(since.microseconds, 10**6)

@@ -594,7 +594,7 @@ FOREIGN: dict[str, Callable[[Case], None]] = {
     "SWF": read_swf,
     "GWF": read_gwf,
     "arrivals": read_arrivals,
-    "arrivals of logs": read_arrivals_of_log,
+    "logged arrivals": read_arrivals_of_log,
     "WfFormat": read_wfformat,
     "AWS types": read_aws_types,
     "price history": read_price_history,

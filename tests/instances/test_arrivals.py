@@ -77,7 +77,7 @@ def test_jobs_keep_their_run_times_and_applications_are_divided_by_them() -> Non
         read("arrival_s,runtime_s,within_s,app,count\n0,10,99,fit,2\n5,20,99,fit,1\n9,7.5,99,scan,1\n"), host=2.0
     )
     averages = {job.id: made.average_s(job.application, "host") for job in made.jobs}
-    assert averages == {"j2": 5, "j3": 10, "j4": Fraction("3.75")}
+    assert averages == {"j1": 5, "j2": 10, "j3": Fraction("3.75")}
     assert [job.application for job in made.jobs] == ["fit 10s", "fit 20s", "scan"]
     assert made.is_the_same_for_all_seeds
     assert [(job.submitted_s, job.deadline_s, job.n_tasks) for job in made.jobs] == [
@@ -109,7 +109,7 @@ def test_jobs_without_a_run_time_are_counted_and_left_out() -> None:
 def test_columns_by_option_take_the_place_of_those_by_heading() -> None:
     text = "when,duration_s,real,queue,notes\n3,99,5,q,n\n"
     arrivals = read(text, columns={"arrival_s": "when", "runtime_s": "real"}, ignored=["queue"])
-    assert arrivals == [Arrival(2, "j2", Fraction(3), 5.0)]
+    assert arrivals == [Arrival(2, "j1", Fraction(3), 5.0)]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_is_not_understood_is_refused_with_the_way_out(text: str, message: 
 
 
 def test_faults_of_the_stream_say_the_line_of_the_file() -> None:
-    with pytest.raises(InputError, match=r"line 3 'j3': n_tasks 2000000"):
+    with pytest.raises(InputError, match=r"line 3 'j2': n_tasks 2000000"):
         stream(read("arrival_s,runtime_s,within_s,count\n0,5,9,1\n1,5,9,2e6\n"))
 
 

@@ -101,9 +101,7 @@ def _jobs_of_rows(rows: list[list[str]], doubts: set[str]) -> list[OwnJob]:
     if not {"arrival", "runtime"} <= set(roles) or {"deadline", "within"} <= set(roles):
         raise RefusalDueError("a column is missing, or one too many")
     jobs, names, clocks = [], set(), set()
-    lines = 1
     for row in rows[1:]:
-        lines += 1
         if not any(cell.strip() for cell in row):
             doubts.add("a row of empty cells")
             continue
@@ -113,7 +111,7 @@ def _jobs_of_rows(rows: list[list[str]], doubts: set[str]) -> list[OwnJob]:
             doubts.add("a quoted cell of several lines")
         note_blanks(row, doubts)
         cells = {column: cell.strip() for column, cell in zip(columns, row, strict=True) if column}
-        job = _job_of_cells(cells, f"j{lines}", clocks, doubts)
+        job = _job_of_cells(cells, f"j{len(names) + 1}", clocks, doubts)
         if job.id in names:
             raise RefusalDueError(f"two jobs called {job.id!r}")
         names.add(job.id)
@@ -135,6 +133,8 @@ def _job_of_cells(cells: dict[tuple[str, str], str], name: str, clocks: set[str]
             if ":" in cell and not re.fullmatch(r"\d+:\d\d:\d\d", cell, re.ASCII):
                 doubts.add("a time of day of two parts, or with a fraction")
             seconds = _runtime_s(cell, {"": ""}.get(unit, "s"), doubts)
+            if seconds and not float(seconds):
+                raise RefusalDueError("a number that is too small")
             if unit and re.fullmatch(r"[\d.eE+-]+", cell, re.ASCII):
                 seconds = Decimal(repr(float(seconds))) * _factor(unit)
             if seconds < 0 or (not unit and seconds > 10**9):
@@ -147,15 +147,22 @@ def _job_of_cells(cells: dict[tuple[str, str], str], name: str, clocks: set[str]
             if len(cell) > 150:
                 doubts.add("a long name of an application")
         elif role == "budget":
-            found["budget"] = float(number_of(cell, doubts))
+            found["budget"] = float(_number(cell, doubts))
         else:
-            found[role] = whole_of(number_of(cell, doubts), 1 if role == "count" else -(10**400), 10**400, role)
+            found[role] = whole_of(_number(cell, doubts), 1 if role == "count" else -(10**400), 10**400, role)
     at_s, due_s = found.pop("arrival"), found.pop("deadline", None)
     if "within" in found:
         due_s = at_s + _micro(found.pop("within"))
     if due_s is not None and due_s <= at_s:
         raise RefusalDueError("a deadline before the arrival")
     return OwnJob(at_s=at_s, due_s=due_s, **found)
+
+
+def _number(text: str, doubts: set[str]) -> Decimal:
+    value = number_of(text, doubts)
+    if value and not float(value):
+        raise RefusalDueError("a number that is too small")
+    return value
 
 
 def _factor(unit: str) -> Decimal:
@@ -170,14 +177,14 @@ def _micro(seconds: float) -> Fraction:
 def _moment_s(cell: str, unit: str, clocks: set[str], doubts: set[str]) -> Fraction:
     """Seconds of a moment; numbers are those of double precision."""
     if unit:
-        seconds = Fraction(repr(float(number_of(cell, doubts)))) * Fraction(_factor(unit))
+        seconds = Fraction(repr(float(_number(cell, doubts)))) * Fraction(_factor(unit))
         if seconds < 10**8:
             clocks.add("own")
         return seconds
     clocks.add("date")
     if found := _DATE.fullmatch(cell):
         return _date_s(found, doubts)
-    number = Fraction(repr(float(number_of(cell, doubts))))
+    number = Fraction(repr(float(_number(cell, doubts))))
     if 10**8 <= number < 10**10:
         return number
     if 10**11 <= number < 10**13:
