@@ -132,6 +132,8 @@ def _job_of_cells(cells: dict[tuple[str, str], str], name: str, clocks: set[str]
         elif role in ("runtime", "within"):
             if ":" in cell and not re.fullmatch(r"\d+:\d\d:\d\d", cell, re.ASCII):
                 doubts.add("a time of day of two parts, or with a fraction")
+            if re.search(r"\d[eE][+-]?\d+\D", cell):
+                doubts.add("an exponent before a unit")
             seconds = _runtime_s(cell, {"": ""}.get(unit, "s"), doubts)
             if seconds and not float(seconds):
                 raise RefusalDueError("a number that is too small")
