@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from .arguments import (
     CsvOptions,
     Only,
-    TaskFileOptions,
     amount_option,
     duration_option,
     is_path,
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
 
+Made = TypeVar("Made")
+
 _LONGEST_NAME = 170
 _OF_TABLES = {"column", "ignore_column"}
 
@@ -42,7 +43,7 @@ class OfferedMarket(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArrivalOptions(JobOptions):
+class ArrivalOptions(JobOptions, CsvOptions):
     """Reading of a file of jobs that arrive; commands have them by types that inherit these (see `spread`)."""
 
     deadline: Annotated[
@@ -60,10 +61,6 @@ class ArrivalOptions(JobOptions):
             help="Column of a role (id, arrival_s, runtime_min, count, deadline_s, within_h, application, budget, "
             "priority) whose heading says something else. May be repeated.",
         ),
-    ] = None
-    ignore_column: Annotated[
-        list[str] | None,
-        typer.Option("--ignore-column", metavar="HEADING", help="Leave out this column. May be repeated."),
     ] = None
 
     def given(self) -> dict[str, str]:
@@ -87,61 +84,50 @@ class ArrivalOptions(JobOptions):
         if kind in ("swf", "gwf"):
             found, said = arrivals_of_log(io.StringIO(text), kind, source, self.filter())
         else:
-            form = CsvOptions(column=self.column, ignore_column=self.ignore_column).form()
+            form = self.form()
             found, said = arrivals_of_table(text, source, form.columns, form.ignored)
         warn(said)
         return found, Deadlines(self.deadline, self.stretch)
 
-    def text_of(self, argument: str, names: list[str]) -> tuple[str, bool] | None:
-        """Return the text of a file, and whether it is one of arrivals; None for a name of the library."""
-        from ..core.text_files import read_text
+    def read(
+        self,
+        argument: str,
+        names: Sequence[str],
+        parse: Callable[[str, str], Made],
+        of_library: Callable[[str], Made],
+        make: Callable[[str, str], Made],
+    ) -> Made:
+        """Read a document or a file of jobs, which is made into one, by path or ``-``; or load it from the library."""
+        from ..core.text_files import read_text, source_name
         from ..instances.arrivals import kind_of
 
         text = read_text(argument) if is_path(argument, names) else None
-        of_arrivals = text is not None and kind_of(text) != "json"
-        if self.given() and not of_arrivals:
+        if text is not None and kind_of(text) != "json":
+            return make(text, source_name(argument))
+        if self.given():
             warn([f"{argument} is no file of arrivals: {', '.join(self.given().values())} changed nothing"])
-        return None if text is None else (text, of_arrivals)
+        return of_library(argument) if text is None else parse(text, source_name(argument))
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamFileOptions(ArrivalOptions):
     """Options of a file of jobs that becomes a stream."""
 
-    types: Annotated[
-        str | None,
-        typer.Option("--types", metavar="NAMES", help="VM types by commas; one type 'host' of $ 1 a block if absent."),
-    ] = None
-    speed: Annotated[
-        str | None,
-        typer.Option("--speed", metavar="TYPE=X,...", help="Speed of each type; run times are divided by it."),
-    ] = None
-    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Region of the prices.")] = None
-    prices: Annotated[
-        str | None, typer.Option("--prices", metavar="FILE", help="Catalogue of VM types and prices.")
-    ] = None
     market: Annotated[OfferedMarket, typer.Option("--market", help="Market of the prices.")] = OfferedMarket.ON_DEMAND
     block: Annotated[int, seconds_option("--block", "Length of a block that is billed.", 1)] = 3600
     launch: Annotated[int, seconds_option("--launch", "Time from the request of a VM until it is ready.")] = 300
 
     def load(self, argument: str) -> Stream:
         """Load a stream by path, ``-`` or library name, or make it of a file of jobs."""
-        from ..core.text_files import source_name
         from ..instances.library import stream_names
         from ..instances.streams.stream import Stream
 
-        found = self.text_of(argument, stream_names())
-        if found is None:
-            return load_stream(argument)
-        text, of_arrivals = found
-        return self.make(text, argument) if of_arrivals else Stream.parse(text, source_name(argument))
+        return self.read(argument, stream_names(), Stream.parse, load_stream, self.make)
 
-    def make(self, text: str, argument: str) -> Stream:
+    def make(self, text: str, source: str) -> Stream:
         """Make a stream of a file of jobs."""
-        from ..core.text_files import source_name
         from ..instances.streams.arrivals import stream_of_arrivals
 
-        source = source_name(argument)
         found, deadlines = self.arrivals(text, source)
         vm_types, speeds = self._vm_types()
         return stream_of_arrivals(
@@ -167,7 +153,7 @@ class StreamFileOptions(ArrivalOptions):
                 raise SpotbagError(f"--{min(wrong)}: is for VM types; --types NAMES says which")
             warn(["all VMs are of one type, 'host', for $ 1 a block (--types NAMES takes types and prices)"])
             return [StreamVmType(name="host", price_usd_per_block=1.0)], {}
-        asked = TaskFileOptions(types=self.types, speed=self.speed, region=self.region, prices=self.prices).asked(1)
+        asked = self.asked(1)
         made = []
         for vm_type in choose_vm_types(asked.vms):
             offer = vm_type["offers"].get(self.market.value)
@@ -194,22 +180,15 @@ class PlatformFileOptions(ArrivalOptions):
 
     def load(self, argument: str) -> Platform:
         """Load a platform by path, ``-`` or library name, or make it of a file of jobs."""
-        from ..core.text_files import source_name
         from ..instances.library import platform_names
         from ..instances.platforms.platform import Platform
 
-        found = self.text_of(argument, platform_names())
-        if found is None:
-            return load_platform(argument)
-        text, of_arrivals = found
-        return self.make(text, argument) if of_arrivals else Platform.parse(text, source_name(argument))
+        return self.read(argument, platform_names(), Platform.parse, load_platform, self.make)
 
-    def make(self, text: str, argument: str) -> Platform:
+    def make(self, text: str, source: str) -> Platform:
         """Make a platform of a file of jobs."""
-        from ..core.text_files import source_name
         from ..instances.platforms.arrivals import platform_of_arrivals
 
-        source = source_name(argument)
         found, deadlines = self.arrivals(text, source)
         if any(arrival.budget is None for arrival in found):
             warn([f"jobs without a budget may cost {self.budget_rate:g} for each processor-minute (--budget-rate)"])

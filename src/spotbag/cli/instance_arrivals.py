@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..core.text_files import read_text
+from ..core.text_files import read_text, source_name
 from .arguments import JsonOption, check_output
 from .arrivals import OF_PLATFORMS, OF_STREAMS, PlatformFileOptions, StreamFileOptions
 from .instance_output import OutOption, to_file
@@ -30,7 +30,7 @@ def import_stream(
     deadline or within_s (from the arrival on), application, id. All times count from the first arrival.
     """
     check_output(to_file(out), file, options.prices)
-    deliver_stream(options.make(read_text(file), file), to_file(out), as_json)
+    deliver_stream(options.make(read_text(file), source_name(file)), to_file(out), as_json)
 
 
 def import_platform(
@@ -44,4 +44,4 @@ def import_platform(
     Headings are those of a stream, and budget and priority. The work of a job is what all its tasks run for.
     """
     check_output(to_file(out), file)
-    deliver_platform(options.make(read_text(file), file), to_file(out), as_json)
+    deliver_platform(options.make(read_text(file), source_name(file)), to_file(out), as_json)
