@@ -214,7 +214,7 @@ def _arrival_rows(rng: random.Random, number: int) -> list[list[str]]:
         if not by_date:
             return str(60 * minute)
         day = f"2026-11-03{rng.choice('T ')}{minute // 60:02}:{minute % 60:02}:00"
-        return rng.choice((f"{day}Z", f"{day}.500", f"{day}+00:00", str(1762128000 + 60 * minute)))
+        return rng.choice((f"{day}Z", f"{day}.500", f"{day}+00:00", str(1793664000 + 60 * minute)))
 
     arrival = rng.choice(("arrival", "submitted", "Submit Time")) + ("" if by_date else "_s")
     columns: dict[str, Callable[[int], str]] = {
