@@ -96,3 +96,21 @@ def test_a_file_without_deadlines_needs_an_option(shell: Shell, log: str) -> Non
 def test_a_table_on_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     type_in(monkeypatch, TABLE)
     assert shell.json("stream", "-", "--once")["jobs"] == 2
+
+
+def test_lines_of_a_log_may_end_as_on_windows(shell: Shell, tmp_path: Path) -> None:
+    path, out = tmp_path / "log.gwf", str(tmp_path / "stream.json")
+    path.write_bytes(b"1\t0\t3\t60\t1\t-1\t-1\t1\t600\t-1\t1\tU1\tG1\tprog\tQ\tP\tS\tS\tBoT\tb1\r\n")
+    shell.run("stream", str(path), "--stretch", "2", "--write", out)
+    (job,) = read_stream(out).jobs
+    assert (job.id, job.application, job.deadline_s) == ("j1", "appprog", 120)
+
+
+def test_options_that_a_file_does_not_have_are_refused(shell: Shell, table: str, log: str) -> None:
+    for words, said in (
+        ((table, "--user", "3"), "--user: "),
+        ((log, "--column", "arrival_s=x"), "--column: "),
+        ((table, "--speed", "c6i.large=1"), "--speed: is for VM types"),
+    ):
+        shell.run("stream", *words, code=2)
+        assert said in shell.err

@@ -82,7 +82,7 @@ class ArrivalOptions(JobOptions, CsvOptions):
             called = "a table" if kind == "table" else f"a log in {kind.upper()}"
             raise SpotbagError(f"{', '.join(wrong)}: {source} is {called}; leave out what others have")
         if kind in ("swf", "gwf"):
-            found, said = arrivals_of_log(io.StringIO(text), kind, source, self.filter())
+            found, said = arrivals_of_log(io.StringIO(text, newline=None), kind, source, self.filter())
         else:
             form = self.form()
             found, said = arrivals_of_table(text, source, form.columns, form.ignored)
