@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tests.fuzzing.oracles.csv_tasks import _flat, _runtime_s
 from tests.fuzzing.oracles.job_logs import LogAsked, jobs_of_lines
 from tests.fuzzing.oracles.readings import (
+    NAME,
     RefusalDueError,
     UndecidedError,
     Verdict,
@@ -220,9 +221,8 @@ def jobs_of_log(data: bytes, kind: str, asked: LogAsked, wanted: Callable[[list[
         for fields, (name, run_s, _, count) in jobs_of_lines(data, kind, asked, doubts):
             at_s = Fraction(repr(float(number_of(fields[1], doubts))))
             jobs.append(OwnJob(checked_name(f"j{name}", "job"), at_s, None, run_s, count))
-            if len(fields[13]) > 150:
-                doubts.add("a long name of a program")
-            checked_name(f"app{fields[13]}", "program")
+            if len(fields[13]) > 150 or not NAME.fullmatch(fields[13]):
+                doubts.add("a program that is no name, of which a platform makes nothing")
         if len({job.id for job in jobs}) < len(jobs):
             raise RefusalDueError("a job number twice")
         return [wanted(jobs, doubts)]
