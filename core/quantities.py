@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -104,6 +105,22 @@ def duration_s(text: str) -> float:
     if not 0 <= seconds <= MAX_SECONDS:
         raise ValueError(f"must be from 0 to {MAX_SECONDS} seconds, such as 2h, 90m or 5400")
     return seconds
+
+
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+
+
+def moment(text: str) -> datetime | None:
+    """Return the time that a text is, in UTC where it does not say; None if it is none."""
+    if not _TIME.fullmatch(text.strip()):
+        return None
+    try:
+        found = datetime.fromisoformat(text.strip())
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def whole_seconds(text: str) -> int:

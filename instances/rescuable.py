@@ -92,6 +92,18 @@ class RescuableInstance(Instance):
         return latest
 
     @cached_property
+    def least_deadline_s(self) -> IntArray:
+        """Deadline from which a task of each group may be on some spot VM, shape (n_groups,); `NEVER` if on none."""
+        least = np.full(len(self.tasks), NEVER)
+        for offer in self.offers:
+            if offer.market == "spot" and (offer.limit or self.machines):
+                seconds = super().duration_s[:, offer.index, FULL_SPEED]
+                early_s = self._latest_end_on(offer) - seconds - (0 if self.machines else self.boot_overhead_s)
+                able = (seconds < NEVER) & (self._least_on_demand_s < NEVER)
+                least = np.where(able, np.minimum(least, self.rescued_by_s - early_s), least)
+        return read_only(least)
+
+    @cached_property
     def rescue_time(self) -> RescueTime | None:
         """The time that there is on demand; None where it is enough for whatever is lost, and from a state."""
         if self.machines:

@@ -13,7 +13,7 @@ from pydantic import Field
 from ..core.quantities import FloatArray, IntArray, Name
 from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, Record, Text
-from ..instances.entries import Goal, Market, SurvivalLevel
+from ..instances.entries import Checkpoints, Goal, Market, SurvivalLevel
 
 SCHEDULE_FORMAT: Literal["spotbag.schedule/1"] = "spotbag.schedule/1"
 _LARGEST = 2**53
@@ -124,6 +124,27 @@ class Rescue(Record):
     tasks: Annotated[tuple[RescueTask, ...], Field(strict=False)]
 
 
+class SpotWith(Record):
+    """A change with which spot VMs pay though the plan must survive; one of the first three fields says which.
+
+    Attributes
+    ----------
+    deadline_s : int, optional
+        A later deadline.
+    checkpoint : Checkpoints, optional
+        Checkpoints of the instance.
+    level : {"one-type", "blackout"}, optional
+        Less that is survived.
+    cost_usd : float
+        Cost of a plan that was found then, survives and has spot VMs; no plan without them is as good.
+    """
+
+    deadline_s: Moment | None = None
+    checkpoint: Checkpoints | None = None
+    level: SurvivalLevel | None = None
+    cost_usd: Annotated[float, Field(ge=0)]
+
+
 class Survival(Record):
     """The survival certificate of a plan: what it can lose and still keep its deadline.
 
@@ -145,6 +166,9 @@ class Survival(Record):
         cost includes it.
     cost_without_usd : float, optional
         What a plan costs that need not survive, where that is less.
+    spot_with : tuple, optional
+        Of a plan without spot VMs that would have some if it need not survive: changes with which one that survives
+        has some.
     reason : str, optional
         Why the plan does not survive, or what could not be shown.
     rescue : Rescue, optional
@@ -159,6 +183,7 @@ class Survival(Record):
     least_slack_s: Moment | None = None
     blackout_cost_usd: Annotated[float, Field(ge=0)] | None = None
     cost_without_usd: Annotated[float, Field(ge=0)] | None = None
+    spot_with: Annotated[tuple[SpotWith, ...], Field(strict=False)] | None = None
     reason: Text | None = None
     rescue: Rescue | None = None
 

@@ -9,7 +9,7 @@ from ..core.text_tables import Column, Table, numbers
 from ..core.wording import counted, dollars, shortened
 from ..instances.entries import SurvivalLevel
 from ..instances.instance import Instance
-from .documents import Survival
+from .documents import SpotWith, Survival
 from .schedule import Schedule
 from .timing import bills_of
 
@@ -103,16 +103,30 @@ def survival_lines(survival: Survival) -> list[tuple[str, str]]:
         verdict = "does not survive" if survival.verdict == "does-not-survive" else "not shown to survive"
         reason = f": {shortened(survival.reason, _LONGEST_REASON)}" if survival.reason else ""
         return [("survives", f"{verdict} {loss}{place}{reason}")]
+    without, ways = survival.cost_without_usd, (f"$ {way.cost_usd:.4f} {_way(way)}" for way in survival.spot_with or ())
+    others = [] if without is None else [("", f"not surviving would cost $ {without:.4f}")]
+    if without is not None and survival.spot_with is not None:
+        needless = f"$ {without:.4f} if it need not (--survive none)"
+        others = [("", f"spot VMs are left out so that it survives: {', '.join((needless, *ways))}")]
     unharmed = survival.worst_at_s is None and survival.least_slack_s is None and not survival.worst_types
     if unharmed and survival.worst_cost_usd is not None and survival.level != "each":
-        return [("survives", _NOTHING_TO_LOSE)]
+        return [("survives", _NOTHING_TO_LOSE), *others]
     worst = "" if survival.worst_cost_usd is None else f", worst case $ {survival.worst_cost_usd:.4f}{place}"
     all_of_spot = None if survival.level == "blackout" else survival.blackout_cost_usd
     together = "" if all_of_spot is None else f"; any at once $ {all_of_spot:.4f}"
-    lines = [("survives", f"{loss}{worst}{together}")]
-    if survival.cost_without_usd is not None:
-        lines.append(("", f"not surviving would cost $ {survival.cost_without_usd:.4f}"))
-    return lines
+    return [("survives", f"{loss}{worst}{together}"), *others]
+
+
+def _way(change: SpotWith) -> str:
+    """Return a change with which spot VMs pay in words."""
+    if change.checkpoint is None:
+        option = f"--deadline {change.deadline_s}s" if change.level is None else f"--survive {change.level}"
+        return f"with {option}"
+    taken = change.checkpoint
+    if taken.dump_s_per_mb:
+        return f"with a checkpoint.overhead_fraction of {taken.overhead_fraction:g}"
+    every_s = taken.dump_base_s / taken.overhead_fraction
+    return f"with a checkpoint of {taken.dump_base_s:g} s after every {every_s:,.0f} s of work"
 
 
 def survival_text(survival: Survival) -> str:

@@ -61,6 +61,9 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
             f"the plan says that one that need not survive costs {without:.9g} $; it costs {cost_usd:.9g} $ itself"
         )
         yield Violation("survival-claim", "cost_without_usd", without - cost_usd, "USD", message)
+    if claimed.spot_with is not None and losses.spot_types:
+        message = f"the plan says what would bring spot VMs in; it has some of {' and '.join(losses.spot_types)}"
+        yield Violation("survival-claim", "spot_with", len(losses.spot_types), "types", message)
     if claimed.rescue is not None:
         yield from _Stored(losses, claimed, claimed.rescue).violations()
 

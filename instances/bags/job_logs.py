@@ -11,7 +11,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from operator import itemgetter
 from typing import IO, Any, Literal, TypeAlias
 
@@ -20,6 +21,7 @@ from ...core.limits import checkpoint
 from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
 from ...core.text_files import STANDARD_INPUT, source_name
 from ...core.wording import counted
+from ..arrivals import Arrival
 from ..entries import MAX_TASKS
 from .imported import Asked, Imported, MultiCore, grouped, make_instance, several_cores
 
@@ -29,7 +31,7 @@ COLUMNS: dict[LogFormat, int] = {"swf": 18, "gwf": 29}
 _FEWEST_COLUMNS: dict[LogFormat, int] = {"swf": 18, "gwf": 20}
 _COMMENTS = (";", "#")
 _RUN, _ALLOCATED, _USED_KB, _REQUESTED, _TIME, _ASKED_KB, _STATUS, _USER = 3, 4, 6, 7, 8, 9, 10, 11
-_STRUCTURE, _BAG = 18, 19
+_PROGRAM, _STRUCTURE, _BAG = 13, 18, 19
 _PRECEDING = 16
 _BLANKS = re.compile(" +")
 _MOST_ISSUES = 1_000
@@ -103,6 +105,31 @@ def instance_of_log(
     numbers = [str(line) for line, _, _ in reader.groups.values()]
     made_from = f"{kind.upper()} log {os.path.basename(source)}"
     return make_instance(tasks, asked, source, made_from, lambda index: ("line", numbers[index]), reader.warnings())
+
+
+def arrivals_of_log(
+    lines: Iterable[str], kind: LogFormat, source: str, wanted: JobFilter
+) -> tuple[list[Arrival], list[str]]:
+    """Read the jobs of a log as they arrive, one of several cores as so many tasks; return them with warnings.
+
+    Parameters
+    ----------
+    lines, source : iterable of str and str
+        The log, and its name in messages.
+    kind : {"swf", "gwf"}
+        Its format.
+    wanted : JobFilter
+        Which jobs.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong: line, column, value and rule.
+    """
+    reader = _Arrivals(kind, replace(wanted, multi_core="split"), 1.0, source)
+    reader.read(lines)
+    reader.tasks()  # which refuses what is wrong, and a log without jobs
+    return reader.arrivals, reader.warnings()
 
 
 @contextmanager
@@ -249,7 +276,7 @@ class _Log:
                     self._first_without_memory = self._first_without_memory or number
                     continue
                 memory_kb = self._memory_kb
-            self._take(number, cells[0], (run, memory_kb), cores)
+            self._take(number, cells, (run, memory_kb), cores)
             if wanted.most_jobs is not None and self._jobs >= wanted.most_jobs:
                 break
 
@@ -285,8 +312,8 @@ class _Log:
         user = more[1] if more else cells[_USER]
         return submitted, run, int(cores if cores > 0 else allocated), memory_kb, int(status), depends, user
 
-    def _take(self, line: int, name: str, key: tuple[float, float], cores: int) -> None:
-        tasks = max(cores, 1)
+    def _take(self, line: int, cells: list[str], key: tuple[float, float], cores: int) -> None:
+        name, tasks = cells[0], max(cores, 1)
         if not (name.isascii() and name.isdigit()) and self.kind == "swf":
             self._fault(line, "column 1", name, "must be the number of a job")
         found = self.groups.get(key)
@@ -363,3 +390,21 @@ class _Log:
         if self._split:
             said.append(f"{self.source}: {self._split:,} jobs of several cores became a task for each core")
         return said
+
+
+class _Arrivals(_Log):
+    """Keeps the jobs that are taken one by one, too; the program of a job is its application."""
+
+    def __init__(self, kind: LogFormat, wanted: JobFilter, memory_mb: float | None, source: str) -> None:
+        super().__init__(kind, wanted, memory_mb, source)
+        self.arrivals: list[Arrival] = []
+        self._first: dict[str, int] = {}
+
+    def _take(self, line: int, cells: list[str], key: tuple[float, float], cores: int) -> None:
+        super()._take(line, cells, key, cores)
+        name, program = f"j{cells[0]}", cells[_PROGRAM]
+        if self._first.setdefault(name, line) != line:
+            self._fault(line, "column 1", cells[0], f"is a duplicate of line {self._first[name]}")
+        application = "app" if program == "-1" else f"app{program}"
+        submitted = Fraction(cells[1])
+        self.arrivals.append(Arrival(line, name, submitted, key[0], max(cores, 1), application=application))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.errors import InputError, Issue, input_error
-from ...core.quantities import whole
+from ...core.quantities import moment, whole
 from ...core.wording import first_names
 from .day_draws import horizon_s, spot_types, uniform_numbers
-from .spot_price_history import LINUX, SpotPrice, moment, plain_product
+from .spot_price_history import LINUX, SpotPrice, plain_product
 from .timeline import Timeline, TimelineEvent, unchecked_timeline
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import Price, number_in, number_of
+from ...core.quantities import Price, moment, number_in, number_of
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
@@ -223,19 +223,3 @@ def _prices(
     if not found:
         raise input_error(source, "has no price")
     return found
-
-
-_TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-)
-
-
-def moment(text: str) -> datetime | None:
-    """Return the time that a text is, in UTC where it does not say; None if it is none."""
-    if not _TIME.fullmatch(text.strip()):
-        return None
-    try:
-        found = datetime.fromisoformat(text.strip())
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None

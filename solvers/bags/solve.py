@@ -168,6 +168,12 @@ def solve(
             left = None if time_limit_s is None else time_limit_s - log.until_s
             survival = _survival(schedule, question.level, first.without_usd, left)
             log.note("certificate", first.instance, schedule)
+            if survival.cost_without_usd is not None and not _has_spot(schedule) and question.chooses:
+                from .survival import spot_with
+
+                with within(None if left is None else max(left, BUDGET.certificate_s)):
+                    ways = spot_with(attempts, question.given, question.level, bound)
+                survival = survival.model_copy(update={"spot_with": ways})
             progress.again()
         stages = _stages(first.instance, schedule, bound, second)
         dearer = "" if schedule is None else least_text(schedule)
@@ -337,6 +343,10 @@ def _survival(schedule: Schedule, level: SurvivalLevel, without_usd: float | Non
             level=level, verdict=verdict.verdict, reason=verdict.reason or None, cost_without_usd=without_usd
         )
     return Survival(level=level, verdict="not-shown", reason=_NO_TIME_TO_LOOK)
+
+
+def _has_spot(schedule: Schedule) -> bool:
+    return bool(schedule.instance.offer_is_spot[schedule.vm_offer].any())
 
 
 def _warnings(question: _Question, instance: Instance, survival: Survival | None) -> Iterator[str]:

@@ -12,23 +12,26 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, seconds_left, share_of_time, stopped, within
-from ...core.quantities import closes_gap
-from ...heuristics.bags.d_spot import spot_offers
+from ...core.quantities import at_most, closes_gap
+from ...heuristics.bags.d_spot import spot_offers, with_d_spot
+from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify
-from ...instances.entries import FULL_SPEED, NEVER, SurvivalLevel
+from ...instances.entries import FULL_SPEED, NEVER, SURVIVAL_LEVELS, Checkpoints, SurvivalLevel
 from ...instances.instance import Instance
 from ...instances.rescuable import RescuableInstance, of_bag
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import memory_is_free
+from ...schedules.documents import SpotWith
 from ...schedules.plan_text import LOSSES
 from ...schedules.rescue_order import longest_first_order, rescuable
 from ...schedules.schedule import Schedule
@@ -100,7 +103,7 @@ def _first_to_leave_time(
 ) -> FirstStage | None:
     """Choose among plans that leave time to do again what is lost; None if none of them survives."""
     watch = Stopwatch()
-    question = RescuableInstance.of(instance, "type" if level == "one-type" else "market")
+    question = _rescuable_instance(instance, level)
     search = _Search(attempts, instance, level)
     start = None if initial is None else rescuable(plan_of(question, initial))
     with within(share_of_time(BUDGET.surviving)):
@@ -138,6 +141,10 @@ def _first_to_leave_time(
     attempt = replace(attempt, schedule=plan_of(question, best), bound=max(attempt.bound, without.bound))
     without_usd = None if without.schedule is None else without.schedule.cost_usd
     return FirstStage(question, attempt, took_s, True, without_usd, without.bound)
+
+
+def _rescuable_instance(instance: Instance, level: SurvivalLevel) -> RescuableInstance:
+    return RescuableInstance.of(instance, "type" if level == "one-type" else "market")
 
 
 def _with_enough_time(
@@ -233,7 +240,9 @@ def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
     if closes_gap(best.objective, bound, BUDGET.little_to_gain):
         return Attempt(None, bound)
     with suppress(LimitReached), within(BUDGET.least_s if seconds_left() is None else None):
-        found = first_stage(search.by(_MOVES_WITHOUT), instance, best)
+        plain = lanes_plan(instance)
+        better = plain is not None and plain.within_budget and plain.objective < best.objective
+        found = first_stage(search.by(_MOVES_WITHOUT), instance, plain if better else best)
         return replace(found, bound=max(found.bound, bound))
     return Attempt(None, bound)
 
@@ -255,6 +264,8 @@ def _first_by_d_spot(
         else:
             search.keep(initial)
             search.look()
+            if attempts.method.exact or attempts.method.name == "search":
+                search.leave_time(_rescuable_instance(instance, level))
             search.polish(took_s)
     return search.chosen(took_s)
 
@@ -281,6 +292,71 @@ def surviving_second_stage(
     if other_d_spot and not first.instance.leaves_time:  # others may survive with a later D_spot
         second = second._replace(bound=None)
     return second
+
+
+_CHECKPOINT_S, _MOST_OVERHEAD = 10.0, 0.2
+"""Time to write a checkpoint where a bag takes none, and the most that checkpoints may add, for ``spot_with``."""
+
+
+def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: float) -> tuple[SpotWith, ...]:
+    """Return changes of an instance with which plans that survive have spot VMs, the first of each kind that is proved.
+
+    Proved is it by a plan that survives, and a bound of plans without spot VMs that is above its objective.
+
+    Parameters
+    ----------
+    attempts : Attempts
+        The method.
+    given : Instance
+        As it is given; the plan that survives has no spot VMs.
+    level : {"one-type", "blackout", "each"}
+        What is survived.
+    bound : float
+        Proven bound of plans that survive.
+    """
+    needed_s = RescuableInstance.of(with_d_spot(given), "market").least_deadline_s
+    needed_s = needed_s[(needed_s > given.deadline_s) & (needed_s < NEVER)]
+    quantiles = np.unique(np.quantile(needed_s, (0, 0.5, 1), method="lower")) if len(needed_s) else needed_s
+    weaker = SURVIVAL_LEVELS[: SURVIVAL_LEVELS.index(level)]
+    kinds: list[list[dict[str, Any]]] = [
+        [{"deadline_s": deadline_s} for deadline_s in quantiles.tolist()],
+        [{"checkpoint": checkpoint} for checkpoint in _checkpoints(given)],
+        [{"level": less} for less in reversed(weaker)],
+    ]
+    proved = []
+    for changes in kinds:
+        for change in changes:
+            asked, less = given.replace(**change) if change.keys() != {"level"} else given, change.get("level", level)
+            plan = None
+            with suppress(LimitReached), within(BUDGET.least_s if seconds_left() is None else share_of_time(0.5)):
+                plan = _proved_spot_plan(attempts, asked, less, -math.inf if "deadline_s" in change else bound)
+            if plan is not None:
+                proved.append(SpotWith(**change, cost_usd=plan.cost_usd))
+                break
+    return tuple(proved)
+
+
+def _checkpoints(given: Instance) -> Iterator[Checkpoints]:
+    """Rarer checkpoints first: those of the instance, more often; or of a size, after halves of the longest task."""
+    own = given.checkpoint
+    run_s = float(np.where(given.runtime_s < NEVER, given.runtime_s, 0).max(initial=0))
+    least = _CHECKPOINT_S / max(run_s, 1.0) if own is None else own.overhead_fraction
+    base_s, per_mb = (_CHECKPOINT_S, 0.0) if own is None else (own.dump_base_s, own.dump_s_per_mb)
+    while (least := 2 * least) <= _MOST_OVERHEAD:
+        yield Checkpoints(overhead_fraction=least, dump_base_s=base_s, dump_s_per_mb=per_mb)
+
+
+def _proved_spot_plan(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: float) -> Schedule | None:
+    """Return a plan that survives and is better than all without spot VMs; None if none is found."""
+    instance = with_d_spot(given)
+    question = _rescuable_instance(instance, level)
+    if not (question.duration_s[:, question.offer_is_spot, FULL_SPEED] < NEVER).any():
+        return None
+    least = max(bound, divisible_bound(with_d_spot(given.replace(markets=("on-demand",)))).objective)
+    search = _Search(attempts, instance, level)
+    search.leave_time(question)
+    best = search.best
+    return best if best is not None and at_most(best.objective) < least else None
 
 
 def _beyond_rescue(schedule: Schedule, level: SurvivalLevel) -> str:
@@ -373,6 +449,15 @@ class _Search:
         _halve(low, high, instance.deadline_s / 100, steps, self._try, self.settled)
         if self.best is None:
             self._try(0, 1)
+
+    def leave_time(self, question: RescuableInstance) -> None:
+        """Make plans that leave time to do again what is lost at once: at level ``each``, some of them survive."""
+        for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
+            if self.take(self._instance, lanes_plan(question.counting_on(share))):
+                break
+        start = None if self.best is None else rescuable(plan_of(question, self.best))
+        plan = first_stage(self.by(_MOVES_WITHOUT), question.counting_on(share), start).schedule
+        self.take(self._instance, plan)
 
     def look_at_fewer(self, question: Instance) -> None:
         """Make plans with fewer spot VMs than the first one has: what is lost at once is too much with these."""

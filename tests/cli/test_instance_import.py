@@ -173,6 +173,7 @@ def test_the_commands_of_the_documentation_run(shell: Shell) -> None:
     task = {"id": "a", "runtimeInSeconds": 10, "memoryInBytes": 1024**2, "name": "a", "parents": []}
     files = {
         "tasks.csv": blocks("csv", "## Tasks in a CSV", "## A catalogue")[0],
+        "arrivals.csv": blocks("csv", "## Jobs that arrive", "## What commands")[0],
         "log.swf": job,
         "log.gwf": f"{job.rsplit(' ', 2)[0]} S1 S1 BoT 17",
         "blast.json": {"name": "b", "schemaVersion": "1.4", "workflow": {"tasks": [task]}},
@@ -183,7 +184,7 @@ def test_the_commands_of_the_documentation_run(shell: Shell) -> None:
         (shell.folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
     lines = "".join(blocks("bash", "## Tasks in a CSV", "## Files of the HADS")).splitlines()
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("spotbag ")]
-    assert len(commands) == 7
+    assert len(commands) == 9
     for words in commands:
         shell.run(*words, *(("-m", "greedy") if words[0] == "solve" else ()))
 

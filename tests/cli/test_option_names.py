@@ -22,7 +22,7 @@ _TWO_MEANINGS = {
 }
 """Options whose values are of two kinds, and why that is no accident."""
 
-_CHOICES = ("--arch", "--interruption", "--d-spot-rule", "--multi-core", "--of", "--scales", "--sort")
+_CHOICES = ("--arch", "--interruption", "--d-spot-rule", "--market", "--multi-core", "--of", "--scales", "--sort")
 """Options of which the help lists the values."""
 
 

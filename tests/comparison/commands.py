@@ -94,6 +94,8 @@ instance import batch jobs.json {_LOG} --out made.json
 instance import json tasks.json {_LOG} --out made.json
 instance import swf log.swf --user 7 {_LOG} --out made.json
 instance import gwf log.gwf --bag b1 {_LOG} --out made.json
+instance import stream arrivals.csv --types c6i.large --block 10m --out made.json
+instance import platform log.swf --status all --stretch 3 --out made.json
 instance import wfformat flow.json {_LOG} --out made.json
 instance import hads --job hads_job.json --env hads_env.json --deadline 45m --out made.json
 """
@@ -105,6 +107,7 @@ _TASK = {"id": "a", "runtimeInSeconds": 100, "memoryInBytes": 1024**2, "name": "
 
 _FILES: dict[str, Any] = {
     "tasks.csv": "id,command,memory_gb,runtime_min\na,run.sh --seed 1,1.5,10\nb,run.sh --seed 2,2,20\n",
+    "arrivals.csv": "arrival_s,runtime_min,count,within_h,app\n0,10,3,1,fit\n90,5,1,2,scan\n",
     "run_times.txt": "\n".join(str(60 + 7 * number % 45) for number in range(40)),
     "mine.toml": 'instances = ["tiny/boot", "hads/J60"]\nmethods = ["greedy", "lpt"]\n',
     "log.swf": f"; Version: 2.2\n{_JOB}\n",

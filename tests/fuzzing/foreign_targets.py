@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from collections.abc import Callable
@@ -9,9 +10,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from spotbag.core.errors import SpotbagError
+from spotbag.core.text_files import read_text
+from spotbag.instances.arrivals import Arrival, Deadlines, arrivals_of_table
 from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
-from spotbag.instances.bags.job_logs import JobFilter, instance_of_log
+from spotbag.instances.bags.job_logs import JobFilter, LogFormat, arrivals_of_log, instance_of_log
 from spotbag.instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
 from spotbag.instances.bags.price_sources import (
     instance_types_of_aws,
@@ -24,7 +27,14 @@ from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice
 from spotbag.instances.bags.wfformat import instance_of_wfformat
 from spotbag.instances.instance import Instance
+from spotbag.instances.platforms.arrivals import platform_of_arrivals
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.instances.streams.arrivals import stream_of_arrivals
+from spotbag.instances.streams.entries import StreamVmType
+from spotbag.instances.streams.stream import Stream
 from tests.fuzzing.mutations import Keys, Mutator, Node, Spelled, spell, tree, walk
+from tests.fuzzing.oracles.arrivals import jobs_of_log, jobs_of_table, platform_jobs, stream_jobs
 from tests.fuzzing.oracles.aws import prices_of_history, steps_of, steps_of_history, types_of_aws
 from tests.fuzzing.oracles.csv_tasks import bag_of_csv
 from tests.fuzzing.oracles.job_logs import LogAsked, bag_of_log
@@ -39,6 +49,7 @@ if TYPE_CHECKING:
     from tests.fuzzing.targets import Case
 
 _TYPES = ("c6i.large", "c7g.large")
+_HOST = StreamVmType(name="host", price_usd_per_block=1.0)
 _DEADLINE_S = 10**9
 
 
@@ -195,6 +206,101 @@ def _read_log(case: Case, kind: str) -> None:
         case,
         lambda: bag_of_log(data, kind, asked),
         lambda: _bag(instance_of_log(path, kind, _asked(), wanted)),  # type: ignore[arg-type]
+    )
+
+
+def _arrival_rows(rng: random.Random, number: int) -> list[list[str]]:
+    """Valid jobs of a table, on a clock of its own or by dates, in one of the ways in which they can be written."""
+    by_date, unit = rng.random() < 0.5, rng.choice(("s", "min", "h"))
+
+    def moment(minute: int) -> str:
+        if not by_date:
+            return str(60 * minute)
+        day = f"2026-11-03{rng.choice('T ')}{minute // 60:02}:{minute % 60:02}:00"
+        return rng.choice((f"{day}Z", f"{day}.500", f"{day}+00:00", str(1793664000 + 60 * minute)))
+
+    arrival = rng.choice(("arrival", "submitted", "Submit Time")) + ("" if by_date else "_s")
+    columns: dict[str, Callable[[int], str]] = {
+        rng.choice(("id", "Job", "name")): lambda row: f"job{row}",
+        rng.choice(("count", "tasks")): lambda _: rng.choice(("1", "3", "")),
+        rng.choice(("app", "application")): lambda _: rng.choice(("fit", "scan", "")),
+        rng.choice(("deadline", "due")) + ("" if by_date else "_s"): lambda row: moment(rng.choice((90, 200)) + row),
+        rng.choice(("within_min", "time limit h")): lambda _: rng.choice(("5", "0.5", "2h", "00:12:30", "")),
+        "budget": lambda _: rng.choice(("7", "2.5", "")),
+        "priority": lambda _: rng.choice(("0", "4", "")),
+        "note": lambda _: rng.choice(("", "a, b")),
+    }
+    names = [name for name in columns if rng.random() < 0.5]
+    if sum(name.startswith(("deadline", "due", "within", "time")) for name in names) == 2:
+        names = [name for name in names if not name.startswith(("deadline", "due"))]
+    runtime = f"{rng.choice(('runtime', 'run time', 'Elapsed'))}_{unit}"
+    columns |= {arrival: lambda row: moment(7 * row), runtime: lambda _: rng.choice((_decimal(rng), "90s", "1h30m"))}
+    names += [arrival, runtime]
+    rng.shuffle(names)
+    return [names, *([columns[name](row) for name in names] for row in range(number))]
+
+
+def _judge_arrivals(
+    case: Case, oracle: Callable[[Any], Verdict], read: Callable[[], list[Arrival]], platform: bool
+) -> None:
+    """Judge jobs that arrive as those of a stream, or of a platform."""
+    deadlines = Deadlines(3600)
+    case.words.append("platform" if platform else "stream")
+    names = {"name": "fuzzed", "source": "fuzzed"}
+
+    def jobs_of_stream() -> Any:
+        hour = {"block_s": 3600, "creation_overhead_s": 0}
+        made = stream_of_arrivals(read(), deadlines, [_HOST], {}, **names, **hour)  # type: ignore[arg-type]
+        assert Stream.parse(made.to_text()) == made
+        runs_s = {application.name: application.runtime_s["host"] for application in made.applications}
+        found = [(job, runs_s[job.application]) for job in made.jobs]
+        return [(job.id, job.submitted_s, job.deadline_s, job.n_tasks, run.value_s) for job, run in found]  # type: ignore[union-attr]
+
+    def jobs_of_platform() -> Any:
+        made = platform_of_arrivals(read(), deadlines, library_platform("tiny/hybrid"), budget_per_minute=2.0, **names)
+        assert Platform.parse(made.to_text()) == made
+        return [
+            (job.id, job.size_processor_minutes, job.arrival_s, job.deadline_s, job.budget, job.priority)
+            for job in made.jobs
+        ]
+
+    if platform:
+        _judge(case, lambda: oracle(platform_jobs), jobs_of_platform)
+    else:
+        _judge(case, lambda: oracle(stream_jobs), jobs_of_stream)
+
+
+def read_arrivals(case: Case) -> None:
+    """Jobs that arrive over time in tables."""
+    rng = case.rng
+    rows = _arrival_rows(rng, 3000 if case.heavy else rng.randrange(1, 5))
+    with case.aside():
+        data = Sheet(rng, rows, rng.choice((",", ",", ";", "\t"))).damaged()
+    path = case.write("arrivals.csv", data)
+    _judge_arrivals(
+        case,
+        lambda wanted: jobs_of_table(data, wanted),
+        lambda: arrivals_of_table(read_text(path), path)[0],
+        rng.random() < 0.5,
+    )
+
+
+def read_arrivals_of_log(case: Case) -> None:
+    """Jobs that arrive over time in logs."""
+    rng = case.rng
+    kind: LogFormat = rng.choice(("swf", "gwf"))
+    rows = _log_rows(rng, kind, 3000 if case.heavy else rng.randrange(1, 6))
+    with case.aside():
+        data = Sheet(rng, rows, rng.choice((" ", "\t")), headings=False, quoted=False).damaged()
+    asked = LogAsked(cores="split", requested=rng.random() < 0.1, user=rng.choice((None, None, "7")))
+    wanted = JobFilter(user=asked.user, requested_times=asked.requested)
+    path = case.write(f"log.{kind}", data)
+    case.words = [repr(asked)]
+    _judge_arrivals(
+        case,
+        lambda made: jobs_of_log(data, kind, asked, made),
+        lambda: arrivals_of_log(io.StringIO(read_text(path), newline=None), kind, path, wanted)[0],
+        rng.random() < 0.5,
     )
 
 
@@ -690,6 +796,8 @@ FOREIGN: dict[str, Callable[[Case], None]] = {
     "CSV": read_csv,
     "SWF": read_swf,
     "GWF": read_gwf,
+    "arrivals": read_arrivals,
+    "logged arrivals": read_arrivals_of_log,
     "WfFormat": read_wfformat,
     "AWS types": read_aws_types,
     "price history": read_price_history,

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.fuzzing.oracles.arrivals import jobs_of_log, jobs_of_table, platform_jobs, stream_jobs
 from tests.fuzzing.oracles.aws import prices_of_history
 from tests.fuzzing.oracles.csv_tasks import bag_of_csv
 from tests.fuzzing.oracles.job_logs import LogAsked, bag_of_log
@@ -41,6 +42,10 @@ def _csv(text: str) -> Verdict:
     return bag_of_csv(text.encode(), TYPES)
 
 
+def _arrivals(text: str) -> Verdict:
+    return jobs_of_table(text.encode(), stream_jobs)
+
+
 def _history(text: str) -> Verdict:
     return prices_of_history(text.encode(), None)
 
@@ -59,6 +64,14 @@ def _skypilot(rows: str) -> Verdict:
             [Task("arm", 100, {"c7g.large": 750}, 3, None, None)],
         ),
         (_log(f"; Version: 2.2\n{JOB}\n{JOB.replace('1 ', '2 ', 1)}"), [Task("j1", 2, {"*": 60}, 2, None, None)]),
+        (
+            _arrivals("job,Arrival,runtime_min,due,count\na,2026-11-03T12:00:00Z,2,1793710800,3\n"),
+            [("a", 0, 3600, 3, 120)],
+        ),
+        (
+            jobs_of_log(JOB.replace("1 0", "7 5.5", 1).encode(), "swf", LogAsked(cores="split"), platform_jobs),
+            [("j7", 1, 0, 3599, 2, 0)],
+        ),
         (
             bag_of_wfformat(_flow(coreCount=2, memoryInBytes=2**21), split_cores=True),
             [Task("a", 1, {"*": 10}, 2, None, None), Task("b", 100, {"*": 10}, 1, None, None)],
@@ -92,6 +105,10 @@ def test_prices_that_the_command_line_prints_are_found_where_lines_end_with_cr_a
         _csv("id,runtime_s,depends_on\na,4,b\n"),
         _csv("id,runtime_s\na,1_000\n"),
         _csv("id,runtime_s\na,１２\n"),
+        _arrivals("arrival,runtime_s\n5,1\n"),
+        _arrivals("arrival_s,runtime_s,deadline\n5,1,2026-11-03\n"),
+        _arrivals("arrival_s,runtime_s,count\n5,1,0\n"),
+        _arrivals("arrival_s,runtime_s,queue\n5,1,q\n"),
         _log(JOB.replace(" 60 ", " nan ")),
         _log(JOB.replace(" 60 ", " 1_0 ")),
         _log(JOB.replace(" 2048 1 ", " 2048 2.9 ")),

@@ -28,6 +28,22 @@ WORST = {"worst_at_s": 1393, "worst_types": ("c5.xlarge",)}
         ),
         ({"verdict": "survives", "worst_cost_usd": 0.5, "blackout_cost_usd": 0.5}, "survives: has no spot VM to lose"),
         (
+            {
+                "level": "blackout",
+                "verdict": "survives",
+                "worst_cost_usd": 2.2667,
+                "cost_without_usd": 0.782,
+                "spot_with": [
+                    {"deadline_s": 5999, "cost_usd": 0.782},
+                    {"checkpoint": {"overhead_fraction": 0.05, "dump_base_s": 10.0}, "cost_usd": 0.8},
+                    {"level": "one-type", "cost_usd": 0.9},
+                ],
+            },
+            "survives: has no spot VM to lose; spot VMs are left out so that it survives: $ 0.7820 if it need not "
+            "(--survive none), $ 0.7820 with --deadline 5999s, $ 0.8000 with a checkpoint of 10 s after every 200 s of "
+            "work, $ 0.9000 with --survive one-type",
+        ),
+        (
             {"level": "each", "verdict": "not-shown", "reason": "a VM has no twin"},
             "not shown to survive any spot VMs down for good, each at a moment of its own: a VM has no twin",
         ),

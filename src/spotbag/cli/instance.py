@@ -20,6 +20,7 @@ from .arguments import (
     warn,
     wrote,
 )
+from .instance_arrivals import import_platform, import_stream
 from .instance_clouds import clouds_command
 from .instance_import import app as import_app
 from .instance_output import OutOption, deliver
@@ -32,6 +33,12 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Instances: list the library, generate, import, export, VM types and prices, clouds, scenarios, schema.",
 )
+import_app.command(
+    "stream", epilog="Example:  spotbag instance import stream arrivals.csv --types c6i.large --out stream.json"
+)(spread(import_stream))
+import_app.command(
+    "platform", epilog="Example:  spotbag instance import platform log.swf --stretch 3 --out platform.json"
+)(spread(import_platform))
 app.add_typer(import_app, name="import")
 app.command(
     "types", epilog="Example:  spotbag instance types --arch arm64 --min-vcpus 2 --max-memory 16GB --sort spot"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -48,21 +49,7 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
     def read(doubts: set[str]) -> list[Any]:
         counts: dict[tuple[float, float], list[Any]] = {}
         numbers: set[str] = set()
-        divide = _Fields(kind)
-        for line in lines_of(decoded(data, doubts, log=True), doubts):
-            if re.match(r"\s*[#;]", line):
-                if not line.startswith("#" if kind == "gwf" else ";"):
-                    doubts.add("a remark that is indented, or of the other format")
-                continue
-            fields = divide(line, doubts)
-            if not any(fields):
-                continue
-            if "\x00" in line:
-                doubts.add("NUL")
-            job = _job(fields, kind, asked, doubts)
-            if job is None:
-                continue
-            name, runtime, memory, copies = job
+        for _, (name, runtime, memory, copies) in jobs_of_lines(data, kind, asked, doubts):
             if name in numbers:
                 doubts.add("a job number twice")
             numbers.add(name)
@@ -74,6 +61,26 @@ def bag_of_log(data: bytes, kind: str, asked: LogAsked) -> Verdict:
         return [in_bounds(tasks)]
 
     return verdict_of(read)
+
+
+def jobs_of_lines(
+    data: bytes, kind: str, asked: LogAsked, doubts: set[str]
+) -> Iterator[tuple[list[str], tuple[str, float, float, int]]]:
+    """Yield the jobs of a log that are asked for: the fields of the line, and number, run time, memory and tasks."""
+    divide = _Fields(kind)
+    for line in lines_of(decoded(data, doubts, log=True), doubts):
+        if re.match(r"\s*[#;]", line):
+            if not line.startswith("#" if kind == "gwf" else ";"):
+                doubts.add("a remark that is indented, or of the other format")
+            continue
+        fields = divide(line, doubts)
+        if not any(fields):
+            continue
+        if "\x00" in line:
+            doubts.add("NUL")
+        job = _job(fields, kind, asked, doubts)
+        if job is not None:
+            yield fields, job
 
 
 def _by_blanks(line: str, kind: str) -> list[str]:

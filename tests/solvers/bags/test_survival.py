@@ -89,6 +89,44 @@ def test_bound_and_gap_are_of_plans_that_survive_and_those_of_all_plans_stand_be
     assert (every.bound, every.bound_without, every.bound_of_all) == (pytest.approx(0.2), None, every.bound)
 
 
+def test_a_plan_without_spot_vms_says_what_would_bring_some_in() -> None:
+    # Lost in its last second, 99, a task ends at 209: 10 s to move it, 100 s to run. After a checkpoint at 60 s, 50 s
+    # are left; before it, at 59 s, it ends at 169. With the checkpoint, two tasks take 110 s and cost 0.22 $.
+    survival = solve(bag(deadline_s=190)).survival
+    assert survival is not None
+    assert survival.spot_with is not None
+    deadline, checkpoint = survival.spot_with
+    assert (deadline.deadline_s, deadline.cost_usd) == (209, pytest.approx(0.2))
+    assert checkpoint.checkpoint is not None
+    assert (checkpoint.checkpoint.dump_base_s, checkpoint.checkpoint.overhead_fraction) == (10, pytest.approx(0.2))
+    assert checkpoint.cost_usd == pytest.approx(0.22)
+    later, often = bag(deadline_s=209), bag(deadline_s=190, checkpoint=checkpoint.checkpoint.model_dump())
+    for way, changed in ((deadline, later), (checkpoint, often)):
+        plan = solve(changed).schedule
+        assert plan is not None
+        assert plan.cost_usd == pytest.approx(way.cost_usd)
+    just_before = solve(bag(deadline_s=208)).schedule
+    assert just_before is not None
+    assert just_before.cost_usd == pytest.approx(0.6)
+    unneeded = solve(bag()).survival
+    assert unneeded is not None
+    assert unneeded.spot_with is None
+
+
+def test_a_level_that_lets_spot_vms_in_is_named() -> None:
+    # One VM on demand at a time: what one type loses at once can be done again there, but two spot VMs have no twins.
+    one = bag().vm_types[0].model_dump(exclude_none=True)
+    types = [one | {"name": name} for name in ("one", "two")]
+    instance = bag(deadline_s=215, limits={"max_on_demand": 1}, vm_types=types)
+    survival = solve(instance, survive="each").survival
+    assert survival is not None
+    assert survival.spot_with is not None
+    assert [(way.level, way.cost_usd) for way in survival.spot_with] == [("blackout", pytest.approx(0.4))]
+    below = solve(instance, survive="blackout").schedule
+    assert below is not None
+    assert below.cost_usd == pytest.approx(0.4)
+
+
 def test_a_plan_to_start_from_that_survives_is_not_lost_to_a_better_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under a short limit, no other was found: the answer was that none survives."""
     instance = bag(limits={"max_on_demand": 3}, tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 4}])

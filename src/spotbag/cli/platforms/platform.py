@@ -14,7 +14,6 @@ from ..answers import Written
 from ..arguments import (
     Only,
     check_output,
-    load_platform,
     names_in,
     print_stories,
     some,
@@ -22,6 +21,7 @@ from ..arguments import (
     warn,
     wrote,
 )
+from ..arrivals import OF_PLATFORMS, PlatformFileOptions
 from ..completion import names_of
 from ..progress import BAD_INPUT, counting
 from ..run_options import (
@@ -46,6 +46,7 @@ EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p t
 
 _DEFAULT_NUMBER = 100
 _DEFAULT_POLICIES = ("money-saving", "time-saving", "round-robin")
+_USUAL = PlatformFileOptions()
 _ORDER = (
     *("policy", "draw", "number", "runs", "once", "seed", "workers", "dask", "bound"),
     *("story", "trace", "gantt", "write", "listed", "as_json"),
@@ -105,11 +106,13 @@ def platform_command(
         typer.Argument(
             metavar="PLATFORM",
             autocompletion=names_of("instances.library", "platform_names"),
-            help="A hybrid platform: a JSON file, - for standard input, or the name of a platform of the library.",
+            help="A hybrid platform: a JSON file, - for standard input, the name of a platform of the library, a table "
+            "of arrivals, or a log in SWF or GWF.",
             show_default=False,
         ),
     ] = None,
     options: Annotated[PlatformOptions, Only(*_ORDER)] = PlatformOptions(),
+    of_jobs: Annotated[PlatformFileOptions, OF_PLATFORMS] = _USUAL,
 ) -> None:
     """Replay malleable jobs on clusters and clouds: they arrive over time, each with a deadline and a budget.
 
@@ -140,13 +143,13 @@ def platform_command(
     argument, job_set = _check_options(platform, options)
     if options.write is not None:
         _check_writing(options, options.write, argument)
-        _write_platform(load_platform(argument), job_set, seed, options.write, options.as_json)
+        deliver_platform(of_jobs.load(argument), options.write, options.as_json, job_set, seed)
         return
     names = _full_names(options.policy or _DEFAULT_POLICIES)
     if options.runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
     options.check_files(argument)
-    loaded = _load(argument, job_set)
+    loaded = _load(argument, job_set, of_jobs)
     traces = _traces(loaded, names, job_set, seed) if options.recorded else []
     files, picture_refused = _write(traces, options)
     with interruptible():  # from here on there is an answer, which a signal asks for
@@ -222,24 +225,29 @@ def _draws_nothing(policy: str) -> bool:
     return isinstance(KIND.single(policy, 0)(0), PreferringPolicy)
 
 
-def _load(argument: str, job_set: JobSet | None) -> Platform:
+def _load(argument: str, job_set: JobSet | None, of_jobs: PlatformFileOptions) -> Platform:
     """Load a platform that has jobs, or has some drawn for it."""
     from ...core.errors import SpotbagError
     from ...core.text_files import source_name
 
-    platform = load_platform(argument)
+    platform = of_jobs.load(argument)
     if job_set is None and not platform.jobs:
         raise SpotbagError(f"{source_name(argument)}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
     return platform
 
 
-def _write_platform(platform: Platform, job_set: JobSet | None, seed: int, path: str, as_json: bool) -> None:
-    """Write a platform as JSON, with jobs that are drawn as they are for the run of a seed."""
+def deliver_platform(
+    platform: Platform, path: str | None, as_json: bool, job_set: JobSet | None = None, seed: int = 0
+) -> None:
+    """Write a platform as JSON, or print it; with jobs, if some are drawn, as they are for the run of a seed."""
     from ...core.wording import counted
     from ...instances.platforms.platform_files import write_platform
     from ...replay.platforms.runs import platform_with_jobs
 
     written = platform if job_set is None else platform_with_jobs(platform, job_set, seed)
+    if path is None:
+        print(written.to_text(), end="")
+        return
     write_platform(written, path)
     if as_json:
         Written(platform=platform.name, jobs=len(written.jobs), written=(path,)).print_json()

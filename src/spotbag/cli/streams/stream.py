@@ -13,7 +13,6 @@ from ..answers import Written
 from ..arguments import (
     Only,
     check_output,
-    load_stream,
     names_in,
     parse_options,
     print_stories,
@@ -22,6 +21,7 @@ from ..arguments import (
     warn,
     wrote,
 )
+from ..arrivals import OF_STREAMS, StreamFileOptions
 from ..completion import names_of
 from ..progress import beside_the_answer, counting
 from ..run_options import (
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
 
 _DEFAULT_POLICIES = ("known", "unknown")
+_USUAL = StreamFileOptions()
 _ORDER = (
     *("policy", "runs", "once", "seed", "workers", "dask", "sampling_fraction", "samples", "option", "run_times"),
     *("story", "trace", "gantt", "write", "listed", "as_json"),
@@ -110,11 +111,13 @@ def stream_command(
         typer.Argument(
             metavar="STREAM",
             autocompletion=names_of("instances.library", "stream_names"),
-            help="A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
+            help="A stream of jobs: a JSON file, - for standard input, the name of a stream of the library, a table "
+            "of arrivals, or a log in SWF or GWF.",
             show_default=False,
         ),
     ] = None,
     options: Annotated[StreamOptions, Only(*_ORDER)] = StreamOptions(),
+    of_jobs: Annotated[StreamFileOptions, OF_STREAMS] = _USUAL,
 ) -> None:
     """Replay a stream of jobs: they arrive over time, each with a deadline, and a policy rents VMs by the block.
 
@@ -140,12 +143,12 @@ def stream_command(
     _check_options(stream, options)
     if options.write is not None:
         _check_writing(options, options.write, argument)
-        _write_stream(_load(stream, options.run_times), options.write, options.as_json)
+        deliver_stream(_load(stream, options.run_times, of_jobs), options.write, options.as_json)
         return
     options.check_files(argument)
     names = names_in(options.policy or _DEFAULT_POLICIES)
     _check_settings(names, options)
-    loaded = _load(stream, options.run_times)
+    loaded = _load(stream, options.run_times, of_jobs)
     sampling = _sampling(options.sampling_fraction, options.samples)
     a2ha = _a2ha_settings(options.option or [])
     with interruptible():  # from here on there is an answer, which a signal asks for
@@ -220,17 +223,20 @@ def _list(as_json: bool) -> None:
         print_streams(streams)
 
 
-def _load(stream: str | None, run_times: str | None) -> Stream:
+def _load(stream: str | None, run_times: str | None, of_jobs: StreamFileOptions) -> Stream:
     from ...instances.streams.stream_files import stream_of_run_times
 
-    return stream_of_run_times(run_times) if run_times is not None else load_stream(stream or "")
+    return stream_of_run_times(run_times) if run_times is not None else of_jobs.load(stream or "")
 
 
-def _write_stream(stream: Stream, path: str, as_json: bool) -> None:
-    """Write a stream as JSON."""
+def deliver_stream(stream: Stream, path: str | None, as_json: bool) -> None:
+    """Write a stream as JSON, or print it if there is no path."""
     from ...core.wording import counted
     from ...instances.streams.stream_files import write_stream
 
+    if path is None:
+        print(stream.to_text(), end="")
+        return
     write_stream(stream, path)
     if as_json:
         Written(stream=stream.name, written=(path,)).print_json()
