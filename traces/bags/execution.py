@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
+
+from ...instances.instance import Instance
+from ..trace import Trace
+from .execution_trace import execution_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +100,19 @@ class VmRun:
         When it was done, stopped or lost; None if it takes tasks still, as far as is known.
     lost : bool
         Whether it was stopped or lost before it was done.
+    type, market : str
+        What it was rented as; empty if that is not known.
+    requested_s : float
+        When it was requested.
     """
 
     vm: str
     start_s: float
     end_s: float | None = None
     lost: bool = False
+    type: str = ""
+    market: str = ""
+    requested_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +206,8 @@ class Execution:
         When this was recorded, in seconds from the start of the plan.
     began_at : float
         The start of the plan on the clock, in seconds since 1970-01-01 UTC.
+    instance : Instance, optional
+        The bag that was planned, or what was left of it, if that is known.
     """
 
     planned: tuple[PlannedTask, ...]
@@ -202,6 +215,20 @@ class Execution:
     vms: tuple[VmRun, ...]
     until_s: float
     began_at: float = 0.0
+    instance: Instance | None = field(default=None, compare=False, repr=False)
+
+    def to_trace(self) -> Trace:
+        """Return what was started where and when, by the clock, for the auditor: see `audit`.
+
+        A VM is billed by the second, from when it first took tasks until it was done, stopped or lost, or the record
+        ends.
+
+        Raises
+        ------
+        InputError
+            If the record does not say of which bag it is, or what its VMs were rented as.
+        """
+        return execution_trace(self)
 
     @cached_property
     def deviations(self) -> tuple[TaskDeviation, ...]:
