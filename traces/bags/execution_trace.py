@@ -110,7 +110,9 @@ def execution_trace(execution: Execution) -> Trace:
     ends = [run for run in execution.runs if run.end_s is not None]
     done_s = {run.task: run.end_s for run in reversed(ends) if run.done}
     late = sum(end_s > bag.deadline_s for end_s in done_s.values() if end_s is not None)
-    prices = {(offer.vm_type.name, offer.market): offer.price_usd_per_s for offer in bag.offers}
+    prices: dict[tuple[str, str], float] = {
+        (offer.vm_type.name, offer.market): offer.price_usd_per_s for offer in bag.offers
+    }
     usd = [
         unpaid_usd(prices.get((of[0].type, of[0].market), 0.0), _end_s(of[-1], execution), of[0].start_s)
         for of in _by_vm(execution.vms).values()
