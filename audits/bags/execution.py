@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -14,19 +13,21 @@ from ...traces.trace import Trace
 from ..facts import RULES, AuditReport, Finding, InstanceFacts, TypeFacts, exact
 from ..figures import amount_off
 
-_COUNTED = {"finished": "tasks", "late_tasks": "tasks", "failures": "attempts", "cut_off": "attempts"}
+_UNITS = {"finished": "tasks", "late_tasks": "tasks", "failures": "attempts", "cut_off": "attempts", "cost_usd": "USD"}
+"""Units of the figures; all others are seconds."""
 
 
 @dataclass(slots=True)
 class _Vm:
-    """A VM, as far as the events so far describe it; ``ended_s`` is None while it is launching or up."""
+    """A VM, as far as the events so far describe it: when it was first ready, since when it is up, or was until."""
 
     type: TypeFacts
     market: str
     up: bool = False
-    began_s: Fraction | None = None
+    began: bool = False
+    began_s: Fraction = Fraction(0)
     since_s: Fraction = Fraction(0)
-    ended_s: Fraction | None = None
+    ended_s: Fraction = Fraction(0)
     running: dict[int, str] = field(default_factory=dict)
 
 
@@ -56,22 +57,31 @@ class ExecutionAudit:
         self.busy_s = self.up_s = Fraction(0)
 
     def report(self) -> AuditReport:
-        """Go through the plan, the events, then the end."""
+        """Go through the events, the plan, then the end."""
         for event in self.trace.events:
             self._event(event)
         self._plan()
-        vm_usd = self._end()
-        cost_usd = sum(vm_usd.values(), Fraction(0))
-        unfinished = [name for name in self.facts.tasks if name not in self.done_s]
-        makespan_s = None if unfinished else float(max(self.done_s.values(), default=Fraction(0)))
-        late = {name: end_s - self.facts.deadline_s for name, end_s in self.done_s.items()}
-        late = {name: by_s for name, by_s in late.items() if by_s > 0}
-        self._figures(cost_usd, makespan_s, unfinished, len(late))
+        usd = self._bill()
+        late = [by_s for end_s in self.done_s.values() if (by_s := end_s - self.facts.deadline_s) > 0]
+        unfinished = {name for name in self.facts.tasks if name not in self.done_s}
+        makespan_s = None if unfinished else max(self.done_s.values(), default=Fraction(0))
+        found = {
+            "finished": len(self.done_s),
+            "late_tasks": len(late),
+            "failures": self.counts["fail"],
+            "cut_off": self.counts["cut-off"],
+            "makespan_s": makespan_s,
+            "cost_usd": sum(usd.values(), Fraction(0)),
+            "busy_s": self.busy_s,
+            "up_s": self.up_s,
+        }
+        self._figures(found, unfinished)
         notes = [f"{counted(len(unfinished), 'task')} unfinished"] if unfinished else []
         if late:
-            notes.append(f"{counted(len(late), 'task')} after the deadline, by up to {float(max(late.values())):.1f} s")
-        usd = {name: float(value) for name, value in vm_usd.items()}
-        return AuditReport(tuple(self.findings), float(cost_usd), makespan_s, tuple(notes), usd)
+            notes.append(f"{counted(len(late), 'task')} after the deadline, by up to {float(max(late)):.1f} s")
+        costs = {name: float(value) for name, value in usd.items()}
+        end_s = None if makespan_s is None else float(makespan_s)
+        return AuditReport(tuple(self.findings), float(sum(usd.values())), end_s, tuple(notes), costs)
 
     def _find(self, rule: str, where: str, amount: float | Fraction, unit: str, message: str) -> None:
         assert rule in RULES
@@ -129,18 +139,17 @@ class ExecutionAudit:
         vm.up = ready
         if ready:
             vm.since_s = self.now_s
-        if not ready:
-            if vm.running:
-                message = f"{_described(event)}: {', '.join(vm.running.values())} run there still"
-                self._find("state", name, len(vm.running), "tasks", message)
-            vm.ended_s = self.now_s
-            self.up_s += self.now_s - vm.since_s
-            self.living[vm.type.name, vm.market] -= 1
-        elif vm.began_s is None:
-            vm.began_s = self.now_s
-        else:
-            vm.ended_s = None
-            self._count(event, vm)
+            if vm.began:
+                self._count(event, vm)
+            else:
+                vm.began, vm.began_s = True, self.now_s
+            return
+        if vm.running:
+            message = f"{_described(event)}: {', '.join(vm.running.values())} run there still"
+            self._find("state", name, len(vm.running), "tasks", message)
+        vm.ended_s = self.now_s
+        self.up_s += self.now_s - vm.since_s
+        self.living[vm.type.name, vm.market] -= 1
 
     def _start(self, event: dict[str, Any], vm: _Vm) -> None:
         task, core, name = event["task"], event["core"], event["vm"]
@@ -175,8 +184,7 @@ class ExecutionAudit:
         first = self.first[task, name, core]
         if first[1] is None:
             first[1] = self.now_s
-        self.counts["failures"] += kind == "fail"
-        self.counts["cut_off"] += kind == "cut-off"
+        self.counts[kind] += 1
         if kind == "fail" and event["exit_code"] == 0:
             self._find("state", task, 1, "tasks", f"{_described(event)}: exit code 0 is no failure")
         if kind == "finish":
@@ -222,43 +230,32 @@ class ExecutionAudit:
 
     # ------------------------------------------------------------------ the end
 
-    def _end(self) -> dict[str, Fraction]:
-        """Bill all VMs."""
-        until_s = exact(self.trace.end["t"])
+    def _bill(self) -> dict[str, Fraction]:
+        """Bill all VMs, from when they were first ready."""
+        until_s, usd = exact(self.trace.end["t"]), {}
         if until_s < self.now_s:
             message = f"the end is at {float(until_s):g} s; something happens at {float(self.now_s):g} s"
             self._find("order", "", self.now_s - until_s, "s", message)
-        usd = {}
         for name, vm in self.vms.items():
-            up_s = Fraction(0)
-            if vm.began_s is not None:
-                up_s = (until_s if vm.ended_s is None else vm.ended_s) - vm.began_s
-                self.up_s += until_s - vm.since_s if vm.up else 0
-            usd[name] = up_s * vm.type.price_usd_per_s[vm.market]
+            self.up_s += until_s - vm.since_s if vm.up else 0
+            billed_s = (until_s if vm.up else vm.ended_s) - vm.began_s
+            usd[name] = billed_s * vm.type.price_usd_per_s[vm.market]
         return usd
 
-    def _figures(self, cost_usd: Fraction, makespan_s: float | None, unfinished: list[str], late: int) -> None:
+    def _figures(self, found: dict[str, Any], unfinished: set[str]) -> None:
+        """Compare the figures of the end with what the events come to."""
         end = self.trace.end
-        found = {"finished": len(self.done_s), "late_tasks": late} | {
-            name: self.counts[name] for name in ("failures", "cut_off")
-        }
-        self.findings += self._off(end, found, cost_usd)
-        stated = end["makespan_s"]
-        if (stated is None) != (makespan_s is None):
-            message = f"the end says makespan_s {stated}; it is {makespan_s}"
-            self._find("figures", "", max(len(unfinished), 1), "tasks", message)
-        elif stated is not None and makespan_s is not None:
-            self.findings += amount_off("makespan_s", stated, makespan_s, "s")
-        if sorted(end["unfinished"]) != sorted(unfinished):
-            message = "the tasks that the end lists as unfinished are not those that have not finished"
-            self._find("task-once", "", len({*end["unfinished"]} ^ {*unfinished}) or 1, "tasks", message)
-
-    def _off(self, end: dict[str, Any], found: dict[str, int], cost_usd: Fraction) -> Iterator[Finding]:
-        for name, unit in _COUNTED.items():
-            yield from amount_off(name, end[name], found[name], unit)
-        yield from amount_off("cost_usd", end["cost_usd"], float(cost_usd), "USD")
-        yield from amount_off("busy_s", end["busy_s"], float(self.busy_s), "s")
-        yield from amount_off("up_s", end["up_s"], float(self.up_s), "s")
+        for name, value in found.items():
+            if value is None or end[name] is None:
+                if value is not end[name]:
+                    message = f"the end says {name} {end[name]}; {counted(len(unfinished), 'task')} unfinished"
+                    self._find("figures", "", 1, "tasks", message)
+            else:
+                self.findings += amount_off(name, end[name], float(value), _UNITS.get(name, "s"))
+        other = unfinished.symmetric_difference(end["unfinished"])
+        if other or len(end["unfinished"]) != len(unfinished):
+            message = "the end lists other tasks as unfinished than those that have not finished"
+            self._find("task-once", min(other, default=""), len(other), "tasks", message)
 
 
 def _described(event: dict[str, Any]) -> str:

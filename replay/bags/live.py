@@ -7,36 +7,21 @@ tasks end and VMs come when the caller says so, and not when they were expected 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...core.errors import public
+from ...core.errors import input_error, public
 from ...core.quantities import STATED
 from ...instances.clouds import Cloud
-from ...schedules.events import (
-    Draft,
-    Event,
-    OfferPriced,
-    TaskFailed,
-    TaskFinished,
-    TaskSaved,
-    TaskStarted,
-    TypeLimited,
-    VmDraining,
-    VmEnded,
-    VmHibernated,
-    VmPriced,
-    VmReady,
-    VmRequested,
-    VmResumed,
-    wrong_state,
-)
+from ...schedules import events
+from ...schedules.events import Draft, Event, wrong_state
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from ...schedules.vm_state import VmState
 from ..policies import Given
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
+from . import rules
 from .checked_plan import CheckedPlan, checked
 from .engine import Replay
 from .interpreted import add_noticed, note, pop
@@ -44,26 +29,9 @@ from .moments import ask, bring_back, end, insert, list_struck, sort_numbers, st
 from .notes import STARTED, event_records
 from .plan import replay_plan
 from .policies import KIND
+from .policies.static import OnDemand
 from .policy import Policy
 from .rows import CYCLE_END, HIBERNATE, IDLE_LIMIT, NONE, START, STOP, TERMINATE, TRIGGER, WAKE
-from .rules import (
-    duration_of,
-    end_halt,
-    finish,
-    get_ready,
-    give_back,
-    give_notice,
-    interrupt,
-    is_halted,
-    is_idle,
-    may_give,
-    move_up,
-    planned_start,
-    put_behind,
-    retime,
-    terminate,
-    uptime_at,
-)
 from .runs import chosen_cloud
 from .state import ReplayState
 from .vm import Vm
@@ -73,12 +41,12 @@ _LONGER = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class StartTask(TaskStarted):
+class StartTask(events.TaskStarted):
     """A task is to start now on a core of a VM; on a burstable one, in which mode."""
 
 
 @dataclass(frozen=True, slots=True)
-class StopTask(TaskFailed):
+class StopTask(events.TaskFailed):
     """A task that runs is to stop; with a checkpoint, once that is written: then it has failed, and waits."""
 
     checkpoint: bool = False
@@ -86,7 +54,7 @@ class StopTask(TaskFailed):
     def happen(self, after: Draft) -> None:
         """Have the task wait, if it is to stop at once."""
         if not self.checkpoint:
-            TaskFailed.happen(self, after)
+            events.TaskFailed.happen(self, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +72,12 @@ class MoveTask:
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchVm(VmRequested):
+class LaunchVm(events.VmRequested):
     """A VM is to be requested."""
 
 
 @dataclass(frozen=True, slots=True)
-class EndVm(VmEnded):
+class EndVm(events.VmEnded):
     """A VM is to be let go: nothing is left for it."""
 
 
@@ -125,7 +93,7 @@ class Decided:
     decisions : tuple of Decision
         What is to be done now, in this order; each is the event that it makes once it is done.
     until_s : float, optional
-        When to ask again if nothing happens before, in seconds since the bag was begun; None if nothing is left.
+        When to ask again if nothing happens before, in seconds since the bag was begun; None if that need not be.
     policy : LivePolicy
         The policy after that.
     """
@@ -173,21 +141,21 @@ class LivePolicy:
         plan = checked(plan)
         plan.demand_possible()
         made = KIND.single(policy, 0)(0)
-        replay = Replay(
-            replay_plan(plan.schedule), made, cloud=chosen_cloud(cloud, plan.instance), record=True, law=None
-        )
+        if isinstance(made, OnDemand):
+            raise input_error("policy", "'on-demand' is a price to compare with: follow a plan on demand by 'static'")
+        replay = Replay(replay_plan(plan.schedule), made, cloud=chosen_cloud(cloud, plan.instance), record=True)
         replay.state.notes = []
         return cls(replay)
 
     @public
-    def decide(self, state: State, *events: Event) -> Decided:
+    def decide(self, state: State, *told: Event) -> Decided:
         """Return what the policy would do now.
 
         Parameters
         ----------
         state : State
             The present state, with what has happened and what was decided before.
-        *events : Event
+        *told : Event
             What has happened since it was last asked, as handed to `State.advance`; none if it is only time to ask. Of
             one moment, they are taken in the order in which a replay has them (`spotbag.replay.bags.engine.Replay`).
 
@@ -203,7 +171,7 @@ class LivePolicy:
             raise wrong_state(f"is at {state.time_s:g} s, and the policy was asked at {r.now_s} s")
         r.now_s, r.notes = now_s, []
         if not r.over:
-            _Moment(replay, state, events).happen()
+            _Moment(replay, state, told).happen()
             if r.unfinished == 0:
                 end(r)
         return Decided(tuple(_decisions(r)), _next_look_s(r), LivePolicy(replay))
@@ -211,25 +179,24 @@ class LivePolicy:
 
 def _decisions(r: ReplayState) -> Iterable[Decision]:
     """Yield what was decided, from the record; not what was undone within the moment."""
-    names, offers = [vm.name for vm in r.vms], [vm.offer_index for vm in r.vms]
-    records = event_records(r.instance, names, offers, r.notes)  # type: ignore[arg-type]
+    named = {vm.name: vm for vm in r.vms}
+    records = event_records(r.instance, [*named], [vm.offer_index for vm in r.vms], r.notes)  # type: ignore[arg-type]
     last = {record["task"]: record for record in records if record["event"] == "start"}
     begun = set[str]()
     for record in records:
-        kind, task = record["event"], record.get("task")
-        if kind == "start":
-            begun.add(record["task"])
-            run, vm = r.tasks[r.instance.task_index[record["task"]]], r.vms[names.index(record["vm"])]
+        kind, task, vm = record["event"], record.get("task", ""), named.get(record.get("vm", ""))
+        if kind == "start" and vm is not None:
+            begun.add(task)
+            run = r.tasks[r.instance.task_index[task]]
             if record is last[task] and run.running and run.vm == vm.index and vm.state == RUNNING:
-                yield StartTask(record["task"], vm.name, record["core"], record.get("mode"))
+                yield StartTask(task, vm.name, record["core"], record.get("mode"))
         elif kind == "preempt" and task not in begun:
-            yield StopTask(record["task"], record["checkpoint"] and record["until_s"] > r.now_s)
+            yield StopTask(task, record["checkpoint"] and record["until_s"] > r.now_s)
         elif kind in ("migrate", "steal"):
-            yield MoveTask(record["task"], record["from"], record["to"])
+            yield MoveTask(task, record["from"], record["to"])
         elif kind == "terminate":
             yield EndVm(record["vm"])
-        elif kind == "launch":
-            vm = r.vms[names.index(record["vm"])]
+        elif kind == "launch" and vm is not None:
             usd = r.offers[vm.offer_index].now_usd_per_hour
             of = {"type": record["type"], "market": record["market"], "price_usd_per_hour": usd}
             yield LaunchVm(VmState(id=vm.name, status="launching", ready_s=float(vm.ready_s), **of))
@@ -255,18 +222,18 @@ _TIMERS = (START, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE)
 class _Moment:
     """A moment of a live day: what `moments.step` does in a replay, of events that are told."""
 
-    def __init__(self, replay: Replay, state: State, events: Iterable[Event]) -> None:
+    def __init__(self, replay: Replay, state: State, told: Sequence[Event]) -> None:
         self.r: Any = replay.state
         self.cloud, self.last_call_s, self.state = replay.cloud, replay._last_call_s, state
-        told, gone = [*events], set[str]()
+        gone = set[str]()
         self.afterwards: list[Event] = []  # a VM may be back in the second in which it goes
         for event in told:
-            if isinstance(event, VmResumed) and event.vm in gone:
+            if isinstance(event, events.VmResumed | events.VmReady) and event.vm in gone:
                 self.afterwards.append(event)
-            gone |= {event.vm} if isinstance(event, VmHibernated) else set()
+            gone |= {event.vm} if isinstance(event, events.VmHibernated) else set()
         self.events = sorted((event for event in told if event not in self.afterwards), key=self.phase)
         self.vms: dict[str, Vm] = {vm.name: vm for vm in replay.state.vms}
-        self.leaving = {event.vm for event in self.events if isinstance(event, VmEnded | VmHibernated)}
+        self.leaving = {event.vm for event in self.events if isinstance(event, events.VmEnded | events.VmHibernated)}
         self.happened = self.deviates = self.asked = False
 
     def happen(self) -> None:
@@ -300,7 +267,7 @@ class _Moment:
         for v in r.struck_now[: r.n_struck]:
             self.lose(r.vms[v])
         for event in self.events:
-            if isinstance(event, TaskSaved):
+            if isinstance(event, events.TaskSaved):
                 self.saved(event)
         if not self.asked:  # later in the moment, what was decided is not done yet
             self.refuse_other()
@@ -329,9 +296,9 @@ class _Moment:
 
     def phase(self, event: Event) -> int:
         """When an event happens within its moment: a type has room before VMs are ready, and none after."""
-        if isinstance(event, TypeLimited) and event.vms is not None:
+        if isinstance(event, events.TypeLimited) and event.vms is not None:
             there = self.r.types[self.r.offers[self.offer(event.type, "spot")].type].capacity
-            return _PHASES[TypeLimited] if NONE < there <= event.vms else _PHASES[VmDraining]
+            return _PHASES[events.TypeLimited] if NONE < there <= event.vms else _PHASES[events.VmDraining]
         return _PHASES.get(type(event), _NEVER)
 
     # ---------------------------------------------------------- what was expected
@@ -339,8 +306,8 @@ class _Moment:
     def expect(self) -> None:
         """Expect tasks to end, and VMs to be ready, when the state says so; later, if that has not come."""
         r = self.r
-        ready = {event.vm for event in self.events if isinstance(event, VmReady)} | self.leaving
-        ended = {event.task for event in self.events if isinstance(event, TaskFinished)}
+        ready = {event.vm for event in self.events if isinstance(event, events.VmReady)} | self.leaving
+        ended = {event.task for event in self.events if isinstance(event, events.TaskFinished)}
         known = {run.task: run.end_s for vm in self.state.vms for run in vm.running if run.end_s is not None}
         launching = {vm.id: vm.ready_s for vm in self.state.vms if vm.status == "launching"}
         for vm in r.vms:
@@ -369,16 +336,15 @@ class _Moment:
         """Have a VM that is launching be ready at another moment."""
         if by_s:
             vm.since_s += by_s if vm.since_s == vm.ready_s else 0
-            vm.ready_s += by_s
-            vm.zero_s += by_s
+            vm.ready_s, vm.zero_s = vm.ready_s + by_s, vm.zero_s + by_s
             self.deviate()
 
     def retime(self, vm: Vm) -> None:
         """Have what waits on a VM wait for what takes longer, or for less."""
-        retime(vm)
+        rules.retime(vm)
         vm.disordered = 1
         if vm.state == RUNNING and vm.gone_s == NONE:
-            move_up(self.r, vm)
+            rules.move_up(self.r, vm)
         self.deviate()
 
     def deviate(self) -> None:
@@ -389,7 +355,7 @@ class _Moment:
         """Start what was to start on a core; what should have started earlier is late."""
         slot = self.r.cores[vm.index][core]
         if time_s == self.r.now_s:
-            planned_start(self.r, vm, core, time_s)
+            rules.planned_start(self.r, vm, core, time_s)
         elif slot.running == NONE and slot.first != NONE and vm.zero_s + self.r.tasks[slot.first].start_s == time_s:
             self.retime(vm)
 
@@ -400,10 +366,10 @@ class _Moment:
             vm = r.vms[v]
             if kind == WAKE:
                 r.woken |= r.now_s <= self.last_call_s
-            elif kind == TRIGGER and vm.trigger_epoch == epoch and may_give(vm):
+            elif kind == TRIGGER and vm.trigger_epoch == epoch and rules.may_give(vm):
                 insert(r.triggered_now, r.trigger_epochs, 0, r.n_triggered, v, epoch)
                 r.n_triggered += 1
-            elif kind in (CYCLE_END, IDLE_LIMIT) and vm.idle_epoch == epoch and is_idle(vm):
+            elif kind in (CYCLE_END, IDLE_LIMIT) and vm.idle_epoch == epoch and rules.is_idle(vm):
                 insert(r.unused_now, r.unused_epochs, 0 if kind == CYCLE_END else r.n_cycles, r.n_unused, v, epoch)
                 r.n_unused += 1
                 r.n_cycles += kind == CYCLE_END
@@ -414,9 +380,7 @@ class _Moment:
         """Return a VM that is in one of some states."""
         vm = self.vms.get(name)
         if vm is None or vm.state not in states:
-            raise wrong_state(
-                f"has an event of the VM {name!r}, which {self.r.policy_name} does not know in that state"
-            )
+            raise wrong_state(f"has an event of the VM {name!r}, which the policy does not know in that state")
         return vm
 
     def running(self, name: str) -> tuple[Vm, int, int]:
@@ -424,9 +388,7 @@ class _Moment:
         task = self.r.instance.task_index.get(name, NONE)
         vm = self.r.vms[self.r.tasks[task].vm] if task != NONE and self.r.tasks[task].running else None
         if vm is None or vm.state != RUNNING:
-            raise wrong_state(
-                f"has an event of the task {name!r}, which runs nowhere by what {self.r.policy_name} decided"
-            )
+            raise wrong_state(f"has an event of the task {name!r}, which runs nowhere by what was decided")
         return vm, self.r.tasks[task].core, task
 
     def idle(self, vm: Vm) -> None:
@@ -436,40 +398,42 @@ class _Moment:
             self.r.idle_now[self.r.n_idle] = vm.index
             self.r.n_idle += 1
 
-    def finished(self, event: TaskFinished) -> None:
+    def finished(self, event: events.TaskFinished) -> None:
         """End a task, and start the next."""
         r = self.r
         vm, core, task = self.running(event.task)
-        finish(r, vm, core)
+        rules.finish(r, vm, core)
         if r.wants_finished:
             r.finished_now[r.n_finished] = task
             r.n_finished += 1
         self.idle(vm)
 
-    def failed(self, event: TaskFailed) -> None:
+    def failed(self, event: events.TaskFailed) -> None:
         """Have a task wait behind what waits on its core, as one whose checkpoint is written."""
         r = self.r
         vm, core, _ = self.running(event.task)
-        insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, vm.index, put_behind(r, vm, core))
+        insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, vm.index, rules.put_behind(r, vm, core))
         self.r.n_preempted += 1
 
-    def saved(self, event: TaskSaved) -> None:
+    def saved(self, event: events.TaskSaved) -> None:
         """Have a task that does not run go on from what is saved."""
         r = self.r
+        if event.task not in r.instance.task_index:
+            raise wrong_state(f"has an event of the task {event.task!r}, which {r.instance.name!r} does not have")
         run = r.tasks[r.instance.task_index[event.task]]
         vm = r.vms[run.vm]
-        if run.running and vm.state == RUNNING:
+        if run.vm == NONE or (run.running and vm.state == RUNNING):
             return
         run.saved, run.written, run.written_s = event.fraction, 0, 0.0
         if run.running:  # when its VM went: nothing is to be added to it
-            run.start_s = uptime_at(vm, r.now_s)
+            run.start_s = rules.uptime_at(vm, r.now_s)
         else:
-            run.end_s = run.start_s + duration_of(r, run.group, vm.offer_index, run.mode, run.saved)
+            run.end_s = run.start_s + rules.duration_of(r, run.group, vm.offer_index, run.mode, run.saved)
             self.retime(vm)
 
-    def priced(self, event: VmPriced | OfferPriced) -> None:
+    def priced(self, event: events.VmPriced | events.OfferPriced) -> None:
         """Change the price of an offer."""
-        if isinstance(event, VmPriced):
+        if isinstance(event, events.VmPriced):
             offer = self.vm(event.vm, LAUNCHING, RUNNING, *_HALTED).offer_index
         else:
             offer = self.offer(event.type, event.market)
@@ -485,7 +449,7 @@ class _Moment:
                 return int(offer.index)
         raise wrong_state(f"has an event of {market} VMs of {vm_type!r}, which {self.r.instance.name!r} does not offer")
 
-    def limited(self, event: TypeLimited) -> None:
+    def limited(self, event: events.TypeLimited) -> None:
         """Have room for other numbers of spot VMs of a type."""
         vm_type = self.r.offers[self.offer(event.type, "spot")].type
         self.r.types[vm_type].capacity = NONE if event.vms is None else event.vms
@@ -493,46 +457,41 @@ class _Moment:
             self.r.types_now.append(vm_type)
             self.r.n_types_now += 1
 
-    def resumed(self, event: VmResumed) -> None:
-        """Let a VM come back, or drain no more."""
-        r, vm = self.r, self.vm(event.vm, RUNNING, *_HALTED)
-        if is_halted(vm):
-            vm.listed = 1
-            r.back_now[r.n_back] = vm.index
-            r.n_back += 1
-        elif vm.gone_s != NONE:
-            vm.gone_s = NONE
-            self.retime(vm)
+    def resumed(self, event: events.VmResumed) -> None:
+        """Let a VM come back."""
+        r, vm = self.r, self.vm(event.vm, *_HALTED)
+        vm.listed = 1
+        r.back_now[r.n_back] = vm.index
+        r.n_back += 1
 
-    def ready(self, event: VmReady) -> None:
+    def ready(self, event: events.VmReady) -> None:
         """Let a VM take tasks."""
         vm = self.vm(event.vm, LAUNCHING)
-        if not get_ready(self.r, vm) and vm.name not in self.leaving:  # it is there, whatever was known of its type
+        if not rules.get_ready(self.r, vm) and vm.name not in self.leaving:  # it is there, whatever room there was
             vm.gone_s = vm.interrupted_by = NONE
-            move_up(self.r, vm)
+            rules.move_up(self.r, vm)
         self.idle(vm)
         start_due(self.r)
 
-    def draining(self, event: VmDraining) -> None:
+    def draining(self, event: events.VmDraining) -> None:
         """Give a VM notice, of as many seconds as its cloud gives."""
         vm = self.vm(event.vm, RUNNING)
-        if give_notice(self.r, vm, _KINDS[self.cloud.interruption], max(self.cloud.notice_s, 1), 0):
+        if rules.give_notice(self.r, vm, _KINDS[self.cloud.interruption], max(self.cloud.notice_s, 1), 0):
             add_noticed(self.r, vm.index)
 
-    def gone(self, event: VmEnded | VmHibernated) -> None:
+    def gone(self, event: events.VmEnded | events.VmHibernated) -> None:
         """List a VM as one that is taken away now."""
         vm = self.vm(event.vm, LAUNCHING, RUNNING, TERMINATED, *_HALTED)
         if vm.state == TERMINATED:  # as was decided
             return
         if not vm.spot and vm.n_left:
-            rule = f"has lost the on-demand VM {vm.name!r}, which no policy counts with: replan what is left"
-            raise wrong_state(rule)
+            raise wrong_state(f"has lost the on-demand VM {vm.name!r}, which no policy counts with: replan the rest")
         if vm.state == LAUNCHING:
             vm.state, vm.session_from_s = RUNNING, self.r.now_s
         kind = TERMINATE
-        if isinstance(event, VmHibernated):
+        if isinstance(event, events.VmHibernated):
             kind = STOP if self.cloud.interruption == "stop" else HIBERNATE
-        if is_halted(vm) or not give_notice(self.r, vm, kind, 0, 0):
+        if rules.is_halted(vm) or not rules.give_notice(self.r, vm, kind, 0, 0):
             vm.interrupted_by = kind
         list_struck(self.r, vm)
 
@@ -541,49 +500,49 @@ class _Moment:
         r = self.r
         vm.listed = 0
         if vm.state == RUNNING and vm.spot:
-            interrupt(r, vm)
+            rules.interrupt(r, vm)
         elif vm.spot:
-            end_halt(r, vm)
+            rules.end_halt(r, vm)
             vm.state, vm.reclaimed, vm.terminated_s = TERMINATED, 1, r.now_s
             vm.epoch += 1
-            give_back(r, vm)
+            rules.give_back(r, vm)
         else:
-            terminate(r, vm)
+            rules.terminate(r, vm)
 
     # ------------------------------------------------------------- contradictions
 
     def refuse_other(self) -> None:
         """Refuse a state in which something has happened that is not told, or that was not decided."""
-        r, ids = self.r, self.r.instance.task_ids
-        done = {ids[task] for task, run in enumerate(r.tasks) if run.ended_on != NONE}
+        tasks, ids = self.r.tasks, self.r.instance.task_ids
+        done = {ids[task] for task, run in enumerate(tasks) if run.ended_on != NONE}
         for name in done.symmetric_difference(self.state.done):
             what = "has not" if name in done else "has"
             raise wrong_state(f"{what} finished the task {name!r}, other than by the events")
+        running = {(ids[task], run.vm, run.core) for task, run in enumerate(tasks) if run.running}
         for vm in self.state.vms:
             there = self.vms.get(vm.id)
             if there is None or there.state == TERMINATED:
-                raise wrong_state(f"has the VM {vm.id!r}, which {r.policy_name} has not requested, or has let go")
+                raise wrong_state(f"has the VM {vm.id!r}, which the policy has not requested, or has let go")
             for run in vm.running:
-                slots = r.cores[there.index]
-                if run.core >= len(slots) or slots[run.core].running != r.instance.task_index.get(run.task, NONE):
-                    rule = f"has the task {run.task!r} on core {run.core} of {vm.id!r}, where it was not to start"
-                    raise wrong_state(rule)
+                if (run.task, there.index, run.core) not in running:
+                    where = f"on core {run.core} of {vm.id!r}"
+                    raise wrong_state(f"has the task {run.task!r} {where}, where it was not to start")
 
 
 _HALTED = (HIBERNATED, STOPPED)
 _KINDS = {"hibernate": HIBERNATE, "stop": STOP, "terminate": TERMINATE}
 _HANDLERS: Mapping[type, Callable[[_Moment, Any], None]] = {
-    TaskFinished: _Moment.finished,
-    TaskFailed: _Moment.failed,
-    VmPriced: _Moment.priced,
-    OfferPriced: _Moment.priced,
-    TypeLimited: _Moment.limited,
-    VmResumed: _Moment.resumed,
-    VmReady: _Moment.ready,
-    VmDraining: _Moment.draining,
-    VmHibernated: _Moment.gone,
-    VmEnded: _Moment.gone,
+    events.TaskFinished: _Moment.finished,
+    events.TaskFailed: _Moment.failed,
+    events.VmPriced: _Moment.priced,
+    events.OfferPriced: _Moment.priced,
+    events.TypeLimited: _Moment.limited,
+    events.VmResumed: _Moment.resumed,
+    events.VmReady: _Moment.ready,
+    events.VmDraining: _Moment.draining,
+    events.VmHibernated: _Moment.gone,
+    events.VmEnded: _Moment.gone,
 }
 _PHASES = {kind: phase for phase, kind in enumerate(_HANDLERS)}
 """What happens first at a moment; all other events change nothing that is not in the state."""
-_RETURNS, _NEVER = _PHASES[VmResumed], len(_PHASES)
+_RETURNS, _NEVER = _PHASES[events.VmResumed], len(_PHASES)

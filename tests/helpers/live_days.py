@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import heapq
+import math
+import pickle
+import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from spotbag import (
+    LaunchVm,
     LivePolicy,
     OfferPriced,
+    Schedule,
+    StartTask,
     State,
     TaskFailed,
     TaskFinished,
@@ -21,6 +29,7 @@ from spotbag import (
 )
 from spotbag.instances.bags.timeline import Timeline
 from spotbag.instances.clouds import Cloud
+from spotbag.instances.entries import BASELINE, FULL_SPEED
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.live import Decided
 from spotbag.replay.bags.plan import ReplayPlan
@@ -104,8 +113,10 @@ def decided_in(records: list[dict[str, Any]]) -> dict[int, Counter[tuple[Any, ..
         if kind in ("migrate", "steal"):
             now["move", record["task"], None, record["from"], record["to"], *[None] * 4] += 1
         elif kind == "preempt":
-            begun = [other for other in records[:place] if other["t"] == now_s and other["event"] == "start"]
-            if record["task"] not in {other["task"] for other in begun}:
+            before = [other for other in records[:place] if other["t"] == now_s]
+            begun = [other["task"] for other in before if other["event"] == "start"]
+            resumed = [other["vm"] for other in before if other["event"] == "resume"]
+            if record["task"] not in begun and record["vm"] not in resumed:
                 now["preempt", record["task"], *[None] * 7] += 1
         elif kind in ("launch", "terminate"):
             now[tuple(record.get(key) for key in _KEYS)] += 1
@@ -166,3 +177,93 @@ def differences(plan: ReplayPlan, policy: Policy, day: Timeline, cloud: Cloud) -
         taken.pop(records[-1]["t"], None)
     if taken:
         yield f"not asked at {sorted(taken)}"
+
+
+@dataclass
+class World:
+    """A world in which a live policy is carried out: tasks take other times than planned, VMs boot late, some go.
+
+    Attributes
+    ----------
+    plan : Schedule
+        The plan.
+    policy : str
+        Who decides.
+    drawn : random.Random
+        What happens.
+    longer : tuple of float
+        Between which factors of their run times tasks take, whole ones and what is left of them.
+    late_s : float
+        By how much VMs boot late at the most.
+    """
+
+    plan: Schedule
+    policy: str
+    drawn: random.Random
+    longer: tuple[float, float] = (1.0, 1.0)
+    late_s: float = 0.0
+
+    def run(self, losses: int) -> float | None:
+        """Carry the plan out to its end, and return when that was; so many times a spot VM is taken away.
+
+        None if tasks are left that no VM may take any more.
+        """
+        bag = self.plan.instance
+        state = State.begin(self.plan)
+        live: LivePolicy = LivePolicy.begin(self.plan, self.policy, cloud="aws-terminate")
+        happens: list[tuple[float, int, str, str]] = []
+        for vm in state.vms:
+            self._later(happens, vm.ready_s + self.drawn.uniform(0, self.late_s), "ready", vm.id)
+        for _ in range(losses):
+            self._later(happens, self.drawn.uniform(0, bag.deadline_s), "lost", "")
+        until_s: float | None = 0.0
+        while len(state.done) < bag.n_tasks and (happens or until_s is not None):
+            event: Event | None = None
+            now_s = math.inf if until_s is None else until_s
+            if happens and happens[0][0] <= now_s:
+                now_s, number, kind, name = heapq.heappop(happens)
+                event = self._event(state, kind, name, number)
+                if event is None:
+                    continue
+            told = [] if event is None else [event]
+            now_s = max(now_s, state.time_s)
+            state = state.advance(now_s, *told)
+            answer = live.decide(pickle_again(state), *told)
+            state, live, until_s = state.advance(now_s, *answer.decisions), pickle_again(answer.policy), answer.until_s
+            for one in answer.decisions:
+                if isinstance(one, StartTask):
+                    self._later(happens, now_s + self._takes_s(state, one), "end", one.task)
+                elif isinstance(one, LaunchVm):
+                    self._later(happens, one.vm.ready_s + self.drawn.uniform(0, self.late_s), "ready", one.vm.id)
+        if set(state.done) != set(bag.task_ids):
+            return None
+        assert not state.vms
+        return state.time_s
+
+    def _later(self, happens: list[tuple[float, int, str, str]], at_s: float, kind: str, name: str) -> None:
+        self._number = getattr(self, "_number", 0) + 1
+        if kind == "end":
+            self._ends = getattr(self, "_ends", {}) | {name: self._number}
+        heapq.heappush(happens, (at_s, self._number, kind, name))
+
+    def _event(self, state: State, kind: str, name: str, number: int) -> Event | None:
+        """What has happened; None if it cannot have happened any more."""
+        if kind == "lost":
+            spot = [vm.id for vm in state.vms if vm.market == "spot"]
+            return VmEnded(self.drawn.choice(spot)) if spot else None
+        if kind == "ready":
+            return VmReady(name) if any(vm.id == name and vm.status == "launching" for vm in state.vms) else None
+        return TaskFinished(name) if name in state.running_ids and self._ends[name] == number else None
+
+    def _takes_s(self, state: State, start: StartTask) -> float:
+        bag = self.plan.instance
+        vm = next(vm for vm in state.vms if vm.id == start.vm)
+        offer = next(one for one in bag.offers if (one.vm_type.name, one.market) == (vm.type, vm.market))
+        mode = BASELINE if start.mode == "baseline" else FULL_SPEED
+        group = bag.task_group[bag.task_index[start.task]]
+        return float(bag.duration_s[group, offer.index, mode]) * self.drawn.uniform(*self.longer)
+
+
+def pickle_again(value: Any) -> Any:
+    """Return what comes back from a file."""
+    return pickle.loads(pickle.dumps(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -107,34 +108,28 @@ def execution_trace(execution: Execution) -> Trace:
     if bag is None or not all(stretch.type for stretch in execution.vms):
         what = "does not say of which bag it is, or what its VMs were rented as"
         raise input_error("execution", f"{what}: what read_log and executors return does")
-    ends = [run for run in execution.runs if run.end_s is not None]
-    done_s = {run.task: run.end_s for run in reversed(ends) if run.done}
-    late = sum(end_s > bag.deadline_s for end_s in done_s.values() if end_s is not None)
-    prices: dict[tuple[str, str], float] = {
-        (offer.vm_type.name, offer.market): offer.price_usd_per_s for offer in bag.offers
-    }
+    ended = [(run, run.end_s) for run in execution.runs if run.end_s is not None]
+    done_s = {run.task: end_s for run, end_s in reversed(ended) if run.done}
+    usd_per_s = {(offer.vm_type.name, str(offer.market)): offer.price_usd_per_s for offer in bag.offers}
     usd = [
-        unpaid_usd(prices.get((of[0].type, of[0].market), 0.0), _end_s(of[-1], execution), of[0].start_s)
+        unpaid_usd(usd_per_s.get((of[0].type, of[0].market), 0.0), _end_s(of[-1], execution), of[0].start_s)
         for of in _by_vm(execution.vms).values()
     ]
     unfinished = [name for name in bag.task_ids if name not in done_s]
     end: dict[str, Any] = {
         "record": "end",
-        "t": max([execution.until_s, *(run.end_s or 0.0 for run in ends)]),
+        "t": max([execution.until_s, *(end_s for _, end_s in ended)]),
         "cost_usd": math.fsum(usd),
-        "makespan_s": None if unfinished else max(end_s or 0.0 for end_s in done_s.values()),
+        "makespan_s": None if unfinished else max(done_s.values()),
         "finished": len(done_s),
-        "late_tasks": late,
+        "late_tasks": sum(end_s > bag.deadline_s for end_s in done_s.values()),
         "unfinished": unfinished,
         "failures": len(execution.failures),
         "cut_off": sum(run.cut_off for run in execution.runs),
-        "busy_s": math.fsum((run.end_s or 0.0) - run.start_s for run in ends),
+        "busy_s": math.fsum(end_s - run.start_s for run, end_s in ended),
         "up_s": math.fsum(_end_s(stretch, execution) - stretch.start_s for stretch in execution.vms),
     }
-    plan = [
-        {name: getattr(task, name) for name in ("task", "vm", "core", "start_s", "end_s", "plan")}
-        for task in execution.planned
-    ]
+    plan = [dataclasses.asdict(task) for task in execution.planned]
     run = {"record": "run", "policy": "executed", "day": 0, "began_at": execution.began_at, "plan": plan}
     return Trace(bag.to_document(), run, list(_events(execution)), end)
 
