@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from ...core.errors import input_error, public
 from ...core.quantities import STATED
 from ...instances.clouds import Cloud
+from ...instances.entries import FULL_SPEED
 from ...schedules import events
 from ...schedules.events import Draft, Event, wrong_state
 from ...schedules.schedule import Schedule
@@ -319,7 +320,7 @@ class _Moment:
                 changed = False
                 for task in [slot.running for slot in r.cores[vm.index] if slot.running != NONE]:
                     run, name = r.tasks[task], r.instance.task_ids[task]
-                    if run.dumping_s != NONE:
+                    if run.dumping_s != NONE and name not in ended:
                         continue
                     end_s, taken_s = vm.zero_s + run.end_s, r.now_s - vm.zero_s - run.start_s
                     at_s = r.now_s if name in ended else self.later(math.ceil(known.get(name, end_s) - STATED), taken_s)
@@ -327,6 +328,8 @@ class _Moment:
                     run.end_s = at_s - vm.zero_s
                 if changed:
                     self.retime(vm)
+                if vm.bursts and rules.unbounded_credits(r, vm, r.now_s) < 0:  # spent by what takes longer
+                    rules.count_running(r, vm, FULL_SPEED, 0)
 
     def later(self, at_s: int, taken_s: int) -> int:
         """When something is expected that takes longer than it should have taken."""
@@ -402,6 +405,7 @@ class _Moment:
         """End a task, and start the next."""
         r = self.r
         vm, core, task = self.running(event.task)
+        r.tasks[task].dumping_s = NONE
         rules.finish(r, vm, core)
         if r.wants_finished:
             r.finished_now[r.n_finished] = task

@@ -27,6 +27,7 @@ from tests.helpers.live_days import World, differences
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
 from tests.helpers.rescues import random_plan
 from tests.helpers.soaks import soak
+from tests.helpers.tiny_days import bag, vm_type
 
 POLICIES = ("on-time", "rescue", "hads", "burst-hads", "static")
 
@@ -74,6 +75,20 @@ def test_what_takes_longer_and_comes_late_is_done_and_on_time_where_nothing_does
 @soak(40, 400)
 def test_many_days_that_take_longer_and_come_late_are_done(how_many: int) -> None:
     assert demand_done(range(4, 4 + how_many)) > how_many / 4
+
+
+def test_tasks_at_full_speed_may_take_longer_than_there_are_credits() -> None:
+    burst = {"baseline_fraction": 0.1, "credits_per_hour": 6, "initial_credits": 0.9, "max_credits": 10}
+    instance = bag({"a": {"burst": 60}}, [vm_type("burst", on_demand=1, burstable=burst)], deadline_s=900)
+    plan = Schedule(instance, *map(np.array, ([0], [0], [0], [0], [False])))
+    state, live = State.begin(plan), LivePolicy.begin(plan)
+    for now_s, event in ((0, VmReady(plan.vm_ids[0])), (61, None), (100, TaskFinished("a"))):
+        told = [] if event is None else [event]
+        state = state.advance(now_s, *told)
+        answer = live.decide(state, *told)
+        state, live = state.advance(now_s, *answer.decisions), answer.policy
+    assert state.done == ("a",)
+    assert not state.vms
 
 
 def begun() -> tuple[Schedule, State, LivePolicy]:
