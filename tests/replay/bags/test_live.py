@@ -21,8 +21,10 @@ from spotbag import (
     VmReady,
 )
 from spotbag.core.errors import InputError
+from spotbag.instances.entries import Checkpoints
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
+from spotbag.schedules.queues import Queue, schedule_of_queues
 from tests.helpers.live_days import World, differences
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
 from tests.helpers.rescues import random_plan
@@ -30,6 +32,17 @@ from tests.helpers.soaks import soak
 from tests.helpers.tiny_days import bag, vm_type
 
 POLICIES = ("on-time", "rescue", "hads", "burst-hads", "static")
+
+
+def one_task(seed: int) -> Schedule:
+    """Return a plan of one task that writes checkpoints, on a spot VM."""
+    rng = random.Random(seed)
+    checkpoint = Checkpoints(overhead_fraction=0.1, dump_base_s=rng.choice([0, 1, 4]))
+    kinds = [vm_type("one", spot=2, on_demand=2)]
+    seconds = rng.randrange(50, 150)
+    instance = bag({"a": {"one": seconds}}, kinds, deadline_s=seconds + 90, d_spot_s=seconds, checkpoint=checkpoint)
+    spot = next(offer for offer in instance.offers if offer.market == "spot")
+    return schedule_of_queues(instance, [Queue(spot, [0])])
 
 
 def demand_same(seeds: range) -> None:
@@ -40,6 +53,10 @@ def demand_same(seeds: range) -> None:
         day = (random_day if seed % 2 else random_cloud_day)(schedule.instance, rng)
         for name in POLICIES:
             assert list(differences(replay_plan(schedule), find_policy(name), day, cloud)) == [], (seed, name)
+        single = one_task(seed)
+        day = random_cloud_day(single.instance, rng)
+        for name in ("uniform-progress", "on-time"):
+            assert list(differences(replay_plan(single), find_policy(name), day, cloud)) == [], (seed, name)
 
 
 def test_a_live_policy_decides_as_in_a_replay() -> None:
