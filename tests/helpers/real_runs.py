@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from spotbag import Execution, Instance, Schedule, export_plan, read_log, replan
 from spotbag.executors.execution_state import execution_state
+from spotbag.executors.shell import LOG_NAME
 from tests.helpers.exported_plans import environment
 
 BOOT_S = 1
@@ -78,6 +80,8 @@ def run_by_scripts(seed: int, folder: Path) -> list[Execution]:
     for vm in export_plan(plan, folder / "run"):
         process = begin(vm)
         if drawn.random() < 0.3:
+            while not (vm / LOG_NAME).exists():  # one that is stopped before it has begun tells nothing
+                time.sleep(0.01)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.12)
             process.terminate()
