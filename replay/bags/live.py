@@ -59,17 +59,16 @@ class StopTask(events.TaskFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class MoveTask:
+class MoveTask(events.TaskFailed):
     """A task is to wait on another VM from now on; if it runs, it is to stop, and goes on from its last checkpoint."""
 
-    task: str
     vm: str
     to: str
 
     def happen(self, after: Draft) -> None:
         """Have the task wait, if it runs."""
         if after.where(self.task) is not None:
-            after.stop(self.task)
+            events.TaskFailed.happen(self, after)
 
 
 @dataclass(frozen=True, slots=True)
