@@ -225,6 +225,8 @@ class _Moment:
     def __init__(self, replay: Replay, state: State, told: Sequence[Event]) -> None:
         self.r: Any = replay.state
         self.cloud, self.last_call_s, self.state = replay.cloud, replay._last_call_s, state
+        if withdrawn := [event.task for event in told if isinstance(event, events.TaskWithdrawn)]:
+            raise wrong_state(f"has withdrawn the task {withdrawn[0]!r}, which no policy knows: replan the rest")
         gone = set[str]()
         self.afterwards: list[Event] = []  # a VM may be back in the second in which it goes
         for event in told:
@@ -477,9 +479,11 @@ class _Moment:
         start_due(self.r)
 
     def draining(self, event: events.VmDraining) -> None:
-        """Give a VM notice, of as many seconds as its cloud gives."""
+        """Give a VM notice, of as many seconds as its cloud gives if that is not said."""
         vm = self.vm(event.vm, RUNNING)
-        if rules.give_notice(self.r, vm, _KINDS[self.cloud.interruption], max(self.cloud.notice_s, 1), 0):
+        until_s = self.r.now_s + self.cloud.notice_s if event.until_s is None else math.floor(event.until_s)
+        notice_s = max(until_s - self.r.now_s, 1)
+        if rules.give_notice(self.r, vm, _KINDS[self.cloud.interruption], notice_s, 0):
             add_noticed(self.r, vm.index)
 
     def gone(self, event: events.VmEnded | events.VmHibernated) -> None:

@@ -147,8 +147,9 @@ def test_a_policy_never_changes_and_the_same_question_has_the_same_answer() -> N
     assert first.until_s == second.until_s
 
 
+@pytest.mark.slow
 def test_the_example_carries_a_bag_out_on_processes_of_which_one_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["live.py", "0.003"])
+    monkeypatch.setattr(sys, "argv", ["live.py", "0.01"])
     example = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "live.py"))
     loop = asyncio.run(example["main"]())
     assert len(loop.lost) == 1
