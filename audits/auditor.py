@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from ..traces.bags.execution import Execution
 from ..traces.files import check_records
 from ..traces.trace import Trace
+from .bags.execution import ExecutionAudit
 from .bags.replay import PlanAudit
 from .facts import RULES, AuditReport, Finding, InstanceFacts
 from .given import Given, compare
@@ -22,14 +24,16 @@ from .streams.replay import StreamAudit
 
 
 def audit(
-    trace: Trace, facts: InstanceFacts | PlatformFacts | None = None, *, given: Given | None = None
+    trace: Trace | Execution, facts: InstanceFacts | PlatformFacts | None = None, *, given: Given | None = None
 ) -> AuditReport:
     """Audit a replay of a plan, of a stream, or on a hybrid platform, whose unit of cost the costs are then in.
 
+    Or what really happened to a plan: that is judged by the clock, by the run times and boots that there were.
+
     Parameters
     ----------
-    trace : Trace
-        As read from a file, or made by a replay.
+    trace : Trace or Execution
+        As read from a file, or made by a replay; or what was really run.
     facts : InstanceFacts or PlatformFacts, optional
         Those of ``trace.instance``, to work them out only once for many traces.
     given : Instance, Stream or Platform, optional
@@ -38,14 +42,18 @@ def audit(
     Raises
     ------
     InputError
-        If the instance is not valid, or a record is not of the format.
+        If the instance is not valid, a record is not of the format, or an execution does not say what it is of.
     SpotbagError
         If what is given is not of the kind that the trace is of.
     """
+    if isinstance(trace, Execution):
+        trace = trace.to_trace()
     check_records(trace)
     facts = _facts(trace) if facts is None else facts
     if isinstance(facts, PlatformFacts):
         report = PlatformAudit(trace, facts).report()
+    elif trace.of_execution:
+        report = ExecutionAudit(trace, facts).report()
     else:
         report = (StreamAudit if trace.of_stream else PlanAudit)(trace, facts).report()
     if given is None:

@@ -109,11 +109,11 @@ def figure_findings(
     else:
         yield from _off("makespan_s", end["makespan_s"], makespan, "s")
     yield from _off("t", end["t"], last_s, "s")
-    yield from _amount_off("cost_usd", end["cost_usd"], cost_usd, "USD")
+    yield from amount_off("cost_usd", end["cost_usd"], cost_usd, "USD")
     if of_stream:
         yield from _stream_findings(figures, end)
     else:
-        yield from _amount_off("cpu_time_saved_s", end["cpu_time_saved_s"], float(figures.cpu_time_saved_s), "s")
+        yield from amount_off("cpu_time_saved_s", end["cpu_time_saved_s"], float(figures.cpu_time_saved_s), "s")
 
 
 def _stream_findings(figures: Figures, end: Mapping[str, Any]) -> Iterator[Finding]:
@@ -124,7 +124,8 @@ def _stream_findings(figures: Figures, end: Mapping[str, Any]) -> Iterator[Findi
         yield from _off(f"blocks.{vm_type}", end["blocks"].get(vm_type, 0), figures.blocks[vm_type], "blocks")
 
 
-def _amount_off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:
+def amount_off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:
+    """Compare an amount that is stated with what it is, but for the noise of sums."""
     if abs(stated - found) > _RELATIVE_TOLERANCE * abs(found):
         yield from _off(name, stated, found, unit)
 

@@ -7,7 +7,7 @@ import queue
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -55,6 +55,7 @@ class _Rented:
     """A VM that was requested, and what became of it."""
 
     vm: Vm
+    requested_s: float
     ready_s: float
     address: str = ""
     status: Literal["launching", "running", "draining", "ended", "lost"] = "launching"
@@ -295,17 +296,17 @@ class _Supervisor:
 
     def execution(self) -> Execution:
         """Return the record of the execution: planned tasks, runs, VMs."""
-        vms = [
-            VmRun(rented.vm.id, rented.ready_s, rented.end_s, rented.status == "lost")
-            for rented in self.rented.values()
-            if rented.address
-        ]
+        runs_on: dict[str, list[TaskRun]] = {}
+        for one in self.runs:
+            runs_on.setdefault(one.vm, []).append(one)
+        vms = [_vm_run(rented, runs_on.get(name, [])) for name, rented in self.rented.items() if rented.address]
         return Execution(
             planned=tuple(self.planned.values()),
             runs=tuple(sorted(self.runs, key=lambda one: (one.start_s, one.vm, one.core))),
             vms=tuple(sorted(vms, key=lambda one: (one.start_s, one.vm))),
             until_s=self.until_s,
             began_at=self.began_at,
+            instance=self.instance,
         )
 
     def _clock(self) -> float:
@@ -394,7 +395,8 @@ class _Supervisor:
 
     def _cut_off(self, task: str, at_s: float) -> None:
         self.futures.pop(task, None)
-        self._record(replace(self.running.pop(task), end_s=at_s))
+        begun = self.running.pop(task)
+        self._record(replace(begun, end_s=max(at_s, begun.start_s)))
 
     # ------------------------------------------------------------------ VMs
 
@@ -486,7 +488,7 @@ class _Supervisor:
         for vm, ready_s in zip(vms_of(plan), plan.vm_ready_s.tolist(), strict=True):
             if vm.id in self.rented or vm.id not in self.orders:
                 continue
-            self.rented[vm.id] = _Rented(vm, begin_s + ready_s)
+            self.rented[vm.id] = _Rented(vm, begin_s, begin_s + ready_s)
             if self.start_vm is not None and self._address_of(vm.id, there) is None:
                 self.start_vm(vm)
         self._submit(name for name in self.orders if self.rented[name].there)
@@ -619,6 +621,14 @@ class _Supervisor:
             if plan is not None:
                 return plan
         return None
+
+
+def _vm_run(one: _Rented, runs: Sequence[TaskRun]) -> VmRun:
+    """Return when a VM took tasks; its tasks were there, by the clock of the scheduler, which may differ a little."""
+    ready_s = min([one.ready_s, *(run.start_s for run in runs)])
+    end_s = None if one.end_s is None else max([one.end_s, *(run.end_s or 0.0 for run in runs)])
+    requested_s = min(one.requested_s, ready_s)
+    return VmRun(one.vm.id, ready_s, end_s, one.status == "lost", one.vm.type, one.vm.market, requested_s)
 
 
 def _refuse_missing_commands(plan: Schedule, call: Callable[[str], object] | None) -> None:

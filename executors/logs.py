@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from ..core.errors import InputError, Issue, input_error
@@ -51,7 +52,10 @@ def read_log(
     ready_s = int(schedule.vm_ready_s.min(initial=schedule.instance.boot_overhead_s))
     offers = [schedule.instance.offers[offer] for offer in schedule.vm_offer.tolist()]
     cores = {name: offer.vcpus for name, offer in zip(schedule.vm_ids, offers, strict=True)}
-    return read_logs(files, planned_tasks(schedule), cores, ready_s, lost, began_at)
+    found = read_logs(files, planned_tasks(schedule), cores, ready_s, lost, began_at)
+    rented = {name: (offer.vm_type.name, offer.market) for name, offer in zip(schedule.vm_ids, offers, strict=True)}
+    vms = tuple(replace(run, type=rented[run.vm][0], market=rented[run.vm][1]) for run in found.vms)
+    return replace(found, vms=vms, instance=schedule.instance)
 
 
 def _log_files(path: Path) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from typing import Any
 from ..audits.auditor import audit_traces
 from ..audits.facts import AuditReport
 from ..charts.replay import replay_chart
+from ..core.errors import input_error
 from ..core.text_tables import Column, Table
 from ..core.wording import counted
 from ..traces.stories import describe_trace
@@ -36,6 +37,9 @@ def replay_report(traces: Sequence[Trace], version: str) -> Report:
     SpotbagError
         If a trace contradicts itself.
     """
+    if traces[0].of_execution:
+        rule = "is of a plan that was really run: 'spotbag audit' judges it, 'import-log --gantt' draws it"
+        raise input_error("trace", rule)
     audits = audit_traces(traces)
     first = traces[0]
     dearest = sorted(range(len(traces)), key=lambda at: -audits[at].cost_usd)[:MAX_SHOWN]

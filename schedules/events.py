@@ -324,6 +324,29 @@ class Spent:
         after.spent_usd = float(self.usd)
 
 
+@dataclass(frozen=True, slots=True)
+class OfferPriced:
+    """VMs of a type have another price in a market from now on; plans are asked for with a bag that says so."""
+
+    type: str
+    market: str
+    price_usd_per_hour: float
+
+    def happen(self, after: Draft) -> None:
+        """Change nothing that is rented."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeLimited:
+    """There can be so many spot VMs of a type from now on; None if any number that the limits of the bag allow."""
+
+    type: str
+    vms: int | None = None
+
+    def happen(self, after: Draft) -> None:
+        """Change nothing that is rented."""
+
+
 Event: TypeAlias = (
     TaskStarted
     | TaskFinished
@@ -342,6 +365,8 @@ Event: TypeAlias = (
     | VmPaid
     | VmPriced
     | Spent
+    | OfferPriced
+    | TypeLimited
 )
 
 

@@ -17,11 +17,12 @@ from ..core.records import Faults, Record, field_issues
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.instance import Instance
 from ..instances.platforms.platform import Platform
+from .bags.execution_records import EXECUTION_EVENT_RECORDS, ExecutionEndRecord, ExecutionRunRecord
 from .bags.records import BAG_EVENT_RECORDS, BagEndRecord, BagRunRecord
 from .platforms.records import PLATFORM_EVENT_RECORDS, PlatformEndRecord, PlatformRunRecord
 from .streams.records import STREAM_EVENT_RECORDS, StreamEndRecord, StreamRunRecord
-from .trace import Trace, document_of_platform, document_sha256, run_of_stream
-from .vm_records import EventRecord, HeaderRecord
+from .trace import Trace, document_of_platform, document_sha256, run_of_execution, run_of_stream
+from .vm_records import HeaderRecord
 
 TRACE_FORMAT: Literal["spotbag.trace/2"] = "spotbag.trace/2"
 _WITHOUT_PLAN = "spotbag.trace/1"
@@ -34,11 +35,12 @@ class _Models:
     """The models of the records of a replay."""
 
     run: type[Record]
-    events: Mapping[str, type[EventRecord]]
+    events: Mapping[str, type[Record]]
     end: type[Record]
 
 
 _OF_BAGS = _Models(BagRunRecord, BAG_EVENT_RECORDS, BagEndRecord)
+_OF_EXECUTIONS = _Models(ExecutionRunRecord, EXECUTION_EVENT_RECORDS, ExecutionEndRecord)
 _OF_STREAMS = _Models(StreamRunRecord, STREAM_EVENT_RECORDS, StreamEndRecord)
 _OF_PLATFORMS = _Models(PlatformRunRecord, PLATFORM_EVENT_RECORDS, PlatformEndRecord)
 _BEFORE: dict[str, tuple[str, ...]] = {"run": ("header", "end"), "event": ("run", "event"), "end": ("run", "event")}
@@ -149,6 +151,9 @@ def parse_traces(text: str, source: str) -> list[Trace]:
         else:
             if kind == "run":
                 models = _models(instance, record)
+                if models in (_OF_BAGS, _OF_STREAMS) and instance.get("d_spot_s") is None:
+                    rule = "is missing; a replay knows it"
+                    raise InputError(source, [Issue("instance of the header", rule, "d_spot_s")])
             issues += _issues(record, kind, number, models)
             if len(issues) >= _MOST_ISSUES:
                 break
@@ -237,6 +242,8 @@ def _models(instance: Mapping[str, Any], run: Mapping[str, Any]) -> _Models:
     """Say which models the records of a replay have, by what is replayed."""
     if document_of_platform(instance):
         return _OF_PLATFORMS
+    if run_of_execution(run):
+        return _OF_EXECUTIONS
     return _OF_STREAMS if run_of_stream(run) else _OF_BAGS
 
 
@@ -253,9 +260,7 @@ def _instance(header: dict[str, Any], source: str) -> dict[str, Any]:
             raise InputError(source, [Issue(name, "is missing; a replay has jobs", "jobs")])
     else:
         check_format(document, "spotbag.instance/1", f"{source}: {name}")
-        instance = Instance.from_document(document, f"{source}: {name}")
-        if instance.d_spot_s is None:
-            raise InputError(source, [Issue(name, "is missing; a replay knows it", "d_spot_s")])
+        Instance.from_document(document, f"{source}: {name}")
     digest = document_sha256(document)
     if header["sha256"] != digest:
         rule = f"is not the digest of the {what}, {digest}: one of the two has been changed"

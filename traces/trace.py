@@ -23,7 +23,7 @@ class Trace:
     run : dict
         The record ``run``, with the policy. Of a bag: day, plan, timeline, billing, hibernation; of a stream: seed,
         what identifies the stream, billing, jobs; of a platform: seed, which jobs were drawn, rules, whether it
-        displaces.
+        displaces; of a plan that was really run: plan, its start on the clock.
     events : list of dict
         The records ``event``, in the order they happened.
     end : dict
@@ -63,6 +63,11 @@ class Trace:
         return run_of_stream(self.run)
 
     @property
+    def of_execution(self) -> bool:
+        """True for the trace of a plan that was really run."""
+        return run_of_execution(self.run)
+
+    @property
     def of_platform(self) -> bool:
         """True for the trace of a hybrid platform."""
         return document_of_platform(self.instance)
@@ -71,6 +76,11 @@ class Trace:
 def run_of_stream(run: Mapping[str, Any]) -> bool:
     """True for the run record of a stream."""
     return "jobs" in run
+
+
+def run_of_execution(run: Mapping[str, Any]) -> bool:
+    """True for the run record of a plan that was really run."""
+    return "began_at" in run
 
 
 def document_of_platform(document: Mapping[str, Any]) -> bool:

@@ -11,14 +11,14 @@ from pydantic import Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import MB_PER_GB, Memory, Price, VCpus, number_in, number_of
+from ...core.quantities import MB_PER_GB, Memory, Price, VCpus, moment, number_in, number_of
 from ...core.records import validate_record
 from ...core.text_files import read_text, source_name
 from ..entries import Market
 from .imported import grouped
 from .price_sources import NewRows, credits_of
 from .providers import PROVIDERS
-from .spot_price_history import TheirRecord, moment
+from .spot_price_history import TheirRecord
 from .vm_catalogue import Quote
 
 _USD: TypeAdapter[float] = TypeAdapter(Price)

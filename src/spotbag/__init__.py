@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .instances.streams.stream import Stream
     from .instances.streams.stream_files import library_stream, read_stream, write_stream
     from .models.streams.sizing import SizingProblem, TypeChoice, problem_of_job
+    from .replay.bags.live import Decided, EndVm, LaunchVm, LivePolicy, MoveTask, StartTask, StopTask
     from .replay.bags.plan_choice import choose_plan
     from .replay.bags.policy import Policy
     from .replay.bags.runs import replay_day, replay_days, trace_day
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from .replay.streams.runs import replay_stream
     from .schedules.documents import PlacedTask
     from .schedules.events import (
+        OfferPriced,
         Spent,
         TaskExpected,
         TaskFailed,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
         TaskSaved,
         TaskStarted,
         TaskWithdrawn,
+        TypeLimited,
         VmCredits,
         VmDraining,
         VmEnded,
@@ -151,6 +154,15 @@ _MODULES = {
         "TypeChoice",
         "problem_of_job",
     ),
+    "replay.bags.live": (
+        "Decided",
+        "EndVm",
+        "LaunchVm",
+        "LivePolicy",
+        "MoveTask",
+        "StartTask",
+        "StopTask",
+    ),
     "replay.bags.plan_choice": ("choose_plan",),
     "replay.bags.policy": ("Policy",),
     "replay.bags.runs": (
@@ -164,6 +176,7 @@ _MODULES = {
     "replay.streams.runs": ("replay_stream",),
     "schedules.documents": ("PlacedTask",),
     "schedules.events": (
+        "OfferPriced",
         "Spent",
         "TaskExpected",
         "TaskFailed",
@@ -171,6 +184,7 @@ _MODULES = {
         "TaskSaved",
         "TaskStarted",
         "TaskWithdrawn",
+        "TypeLimited",
         "VmCredits",
         "VmDraining",
         "VmEnded",
@@ -221,12 +235,18 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 __version__ = "0.1.0"
 
 __all__ = [
+    "Decided",
+    "EndVm",
     "Execution",
     "InputError",
     "Instance",
+    "LaunchVm",
     "Limits",
+    "LivePolicy",
+    "MoveTask",
     "Objective",
     "Offer",
+    "OfferPriced",
     "ParetoFront",
     "PlacedTask",
     "PlanChoice",
@@ -240,7 +260,9 @@ __all__ = [
     "SizingProblem",
     "Spent",
     "SpotbagError",
+    "StartTask",
     "State",
+    "StopTask",
     "Stream",
     "StreamPolicy",
     "Task",
@@ -255,6 +277,7 @@ __all__ = [
     "Timeline",
     "Trace",
     "TypeChoice",
+    "TypeLimited",
     "VmCredits",
     "VmDraining",
     "VmEnded",

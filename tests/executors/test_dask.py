@@ -21,11 +21,12 @@ import numpy as np
 import psutil
 import pytest
 
-from spotbag import Instance, Schedule, State, replan
+from spotbag import Instance, Schedule, State, audit, replan
 from spotbag.core.errors import InputError
 from spotbag.executors import dask
 from spotbag.executors.dask import LocalVms, Vm, run, vms_of
 from spotbag.traces.bags.execution import Execution, TaskRun
+from tests.helpers.forged_executions import forged_pass
 from tests.helpers.soaks import soak
 
 pytestmark = pytest.mark.xdist_group("dask")
@@ -114,8 +115,10 @@ def cluster() -> Iterator[Cluster]:
 
 
 def carried_out(plan: Schedule, cluster: Cluster, **how: Any) -> Execution:
-    """Carry a plan out on workers that are started when they are asked for."""
-    return run(plan, cluster.client, start_vm=cluster.start, stop_vm=cluster.stop, **{"replan": at_once} | how)
+    """Carry a plan out on workers that are started when they are asked for; the auditor judges what happened."""
+    execution = run(plan, cluster.client, start_vm=cluster.start, stop_vm=cluster.stop, **{"replan": at_once} | how)
+    assert audit(execution, given=plan.instance).findings == ()
+    return execution
 
 
 def at_once(instance: Instance, state: State, plan: Schedule) -> Schedule | None:
@@ -477,6 +480,7 @@ def test_whatever_is_lost_when_each_task_is_done_once(cluster: Cluster, how_many
         for runs in by_core.values():
             assert all(first.end_s <= second.start_s for first, second in pairwise(runs)), seed
         assert not cluster.workers
+        assert forged_pass(execution.to_trace(), drawn) == [], seed
 
 
 def lose_some(

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import heapq
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from statistics import median
+from typing import Any
+
+from ...core.bill import unpaid_usd
+from ...core.errors import input_error
+from ...instances.instance import Instance
+from ..trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +105,19 @@ class VmRun:
         When it was done, stopped or lost; None if it takes tasks still, as far as is known.
     lost : bool
         Whether it was stopped or lost before it was done.
+    type, market : str
+        What it was rented as; empty if that is not known.
+    requested_s : float
+        When it was requested.
     """
 
     vm: str
     start_s: float
     end_s: float | None = None
     lost: bool = False
+    type: str = ""
+    market: str = ""
+    requested_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +211,8 @@ class Execution:
         When this was recorded, in seconds from the start of the plan.
     began_at : float
         The start of the plan on the clock, in seconds since 1970-01-01 UTC.
+    instance : Instance, optional
+        The bag that was planned, or what was left of it, if that is known.
     """
 
     planned: tuple[PlannedTask, ...]
@@ -202,6 +220,20 @@ class Execution:
     vms: tuple[VmRun, ...]
     until_s: float
     began_at: float = 0.0
+    instance: Instance | None = field(default=None, compare=False, repr=False)
+
+    def to_trace(self) -> Trace:
+        """Return what was started where and when, by the clock, for the auditor: see `audit`.
+
+        A VM is billed by the second, from when it first took tasks until it was done, stopped or lost, or the record
+        ends.
+
+        Raises
+        ------
+        InputError
+            If the record does not say of which bag it is, or what its VMs were rented as.
+        """
+        return _trace(self)
 
     @cached_property
     def deviations(self) -> tuple[TaskDeviation, ...]:
@@ -321,3 +353,98 @@ def _end_of(runs: Sequence[TaskRun]) -> float | None:
 
 def _waited(early: TaskRun, late: TaskRun) -> bool:
     return early.end_s is not None and early.end_s <= late.start_s
+
+
+_AT_ONCE = {"finish": 0, "fail": 0, "cut-off": 0, "launch": 1, "ready": 2, "start": 3, "lost": 4, "done": 4}
+"""Order of what VMs and cores report for one moment: clocks may be coarse."""
+
+
+def _trace(execution: Execution) -> Trace:
+    """Return the trace of an execution."""
+    bag = execution.instance
+    if bag is None or not all(stretch.type for stretch in execution.vms):
+        what = "does not say of which bag it is, or what its VMs were rented as"
+        raise input_error("execution", f"{what}: what read_log and executors return does")
+    ended = [(run, run.end_s) for run in execution.runs if run.end_s is not None]
+    done_s = {run.task: end_s for run, end_s in reversed(ended) if run.done}
+    usd_per_s = {(offer.vm_type.name, str(offer.market)): offer.price_usd_per_s for offer in bag.offers}
+    usd = [
+        unpaid_usd(usd_per_s.get((of[0].type, of[0].market), 0.0), _end_s(of[-1], execution), of[0].start_s)
+        for of in _by_vm(execution.vms).values()
+    ]
+    unfinished = [name for name in bag.task_ids if name not in done_s]
+    end: dict[str, Any] = {
+        "record": "end",
+        "t": max([execution.until_s, *(end_s for _, end_s in ended)]),
+        "cost_usd": math.fsum(usd),
+        "makespan_s": None if unfinished else max(done_s.values()),
+        "finished": len(done_s),
+        "late_tasks": sum(end_s > bag.deadline_s for end_s in done_s.values()),
+        "unfinished": unfinished,
+        "failures": len(execution.failures),
+        "cut_off": sum(run.cut_off for run in execution.runs),
+        "busy_s": math.fsum(end_s - run.start_s for run, end_s in ended),
+        "up_s": math.fsum(_end_s(stretch, execution) - stretch.start_s for stretch in execution.vms),
+    }
+    plan = [asdict(task) for task in execution.planned]
+    run = {"record": "run", "policy": "executed", "day": 0, "began_at": execution.began_at, "plan": plan}
+    return Trace(bag.to_document(), run, list(_events(execution)), end)
+
+
+def _end_s(stretch: VmRun, execution: Execution) -> float:
+    return execution.until_s if stretch.end_s is None else stretch.end_s
+
+
+def _by_vm(stretches: Iterable[VmRun]) -> dict[str, list[VmRun]]:
+    found: dict[str, list[VmRun]] = {}
+    for stretch in stretches:
+        found.setdefault(stretch.vm, []).append(stretch)
+    return found
+
+
+def _events(execution: Execution) -> Iterator[dict[str, Any]]:
+    """Yield what happened by time; of one moment, what a core or a VM reports stays in its own order."""
+    planned_s = {task.task: (task.plan, task.start_s) for task in execution.planned}
+    runs_on: dict[str, list[TaskRun]] = {}
+    for run in execution.runs:
+        runs_on.setdefault(run.vm, []).append(run)
+
+    def turn(event: dict[str, Any]) -> tuple[float, int, tuple[int, float]]:
+        return event["t"], _AT_ONCE[event["event"]], planned_s.get(event.get("task", ""), (0, 0.0))
+
+    of_vms = (_of_vm(found, runs_on.get(name, []), turn) for name, found in _by_vm(execution.vms).items())
+    return heapq.merge(*(sorted(events, key=itemgetter("t")) for events in of_vms), key=turn)
+
+
+def _of_vm(
+    stretches: Sequence[VmRun], runs: Sequence[TaskRun], turn: Callable[[dict[str, Any]], Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield what a VM reports, stretch by stretch: it may end and be started again within a tick of the clock."""
+    first, record = stretches[0], {"record": "event"}
+    requested_s = max(min(first.requested_s, first.start_s), 0.0)
+    launch = {"t": requested_s, "event": "launch", "vm": first.vm, "type": first.type, "market": first.market}
+    yield record | launch
+    for place, stretch in enumerate(stretches):
+        yield record | {"t": stretch.start_s, "event": "ready", "vm": stretch.vm}
+        cores: dict[int, list[TaskRun]] = {}
+        until_s = stretches[place + 1].start_s if place + 1 < len(stretches) else math.inf
+        here = [run for run in runs if run.start_s < until_s]
+        runs = runs[len(here) :]
+        for run in here:
+            cores.setdefault(run.core, []).append(run)
+        yield from heapq.merge(*map(_of_core, cores.values()), key=turn)
+        if stretch.end_s is not None:
+            kind = "lost" if stretch.lost else "done"
+            yield record | {"t": stretch.end_s, "event": kind, "vm": stretch.vm}
+
+
+def _of_core(runs: Sequence[TaskRun]) -> list[dict[str, Any]]:
+    events = []
+    for run in runs:
+        what = {"vm": run.vm, "core": run.core, "task": run.task}
+        events.append({"record": "event", "t": run.start_s, "event": "start"} | what)
+        if run.end_s is not None:
+            kind = "finish" if run.done else "fail" if run.failed else "cut-off"
+            told = {"exit_code": run.exit_code} if run.failed else {}
+            events.append({"record": "event", "t": run.end_s, "event": kind} | what | told)
+    return events

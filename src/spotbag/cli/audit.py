@@ -35,7 +35,7 @@ class AuditedRun(Part):
     status: Literal["correct", "incorrect"]
     cost_usd: float = ABSENT
     cost: float = ABSENT
-    makespan_s: int | None
+    makespan_s: float | None
     events: int
     findings: tuple[Violation, ...]
     notes: tuple[str, ...]
@@ -54,7 +54,9 @@ def audit_command(
     trace: Annotated[
         str,
         typer.Argument(
-            metavar="TRACE", help="A trace of replays (JSON lines), or - for standard input.", show_default=False
+            metavar="TRACE",
+            help="A trace of replays, or of 'import-log' (JSON lines); - for standard input.",
+            show_default=False,
         ),
     ],
     instance: Annotated[

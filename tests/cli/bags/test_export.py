@@ -33,7 +33,7 @@ def test_a_plan_is_exported_run_and_read_back(shell: Shell, planned: Path) -> No
         "end_s": 7,
     }
     drive(planned / vm["folder"])
-    files = ("--gantt", "run.svg", "--out", "state.json")
+    files = ("--gantt", "run.svg", "--out", "state.json", "--trace", "run.jsonl")
     read = shell.json("import-log", "bag.json", "plan.json", "run", *files)
     assert [(row["task"], row["status"], row["exit_code"]) for row in read["rows"]] == [
         ("a", "done", 0),
@@ -41,6 +41,10 @@ def test_a_plan_is_exported_run_and_read_back(shell: Shell, planned: Path) -> No
     ]
     assert (read["done"], read["failures"], read["unfinished"], read["inversions"]) == (1, 1, ["b"], [])
     assert State.read("state.json").done == ("a",)
+    verdict = shell.json("audit", "run.jsonl", "--instance", "bag.json")
+    assert (verdict["status"], verdict["runs"][0]["policy"]) == ("correct", "executed")
+    shell.run("report", "run.jsonl", "--out", "run.html", code=2)
+    assert "is of a plan that was really run" in shell.err
     assert "planned and actual" in (planned / "run.svg").read_text()
     text = shell.run("import-log", "bag.json", "plan.json", "run/two-spot-1/log.jsonl", "--full")
     assert "own: 1 of 2 tasks are done" in text

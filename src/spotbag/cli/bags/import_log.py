@@ -111,6 +111,10 @@ def import_log_command(
         str | None,
         typer.Option("--gantt", metavar="FILE", help="Draw planned and actual: .png, .svg, .pdf or .html."),
     ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", metavar="FILE", help="Write what happened as a trace, for 'spotbag audit'."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Read the logs of an exported plan: what was planned, and what really happened.
@@ -126,6 +130,7 @@ def import_log_command(
     check_output(out, instance, plan, *logs, gantt, state)
     check_pictures(gantt)
     check_output(gantt, instance, plan, *logs, state)
+    check_output(trace, instance, plan, *logs, state, out, gantt)
     document = read_schedule_document(plan)
     schedule = schedule_by_instance(document, instance, plan, changes, state)
     gone = names_in(lost or [])
@@ -136,6 +141,11 @@ def import_log_command(
         since = None if state is None else State.read(state)
         execution_state(schedule, execution, gone, since).write(out)
         wrote(out, "the state")
+    if trace is not None:
+        from ...traces.files import write_traces
+
+        write_traces(trace, [execution.to_trace()])
+        wrote(trace, "the trace")
     if gantt is not None:
         from ...charts.bags.execution import write_execution
 

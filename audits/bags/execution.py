@@ -1,0 +1,263 @@
+"""The audit of a plan that was really run: by the clock, run times and boots are what they were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from ...core.wording import counted
+from ...traces.trace import Trace
+from ..facts import RULES, AuditReport, Finding, InstanceFacts, TypeFacts, exact
+from ..figures import amount_off
+
+_UNITS = {"finished": "tasks", "late_tasks": "tasks", "failures": "attempts", "cut_off": "attempts", "cost_usd": "USD"}
+"""Units of the figures; all others are seconds."""
+
+
+@dataclass(slots=True)
+class _Vm:
+    """A VM, as far as the events so far describe it: when it was first ready, since when it is up, or was until."""
+
+    type: TypeFacts
+    market: str
+    up: bool = False
+    began: bool = False
+    began_s: Fraction = Fraction(0)
+    since_s: Fraction = Fraction(0)
+    ended_s: Fraction = Fraction(0)
+    running: dict[int, str] = field(default_factory=dict)
+
+
+class ExecutionAudit:
+    """The audit of an execution, from its events and the plan alone; how long anything took is not judged.
+
+    Parameters
+    ----------
+    trace : Trace
+        The execution; its records are those of the format.
+    facts : InstanceFacts
+        Those of its instance.
+    """
+
+    def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
+        self.trace = trace
+        self.facts = facts
+        self.findings: list[Finding] = []
+        self.vms: dict[str, _Vm] = {}
+        self.now_s = Fraction(0)
+        self.living: Counter[tuple[str, str]] = Counter()
+        self.began: dict[str, tuple[str, int, Fraction]] = {}  # where and when what runs has started
+        self.first: dict[tuple[str, str, int], list[Fraction | None]] = {}  # first attempt at a place: start and end
+        self.last: dict[str, tuple[str, int]] = {}
+        self.done_s: dict[str, Fraction] = {}
+        self.counts: Counter[str] = Counter()
+        self.busy_s = self.up_s = Fraction(0)
+
+    def report(self) -> AuditReport:
+        """Go through the events, the plan, then the end."""
+        for event in self.trace.events:
+            self._event(event)
+        self._plan()
+        usd = self._bill()
+        late = [by_s for end_s in self.done_s.values() if (by_s := end_s - self.facts.deadline_s) > 0]
+        unfinished = {name for name in self.facts.tasks if name not in self.done_s}
+        makespan_s = None if unfinished else max(self.done_s.values(), default=Fraction(0))
+        found = {
+            "finished": len(self.done_s),
+            "late_tasks": len(late),
+            "failures": self.counts["fail"],
+            "cut_off": self.counts["cut-off"],
+            "makespan_s": makespan_s,
+            "cost_usd": sum(usd.values(), Fraction(0)),
+            "busy_s": self.busy_s,
+            "up_s": self.up_s,
+        }
+        self._figures(found, unfinished)
+        notes = [f"{counted(len(unfinished), 'task')} unfinished"] if unfinished else []
+        if late:
+            notes.append(f"{counted(len(late), 'task')} after the deadline, by up to {float(max(late)):.1f} s")
+        costs = {name: float(value) for name, value in usd.items()}
+        end_s = None if makespan_s is None else float(makespan_s)
+        return AuditReport(tuple(self.findings), float(sum(usd.values())), end_s, tuple(notes), costs)
+
+    def _find(self, rule: str, where: str, amount: float | Fraction, unit: str, message: str) -> None:
+        assert rule in RULES
+        self.findings.append(Finding(rule, where, float(amount), unit, message))
+
+    # ------------------------------------------------------------------ events
+
+    def _event(self, event: dict[str, Any]) -> None:
+        now_s, kind, name = exact(event["t"]), event["event"], event["vm"]
+        if now_s < self.now_s:
+            message = f"{_described(event)} is recorded after what happens at {float(self.now_s):g} s"
+            self._find("order", name, self.now_s - now_s, "s", message)
+        self.now_s = max(self.now_s, now_s)
+        if kind == "launch":
+            self._launch(event)
+            return
+        vm = self.vms.get(name)
+        if vm is None:
+            self._find("vm", name, 1, "VMs", f"{_described(event)}: no such VM was launched")
+        elif kind in ("ready", "lost", "done"):
+            self._change(event, vm)
+        elif kind == "start":
+            self._start(event, vm)
+        else:
+            self._stop(event, vm)
+
+    def _launch(self, event: dict[str, Any]) -> None:
+        name, market, vm_type = event["vm"], event["market"], self.facts.types.get(event["type"])
+        if name in self.vms:
+            self._find("vm", name, 1, "VMs", f"{_described(event)}: it was launched before")
+        elif vm_type is None or market not in vm_type.limits:
+            self._find("vm", name, 1, "VMs", f"{_described(event)}: no {market} offer of {event['type']}")
+        else:
+            self.vms[name] = _Vm(vm_type, market)
+            self._count(event, self.vms[name])
+
+    def _count(self, event: dict[str, Any], vm: _Vm) -> None:
+        """Count a VM that is rented from now on against its limits."""
+        self.living[vm.type.name, vm.market] += 1
+        of_market = sum(number for (_, market), number in self.living.items() if market == vm.market)
+        for there, most in (
+            (self.living[vm.type.name, vm.market], vm.type.limits[vm.market]),
+            (of_market, self.facts.market_limits[vm.market]),
+        ):
+            if most is not None and there > most:
+                message = f"{_described(event)}: {there} VMs where the limit is {most}"
+                self._find("limit", event["vm"], there - most, "VMs", message)
+
+    def _change(self, event: dict[str, Any], vm: _Vm) -> None:
+        """Follow a VM that takes tasks from now on, or takes none any more."""
+        name, ready = event["vm"], event["event"] == "ready"
+        if vm.up == ready:
+            self._find("state", name, 1, "VMs", f"{_described(event)}: it {'is up' if vm.up else 'is not up'}")
+            return
+        vm.up = ready
+        if ready:
+            vm.since_s = self.now_s
+            if vm.began:
+                self._count(event, vm)
+            else:
+                vm.began, vm.began_s = True, self.now_s
+            return
+        if vm.running:
+            message = f"{_described(event)}: {', '.join(vm.running.values())} run there still"
+            self._find("state", name, len(vm.running), "tasks", message)
+        vm.ended_s = self.now_s
+        self.up_s += self.now_s - vm.since_s
+        self.living[vm.type.name, vm.market] -= 1
+
+    def _start(self, event: dict[str, Any], vm: _Vm) -> None:
+        task, core, name = event["task"], event["core"], event["vm"]
+        if task not in self.facts.tasks:
+            self._find("placement", task, 1, "tasks", f"{_described(event)}: no such task")
+            return
+        if not vm.up:
+            self._find("state", task, 1, "VMs", f"{_described(event)}: the VM is not up")
+        if core >= vm.type.vcpus or self.facts.given_runtime_s(task, vm.type.name) is None:
+            self._find("placement", task, 1, "tasks", f"{_described(event)}: it cannot run there on {vm.type.name}")
+        if task in self.done_s or task in self.began:
+            what = "is done" if task in self.done_s else f"runs on {self.began[task][0]}"
+            self._find("task-once", task, 1, "tasks", f"{_described(event)}: it {what}")
+        if core in vm.running:
+            self._find("core", name, 1, "tasks", f"{_described(event)}: the core runs {vm.running[core]}")
+        vm.running[core], self.began[task] = task, (name, core, self.now_s)
+        self.last[task] = name, core
+        self.first.setdefault((task, name, core), [self.now_s, None])
+        over_kb = sum(map(self.facts.memory_kb, vm.running.values())) - vm.type.memory_kb
+        if over_kb > 0:
+            self._find("memory", name, over_kb / 1024, "MB", f"{_described(event)}: its tasks need too much memory")
+
+    def _stop(self, event: dict[str, Any], vm: _Vm) -> None:
+        """Follow the end of an attempt."""
+        task, core, name, kind = event["task"], event["core"], event["vm"], event["event"]
+        if vm.running.get(core) != task or self.began.get(task, ("", -1, 0))[:2] != (name, core):
+            self._find("state", task, 1, "tasks", f"{_described(event)}: it does not run there")
+            return
+        del vm.running[core]
+        begun_s = self.began.pop(task)[2]
+        self.busy_s += self.now_s - begun_s
+        first = self.first[task, name, core]
+        if first[1] is None:
+            first[1] = self.now_s
+        self.counts[kind] += 1
+        if kind == "fail" and event["exit_code"] == 0:
+            self._find("state", task, 1, "tasks", f"{_described(event)}: exit code 0 is no failure")
+        if kind == "finish":
+            self.done_s[task] = self.now_s
+
+    # ---------------------------------------------------------------- the plan
+
+    def _plan(self) -> None:
+        """Report contradictions in the plan, and between it and what was run."""
+        planned: dict[str, tuple[str, int]] = {}
+        cores: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        for entry in self.trace.run["plan"]:
+            task, place = entry["task"], (entry["vm"], entry["core"])
+            if task in planned or task not in self.facts.tasks:
+                what = "is in the plan twice" if task in planned else "is not in the instance"
+                self._find("plan", task, 1, "tasks", f"task {task!r} of the plan {what}")
+                continue
+            planned[task] = place
+            cores.setdefault(place, []).append(entry)
+        for task in self.facts.tasks.keys() - planned.keys():
+            self._find("plan", task, 1, "tasks", f"task {task!r} is not in the plan")
+        for task, (name, core) in self.last.items():
+            # What was cut off, or failed, may have been planned elsewhere since.
+            if (name, core) != planned.get(task, (name, core)) and (task in self.done_s or task in self.began):
+                message = f"task {task!r} ran on core {core} of {name}; the plan has it on {planned[task]}"
+                self._find("timetable", task, 1, "tasks", message)
+        for place, entries in cores.items():
+            self._turns(place, sorted(entries, key=lambda entry: (entry["plan"], entry["start_s"], entry["end_s"])))
+
+    def _turns(self, place: tuple[str, int], entries: list[dict[str, Any]]) -> None:
+        """Find what the plan has on a core at the same time, and what did not wait for its turn there."""
+        for before, after in pairwise(entries):
+            over_s = exact(before["end_s"]) - exact(after["start_s"])
+            if before["plan"] == after["plan"] and over_s > 0:
+                message = f"task {after['task']!r} of the plan starts before {before['task']!r} ends on the same core"
+                self._find("plan", after["task"], over_s, "s", message)
+        ran = [entry["task"] for entry in entries if (entry["task"], *place) in self.first]
+        for before, after in pairwise(ran):
+            start_s, end_s = self.first[after, *place][0], self.first[before, *place][1]
+            if start_s is not None and (end_s is None or start_s < end_s):
+                message = f"task {after!r} starts at {float(start_s):g} s; the plan has it behind {before!r}"
+                self._find("timetable", after, 0 if end_s is None else end_s - start_s, "s", message)
+
+    # ------------------------------------------------------------------ the end
+
+    def _bill(self) -> dict[str, Fraction]:
+        """Bill all VMs, from when they were first ready."""
+        until_s, usd = exact(self.trace.end["t"]), {}
+        if until_s < self.now_s:
+            message = f"the end is at {float(until_s):g} s; something happens at {float(self.now_s):g} s"
+            self._find("order", "", self.now_s - until_s, "s", message)
+        for name, vm in self.vms.items():
+            self.up_s += until_s - vm.since_s if vm.up else 0
+            billed_s = (until_s if vm.up else vm.ended_s) - vm.began_s
+            usd[name] = billed_s * vm.type.price_usd_per_s[vm.market]
+        return usd
+
+    def _figures(self, found: dict[str, Any], unfinished: set[str]) -> None:
+        """Compare the figures of the end with what the events come to."""
+        end = self.trace.end
+        for name, value in found.items():
+            if value is None or end[name] is None:
+                if value is not end[name]:
+                    message = f"the end says {name} {end[name]}; {counted(len(unfinished), 'task')} unfinished"
+                    self._find("figures", "", 1, "tasks", message)
+            else:
+                self.findings += amount_off(name, end[name], float(value), _UNITS.get(name, "s"))
+        other = unfinished.symmetric_difference(end["unfinished"])
+        if other or len(end["unfinished"]) != len(unfinished):
+            message = "the end lists other tasks as unfinished than those that have not finished"
+            self._find("task-once", min(other, default=""), len(other), "tasks", message)
+
+
+def _described(event: dict[str, Any]) -> str:
+    what = f" of {event['task']!r}" if "task" in event else ""
+    return f"the {event['event']}{what} on {event['vm']} at {event['t']:g} s"

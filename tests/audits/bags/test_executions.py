@@ -1,0 +1,98 @@
+"""The audit of plans that were really run: honest records pass, whatever was forged is found."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spotbag import Execution, PlannedTask, TaskRun, VmRun, audit
+from spotbag.core.errors import InputError
+from spotbag.traces.files import parse_traces, trace_lines
+from tests.helpers.forged_executions import forged_pass
+from tests.helpers.real_runs import random_bag, run_by_scripts
+from tests.helpers.soaks import soak
+
+
+def judge(seeds: range, folder: Path) -> None:
+    """Run plans, and have what happened judged, as it is and forged."""
+    for seed in seeds:
+        for execution in run_by_scripts(seed, folder / str(seed)):
+            assert audit(execution).findings == (), seed
+            assert forged_pass(execution.to_trace(), random.Random(seed)) == [], seed
+
+
+def test_what_scripts_really_did_passes_and_what_is_forged_does_not(tmp_path: Path) -> None:
+    judge(range(2), tmp_path)
+
+
+@soak(20, 100)
+def test_what_many_scripts_really_did_passes_and_what_is_forged_does_not(tmp_path: Path, how_many: int) -> None:
+    judge(range(2, 2 + how_many), tmp_path)
+
+
+def by_hand() -> Execution:
+    """Return a run of two tasks of 700 MB each, one after the other on a spot VM of 1000 MB that was ready late."""
+    bag = random_bag(random.Random(0))
+    bag = bag.replace(tasks=[task.model_copy(update={"memory_mb": 700.0}) for task in bag.tasks[:2]], deadline_s=10)
+    planned = (PlannedTask("t0", "a", 0, 1, 2), PlannedTask("t1", "a", 1, 2, 3))
+    runs = (TaskRun("t0", "a", 0, 7.5, 9.0, 0), TaskRun("t1", "a", 1, 9.0, 11.0, 0))
+    return Execution(planned, runs, (VmRun("a", 7.0, 11.0, type="c2", market="spot"),), 11.0, 0.0, bag)
+
+
+def test_an_execution_is_judged_by_the_clock_and_not_by_its_plan() -> None:
+    report = audit(by_hand(), given=by_hand().instance)
+    assert report.correct
+    assert report.makespan_s == 11
+    assert report.cost_usd == pytest.approx(4 * 0.3 / 3600)  # from when the VM was ready
+    assert report.notes == ("1 task after the deadline, by up to 1.0 s",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "runs"),
+    [
+        ("memory", (TaskRun("t0", "a", 0, 7.5, 9.0, 0), TaskRun("t1", "a", 1, 8.9, 11.0, 0))),
+        ("core", (TaskRun("t0", "a", 1, 7.5, 9.0, 0), TaskRun("t1", "a", 1, 8.9, 11.0, 0))),
+        ("timetable", (TaskRun("t0", "a", 1, 7.5, 9.0, 0), TaskRun("t1", "a", 1, 9.0, 11.0, 0))),
+        ("state", (TaskRun("t0", "a", 0, 6.9, 9.0, 0), TaskRun("t1", "a", 1, 9.0, 11.0, 0))),
+        ("placement", (TaskRun("t0", "a", 2, 7.5, 9.0, 0), TaskRun("t1", "a", 1, 9.0, 11.0, 0))),
+        ("vm", (TaskRun("t0", "a", 0, 7.5, 9.0, 0), TaskRun("t1", "b", 1, 9.0, 11.0, 0))),
+        ("task-once", (TaskRun("t0", "a", 0, 7.5, 8.0, 0), TaskRun("t0", "a", 0, 8.0, 9.0, 0))),
+    ],
+)
+def test_what_cannot_have_been_run_is_found(rule: str, runs: tuple[TaskRun, ...]) -> None:
+    execution = by_hand()
+    vms = (*execution.vms, VmRun("b", 7.0, 11.0, type="c2", market="on-demand")) if rule != "vm" else execution.vms
+    trace = replace(execution, runs=runs, vms=vms).to_trace()
+    if rule == "vm":  # what ran on a VM that nobody rented is in no record of that VM
+        trace.events[-3]["vm"] = "b"
+    assert rule in {finding.rule for finding in audit(trace).findings}
+
+
+def test_more_vms_than_the_limit_at_a_time_are_found() -> None:
+    execution = by_hand()
+    more = tuple(VmRun(f"x{number}", 2, 3 + number, type="c2", market="spot") for number in range(3))
+    assert [one.rule for one in audit(replace(execution, vms=(*execution.vms, *more))).findings] == ["limit"]
+    one_after_another = replace(
+        execution, vms=(*execution.vms, *(replace(vm, requested_s=11.5, start_s=12.0, end_s=13.0) for vm in more))
+    )
+    assert audit(replace(one_after_another, until_s=13.0)).correct
+
+
+def test_an_execution_that_does_not_say_what_it_is_of_is_refused() -> None:
+    with pytest.raises(InputError, match="does not say of which bag it is"):
+        audit(replace(by_hand(), instance=None))
+
+
+def test_a_trace_of_an_execution_is_read_back() -> None:
+    trace = by_hand().to_trace()
+    text = "\n".join(trace_lines([trace]))
+    [read] = parse_traces(text, "run.jsonl")
+    assert read == trace
+    assert read.of_execution
+    late = json.loads(text.splitlines()[3]) | {"t": "soon"}
+    with pytest.raises(InputError, match="line 4"):
+        parse_traces("\n".join([*text.splitlines()[:3], json.dumps(late), *text.splitlines()[4:]]), "run.jsonl")

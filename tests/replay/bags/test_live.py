@@ -1,0 +1,159 @@
+"""A policy along with what really happens: the decisions of a replay, at each event of its day."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spotbag import (
+    LivePolicy,
+    Schedule,
+    State,
+    TaskFinished,
+    TaskStarted,
+    VmEnded,
+    VmReady,
+)
+from spotbag.core.errors import InputError
+from spotbag.instances.entries import Checkpoints
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies import find_policy
+from spotbag.schedules.queues import Queue, schedule_of_queues
+from tests.helpers.live_days import World, differences
+from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
+from tests.helpers.rescues import random_plan
+from tests.helpers.soaks import soak
+from tests.helpers.tiny_days import bag, vm_type
+
+POLICIES = ("on-time", "rescue", "hads", "burst-hads", "static")
+
+
+def one_task(seed: int) -> Schedule:
+    """Return a plan of one task that writes checkpoints, on a spot VM."""
+    rng = random.Random(seed)
+    checkpoint = Checkpoints(overhead_fraction=0.1, dump_base_s=rng.choice([0, 1, 4]))
+    kinds = [vm_type("one", spot=2, on_demand=2)]
+    seconds = rng.randrange(50, 150)
+    instance = bag({"a": {"one": seconds}}, kinds, deadline_s=seconds + 90, d_spot_s=seconds, checkpoint=checkpoint)
+    spot = next(offer for offer in instance.offers if offer.market == "spot")
+    return schedule_of_queues(instance, [Queue(spot, [0])])
+
+
+def demand_same(seeds: range) -> None:
+    """At each event of random days, a live policy decides what the replay does."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        schedule, cloud = random_plan(seed), random_cloud(rng)
+        day = (random_day if seed % 2 else random_cloud_day)(schedule.instance, rng)
+        for name in POLICIES:
+            assert list(differences(replay_plan(schedule), find_policy(name), day, cloud)) == [], (seed, name)
+        single = one_task(seed)
+        day = random_cloud_day(single.instance, rng)
+        for name in ("uniform-progress", "on-time"):
+            assert list(differences(replay_plan(single), find_policy(name), day, cloud)) == [], (seed, name)
+
+
+def test_a_live_policy_decides_as_in_a_replay() -> None:
+    demand_same(range(5))
+
+
+@soak(20, 200)
+def test_live_policies_decide_as_in_replays_of_many_days(how_many: int) -> None:
+    demand_same(range(5, 5 + how_many))
+
+
+def demand_done(seeds: range) -> int:
+    """With a rescue from the start, all is done, whatever comes late or goes; on time where nothing takes longer."""
+    covered = 0
+    for seed in seeds:
+        drawn = random.Random(seed)
+        plan = random_plan(seed, checkpoint=None)
+        live = LivePolicy.begin(plan, cloud="aws-terminate").decide(State.begin(plan)).policy
+        ended_s = World(plan, "on-time", drawn, longer=(0.3, 3.0), late_s=5.0).run(drawn.randrange(4))
+        if live._replay.state.covered:  # there is a rescue from the start
+            covered += 1
+            assert ended_s is not None, seed
+            in_time_s = World(plan, "on-time", drawn, longer=(0.3, 1.0)).run(drawn.randrange(4))
+            assert in_time_s is not None, seed
+            assert in_time_s <= plan.instance.deadline_s, seed
+    return covered
+
+
+def test_what_takes_longer_and_comes_late_is_done_and_on_time_where_nothing_does() -> None:
+    assert demand_done(range(4))
+
+
+@soak(40, 400)
+def test_many_days_that_take_longer_and_come_late_are_done(how_many: int) -> None:
+    assert demand_done(range(4, 4 + how_many)) > how_many / 4
+
+
+def test_tasks_at_full_speed_may_take_longer_than_there_are_credits() -> None:
+    burst = {"baseline_fraction": 0.1, "credits_per_hour": 6, "initial_credits": 0.9, "max_credits": 10}
+    instance = bag({"a": {"burst": 60}}, [vm_type("burst", on_demand=1, burstable=burst)], deadline_s=900)
+    plan = Schedule(instance, *map(np.array, ([0], [0], [0], [0], [False])))
+    state, live = State.begin(plan), LivePolicy.begin(plan)
+    for now_s, event in ((0, VmReady(plan.vm_ids[0])), (61, None), (100, TaskFinished("a"))):
+        told = [] if event is None else [event]
+        state = state.advance(now_s, *told)
+        answer = live.decide(state, *told)
+        state, live = state.advance(now_s, *answer.decisions), answer.policy
+    assert state.done == ("a",)
+    assert not state.vms
+
+
+def begun() -> tuple[Schedule, State, LivePolicy]:
+    """Return a plan whose VMs are ready and run their first tasks."""
+    plan = random_plan(0)
+    state, live = State.begin(plan), LivePolicy.begin(plan)
+    ready = [VmReady(vm.id) for vm in state.vms]
+    state = state.advance(plan.instance.boot_overhead_s, *ready)
+    answer = live.decide(state, *ready)
+    return plan, state.advance(state.time_s, *answer.decisions), answer.policy
+
+
+def test_what_contradicts_what_was_decided_is_refused_by_name() -> None:
+    plan, state, live = begun()
+    running = state.running_ids[0]
+    waiting = state.waiting_ids(plan.instance)[-1]
+    later_s = state.time_s + 1
+    with pytest.raises(InputError, match="was asked at"):
+        live.decide(State.begin(plan))
+    with pytest.raises(InputError, match=f"has finished the task '{running}', other than by the events"):
+        live.decide(state.advance(later_s, TaskFinished(running)))
+    with pytest.raises(InputError, match=f"event of the task '{waiting}', which runs nowhere"):
+        live.decide(state.advance(later_s), TaskFinished(waiting))
+    with pytest.raises(InputError, match="does not know in that state"):
+        live.decide(state.advance(later_s), VmReady(state.vms[0].id))
+    ended = state.advance(later_s, TaskFinished(running))
+    vm = next(vm for vm in state.vms if any(run.task == running for run in vm.running))
+    core = next(run.core for run in vm.running if run.task == running)
+    with pytest.raises(InputError, match=f"has the task '{waiting}' on core {core} of '{vm.id}', where it was not to"):
+        live.decide(ended.advance(later_s, TaskStarted(waiting, vm.id, core)), TaskFinished(running))
+
+
+def test_a_policy_never_changes_and_the_same_question_has_the_same_answer() -> None:
+    _, state, live = begun()
+    vm = next(vm for vm in state.vms if vm.market == "spot")
+    lost = state.advance(state.time_s + 1, VmEnded(vm.id))
+    first, second = (live.decide(lost, VmEnded(vm.id)) for _ in range(2))
+    assert first.decisions == second.decisions
+    assert first.until_s == second.until_s
+
+
+@pytest.mark.slow
+def test_the_example_carries_a_bag_out_on_processes_of_which_one_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["live.py", "0.01"])
+    example = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "live.py"))
+    loop = asyncio.run(example["main"]())
+    assert len(loop.lost) == 1
+    assert set(loop.state.done) == set(loop.bag.task_ids)
+    assert not loop.workers
+    assert loop.state.time_s <= loop.bag.deadline_s
+    assert max(loop.attempts.values()) == 2  # what ran on the VM that was lost
