@@ -25,6 +25,7 @@ from .instance_output import OutOption, deliver, to_file
 
 if TYPE_CHECKING:
     from ..instances.bags.imported import Asked, Imported
+    from ..instances.bags.imported import MultiCore
     from ..instances.bags.job_logs import JobFilter
     from ..instances.bags.task_formats import TaskFormat
 
@@ -137,11 +138,12 @@ class JobOptions:
         None
     )
 
-    def filter(self, vms: TaskFileOptions, bag: str | None = None) -> JobFilter:
+    def filter(self, multi_core: MultiCore = "refuse", bag: str | None = None) -> JobFilter:
         """Return the options as a filter of jobs."""
         from ..core.errors import SpotbagError
         from ..core.quantities import number_of
-        from ..instances.bags.job_logs import JobFilter
+        from ..instances.bags.imported import MultiCore
+    from ..instances.bags.job_logs import JobFilter
 
         codes = [] if self.status == "all" else [number_of(code) for code in names_in([self.status])]
         if any(code is None or not code.is_integer() for code in codes):
@@ -153,7 +155,7 @@ class JobOptions:
             to_s=self.submitted_to,
             statuses=tuple(int(code) for code in codes if code is not None),
             requested_times=self.requested,
-            multi_core=vms.multi_core.value,
+            multi_core=multi_core,
             most_jobs=self.jobs,
         )
 
@@ -178,7 +180,7 @@ def swf_command(
     """
     from ..instances.bags.job_logs import instance_of_log
 
-    to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter(vms)))
+    to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core.value)))
 
 
 @app.command(
@@ -198,7 +200,7 @@ def gwf_command(
     """Import jobs of a log in the Grid Workloads Format (Grid Workloads Archive), which names bags of tasks."""
     from ..instances.bags.job_logs import instance_of_log
 
-    to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(vms, bag)))
+    to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core.value, bag)))
 
 
 @app.command(
