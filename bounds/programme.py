@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
+from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import FloatArray, IntArray, rounded_down
+from ..core.work import ITERATIONS
 
 if TYPE_CHECKING:
     import highspy
@@ -177,14 +178,20 @@ class Programme:
         """
         checkpoint()
         limit, left = current_limit(), seconds_left()
-        # The time limit of HiGHS is one of all runs of a solver together.
-        self._solver.setOptionValue("time_limit", np.inf if left is None else self._solver.getRunTime() + left)
+        each = ITERATIONS.simplex_step + ITERATIONS.simplex_entry * self._solver.getNumNz()
+        if limit.work is not None and left is not None:
+            most = min(int(left * ITERATIONS.second / each) + 1, 2**31 - 1)
+            self._solver.setOptionValue("simplex_iteration_limit", most)
+        else:
+            # The time limit of HiGHS is one of all runs of a solver together.
+            self._solver.setOptionValue("time_limit", np.inf if left is None else self._solver.getRunTime() + left)
         self._run(watched=self._solver.getNumNz() >= _LARGE and bool(limit.stops or limit.on_life))
         if self._solver.getModelStatus() == self._kinds.kNotset:  # its scheduler has more threads: it takes those
             self._solver.setOptionValue("threads", 0)
             self._run(watched=False)
+        count_work(each * (1 + self._solver.getInfo().simplex_iteration_count))
         status = self._solver.getModelStatus()
-        if status in (self._kinds.kTimeLimit, self._kinds.kInterrupt):
+        if status in (self._kinds.kTimeLimit, self._kinds.kIterationLimit, self._kinds.kInterrupt):
             limit.ended_by_time()  # by the clock of HiGHS, which may be a little ahead of ours
             raise LimitReached
         self.objective = float(self._solver.getObjectiveValue()) / self._unit

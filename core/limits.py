@@ -3,6 +3,10 @@
 Work runs inside a limit (`within`). Whatever takes long calls `checkpoint` in its loops, which raises `LimitReached`
 when the limit is over; who has begun the work catches that and returns what there is so far. Limits nest: an inner one
 is never over later than the outer one. A limit is that of a thread: other threads have none of their own.
+
+Time is that of `clock_s`: of the machine, or, where a limit is one of iterations (`work_clock`), of the work
+that is done. Loops say how much that is (`count_work`, and each `checkpoint` a little). Whoever decides anything by
+time asks that clock, so that the same iterations are the same work, however fast or busy the machine is.
 """
 
 from __future__ import annotations
@@ -12,11 +16,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar, Protocol
 
 from .errors import InputError, Issue
+from .work import ITERATIONS
 
 SIGN_OF_LIFE_S = 0.1
 """Seconds between two signs of life, if nothing else is reported meanwhile."""
@@ -42,6 +47,20 @@ def refuse_no_time_limit(seconds: object) -> None:
         raise InputError("time limit", [Issue("", rule, value=seconds)])
 
 
+def refuse_no_iterations(iterations: object) -> None:
+    """Refuse a value that is no number of iterations.
+
+    Raises
+    ------
+    InputError
+        If it is no positive whole number.
+    """
+    number = float(iterations) if isinstance(iterations, Real) and not isinstance(iterations, bool) else 0.0
+    if not (number.is_integer() and number >= 1):
+        rule = "must be a positive whole number, such as 1_000_000"
+        raise InputError("iterations", [Issue("", rule, value=iterations)])
+
+
 class LimitReached(Exception):  # noqa: N818  (it is no error)
     """The limit is over; what there is so far is the answer."""
 
@@ -61,11 +80,15 @@ class Stopwatch:
     uncounted_s: ClassVar[float] = 0.0
 
     def __init__(self) -> None:
-        self._begin = time.perf_counter() - Stopwatch.uncounted_s
+        self._begin = self._now()
 
     def seconds(self) -> float:
         """Return the seconds since the start."""
-        return time.perf_counter() - Stopwatch.uncounted_s - self._begin
+        return self._now() - self._begin
+
+    @staticmethod
+    def _now() -> float:
+        return clock_s() - (Stopwatch.uncounted_s if _current.get().work is None else 0.0)
 
     @staticmethod
     @contextmanager
@@ -91,6 +114,19 @@ class Clock:
     ended_work: bool = False
 
 
+@dataclass(slots=True, eq=False)
+class Work:
+    """A clock that counts work in place of time.
+
+    Attributes
+    ----------
+    iterations : float
+        Work that is done so far.
+    """
+
+    iterations: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
     """Until when work may go on.
@@ -98,19 +134,26 @@ class Limit:
     Attributes
     ----------
     deadline : float
-        Moment of ``time.perf_counter``.
+        Moment of `clock_s`.
     stops : tuple of Stop
         Whichever is set first ends the work.
     on_life : callable, optional
         Called now and then while the work goes on, at `checkpoint` and while a solver is waited for.
     clock : Clock, optional
         Hears of it when the time is over.
+    work : Work, optional
+        The clock, where it is not that of the machine.
     """
 
     deadline: float = math.inf
     stops: tuple[Stop, ...] = ()
     on_life: Callable[[], None] | None = None
     clock: Clock | None = None
+    work: Work | None = None
+
+    def now_s(self) -> float:
+        """Return the moment of its clock."""
+        return time.perf_counter() if self.work is None else self.work.iterations / ITERATIONS.second
 
     def stopped(self) -> bool:
         """True if the caller has asked to stop."""
@@ -120,7 +163,7 @@ class Limit:
         """True if the time is over, or the caller has asked to stop."""
         if self.stopped():
             return True
-        if self.deadline == math.inf or time.perf_counter() < self.deadline:
+        if self.deadline == math.inf or self.now_s() < self.deadline:
             return False
         self.ended_by_time()
         return True
@@ -155,7 +198,7 @@ def within(
     seconds : float, optional
         How long it may take; no longer than the outer limit in any case.
     begin : float, optional
-        Moment of ``time.perf_counter`` from which they count; now if absent.
+        Moment of `clock_s` from which they count; now if absent.
     stop : Stop, optional
         Ends it as well.
     on_life : callable, optional
@@ -164,14 +207,53 @@ def within(
     outer = _current.get()
     deadline = outer.deadline
     if seconds is not None:
-        deadline = min(deadline, (time.perf_counter() if begin is None else begin) + seconds)
+        deadline = min(deadline, (outer.now_s() if begin is None else begin) + seconds)
     stops = outer.stops if stop is None else (*outer.stops, stop)
-    limit = Limit(deadline, stops, on_life or outer.on_life, outer.clock)
+    limit = replace(outer, deadline=deadline, stops=stops, on_life=on_life or outer.on_life)
     token = _current.set(limit)
     try:
         yield limit
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def work_clock() -> Iterator[Work]:
+    """Have the time inside be that of work, which begins at 0, and no limit but requests to stop."""
+    work = Work()
+    token = _current.set(replace(_current.get(), deadline=math.inf, work=work))
+    try:
+        yield work
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def own_work() -> Iterator[None]:
+    """Have the work inside, which goes on beside other work, be counted by itself; both take as long as the longer."""
+    outer = _current.get()
+    if outer.work is None:
+        yield
+        return
+    work = Work(outer.work.iterations)
+    token = _current.set(replace(outer, work=work))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        outer.work.iterations = max(outer.work.iterations, work.iterations)
+
+
+def clock_s() -> float:
+    """Return the moment by which limits, and all that is decided by time, go: of the machine's clock, or of work."""
+    return _current.get().now_s()
+
+
+def count_work(iterations: float) -> None:
+    """Count work that is done, where that is the clock."""
+    work = _current.get().work
+    if work is not None:
+        work.iterations += iterations
 
 
 @contextmanager
@@ -188,7 +270,7 @@ def ended_by(stops: tuple[Stop, ...]) -> Iterator[None]:
 def watched_time() -> Iterator[Clock]:
     """Have a clock hear whether time ends the work inside, or a part of it."""
     outer, clock = _current.get(), Clock()
-    token = _current.set(Limit(outer.deadline, outer.stops, outer.on_life, clock))
+    token = _current.set(replace(outer, clock=clock))
     try:
         yield clock
     finally:
@@ -202,8 +284,7 @@ def overtime(seconds: float) -> Iterator[None]:
     For what little must follow, so that the work that has been done is of use.
     """
     outer = _current.get()
-    deadline = max(outer.deadline, time.perf_counter() + seconds)
-    token = _current.set(Limit(deadline, outer.stops, outer.on_life, outer.clock))
+    token = _current.set(replace(outer, deadline=max(outer.deadline, outer.now_s() + seconds)))
     try:
         yield
     finally:
@@ -225,8 +306,12 @@ def checkpoint() -> None:
     LimitReached
         If it is.
     """
-    sign_of_life()
-    if _current.get().over():
+    limit = _current.get()
+    if limit.on_life is not None:
+        limit.on_life()
+    if limit.work is not None:
+        limit.work.iterations += ITERATIONS.checkpoint
+    if limit.over():
         raise LimitReached
 
 
@@ -255,8 +340,8 @@ def stopped() -> bool:
 
 def seconds_left() -> float | None:
     """Seconds until the limit here is over, at least 0; None without one."""
-    deadline = _current.get().deadline
-    return None if deadline == math.inf else max(deadline - time.perf_counter(), 0.0)
+    limit = _current.get()
+    return None if limit.deadline == math.inf else max(limit.deadline - limit.now_s(), 0.0)
 
 
 def share_of_time(share: float) -> float | None:

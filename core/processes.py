@@ -18,9 +18,19 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from .errors import InputError, Issue, SpotbagError
-from .limits import Limit, LimitReached, Stop, current_limit, ended_by, within
+from .limits import (
+    Limit,
+    LimitReached,
+    Stop,
+    count_work,
+    current_limit,
+    ended_by,
+    seconds_left,
+    within,
+)
 from .plugins import PluginWarning
 from .wording import PrintableStream
+from .work import ITERATIONS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -292,7 +302,7 @@ def run_in_threads(
                 end()
                 asked_s = min(asked_s, time.monotonic())
             asked = asked_s < math.inf
-            over = ended.wait(_ASK_AGAIN_S if asked else min(POLL_S, max(limit.deadline - time.perf_counter(), 0.0)))
+            over = ended.wait(_ASK_AGAIN_S if asked else min(POLL_S, max(limit.deadline - limit.now_s(), 0.0)))
             if limit.on_life is not None and not failures:
                 limit.on_life()
             if watch is not None and not failures:
@@ -312,24 +322,28 @@ def run_in_threads(
     return over
 
 
-def run_compiled(work: Callable[[], Done], halt: IntArray) -> Done:
+def run_compiled(work: Callable[[], Done], halt: IntArray, iterations_a_step: float = 0.0) -> Done:
     """Run a compiled loop that ends early once ``halt[0]`` is not 0.
 
     Parameters
     ----------
     work : callable
         Calls the loop.
-    halt : array of int, shape (1,)
-        Set when the limit is over.
+    halt : array of int, shape (2,)
+        Set when the limit is over; and how many steps the loop may still make, which it counts down. A loop that does
+        not count has the first alone.
+    iterations_a_step : float
+        Iterations that a step counts for, where work is the clock.
 
     Raises
     ------
     LimitReached
         If it is.
     """
-    limit = current_limit()
-    if limit.deadline == math.inf and not limit.stops and limit.on_life is None:
-        return work()
+    limit, left_s, given = current_limit(), seconds_left(), int(halt[-1])
+    if limit.work is not None and left_s is not None and iterations_a_step:
+        halt[1] = min(given, int(left_s * ITERATIONS.second / iterations_a_step))
+    most = int(halt[-1])
     results: list[Done] = []
 
     def end() -> None:
@@ -339,9 +353,15 @@ def run_compiled(work: Callable[[], Done], halt: IntArray) -> Done:
         with ended_by(limit.stops):  # to compile it may take longer than anybody wants to wait
             results.append(work())
 
-    run_in_thread(run, end)
-    if halt[0]:
+    if limit.deadline == math.inf and not limit.stops and limit.on_life is None:
+        results.append(work())
+    else:
+        run_in_thread(run, end)
+    steps = most - int(halt[-1])
+    count_work(iterations_a_step * steps)
+    if halt[0] or (most < given and most < steps):
         raise LimitReached
+    halt[1:] = given - steps
     return results[0]
 
 

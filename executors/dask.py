@@ -80,6 +80,7 @@ def run(
     start_vm: Callable[[Vm], object] | None = None,
     stop_vm: Callable[[str], object] | None = None,
     leaving: Callable[[], Collection[str]] = tuple,
+    changes: Callable[[], Instance | None] = lambda: None,
     patience_s: float = 600.0,
     replan: Replan | None = None,
     on_run: Callable[[TaskRun], None] | None = None,
@@ -89,7 +90,7 @@ def run(
 
     Each task runs on the worker of its VM, and the tasks of a core one after the other in the order of the plan; where
     memory may bind, tasks also wait for those that end before them in the plan. When a VM is lost, is about to leave,
-    or does not come, what is left is planned anew from the state that there is, and goes on.
+    or does not come, or the bag changes, what is left is planned anew from the state that there is, and goes on.
 
     Parameters
     ----------
@@ -112,6 +113,10 @@ def run(
         Is called with the id of a VM that has nothing left to do or is lost.
     leaving : callable, optional
         Is asked now and then for VMs that are about to be taken away: they get no more tasks.
+    changes : callable, optional
+        Is asked now and then, until all tasks are done, for the bag as it is from now on: with more tasks or fewer,
+        other prices, quotas, or another deadline (`Instance.replace`). None, or the same object as before, if nothing
+        has changed. Tasks that run must be in it; VMs keep the prices at which they were requested.
     patience_s : float
         After how many seconds a VM whose worker has not come counts as lost.
     replan : callable, optional
@@ -135,7 +140,8 @@ def run(
     Raises
     ------
     InputError
-        If a task has no command and there is nothing to call, or a worker has too few threads.
+        If a task has no command and there is nothing to call, a worker has too few threads, or a task that runs is
+        in a bag that has changed no more.
     SpotbagError
         If Dask is not installed, or the cluster is gone before anything has begun.
     """
@@ -157,7 +163,7 @@ def run(
                 with cluster_is_there(client):
                     supervisor.begin()
                 with supervisor.known_to_the_end():
-                    supervisor.carry_out(leaving, patience_s)
+                    supervisor.carry_out(leaving, changes, patience_s)
             finally:
                 supervisor.leave()
         return supervisor.execution()
@@ -180,8 +186,8 @@ class _Supervisor:
     ) -> None:
         if plan.instance.machines:
             raise InputError("plan", [Issue("", "begins from a state; a plan is carried out from its beginning")])
-        _refuse_missing_commands(plan, call)
-        self.instance = plan.instance
+        _refuse_missing_commands(plan.instance, call is not None)
+        self.instance, self.tasks = plan.instance, set(plan.instance.task_ids)  # all that are to end
         self.client = client
         self.workers = workers
         self.call = None if call is None else dumps(call)
@@ -318,16 +324,41 @@ class _Supervisor:
 
     # ------------------------------------------------------------------ going on
 
-    def carry_out(self, leaving: Callable[[], Collection[str]], patience_s: float) -> None:
+    def carry_out(
+        self, leaving: Callable[[], Collection[str]], changes: Callable[[], Instance | None], patience_s: float
+    ) -> None:
         """Wait until all tasks have ended; plan anew where that must be."""
-        while len(self.ended) < len(self.planned):
+        ask = self._of_caller(changes)
+        while (changed := self._change(ask())) or len(self.ended) < len(self.tasks):
             stop_point()
-            replan = self._take_events(POLL_S)
-            if len(self.ended) < len(self.planned):  # else nothing is asked any more: the cluster may be gone
+            replan = self._take_events(0.0 if changed else POLL_S) or changed
+            if changed or len(self.ended) < len(self.tasks):  # else nothing is asked any more: the cluster may be gone
                 replan |= self._look_at_vms(leaving, patience_s)
                 if replan and not self._plan_anew():
                     break
             self._end_idle_vms()
+        unplanned = self.tasks - self.planned.keys() - self.ended.keys()
+        if unplanned:
+            known = (
+                f"no plan was found with {listed(sorted(unplanned), 'task')}, which came while the plan was carried out"
+            )
+            warnings.warn(known, RuntimeWarning, stacklevel=3)
+
+    def _change(self, bag: Instance | None) -> bool:
+        """Go on with a bag as it is now; return whether it is another one."""
+        if bag is None or bag is self.instance:
+            return False
+        _refuse_missing_commands(bag, self.call is not None, "changes")
+        self.instance, self.tasks = bag, {*bag.task_ids, *self.ended}
+        return True
+
+    def _withdraw(self) -> None:
+        """Leave out the tasks that are in the bag no more, of which none may run."""
+        gone = self.planned.keys() - self.instance.task_index.keys() - self.ended.keys()
+        for task in sorted(gone & self.running.keys()):
+            raise InputError("changes", [Issue("tasks", "must be in the bag: it runs", item=task)])
+        for task in gone:
+            del self.planned[task]
 
     def _look_at_vms(self, leaving: Callable[[], Collection[str]], patience_s: float) -> bool:
         """Look which VMs have come, do not come, or are about to leave; return whether a plan has come to nothing."""
@@ -519,11 +550,12 @@ class _Supervisor:
     def _plan_anew(self) -> bool:
         """Replan the open tasks on the existing VMs; return True if there is a plan."""
         self._hold()
+        self._withdraw()
         waiting = {name: future for name, future in self.futures.items() if name not in self.running}
         self.client.cancel(list(waiting.values()), force=True)
         for name in waiting:
             del self.futures[name]
-        if len(self.ended) + len(self.running) == len(self.planned):
+        if len(self.ended) + len(self.running) == len(self.tasks):
             return True
         state = self.state(self._now() + _PLANNED_WITHIN_S)
         plan = self._feasible(state)
@@ -581,7 +613,8 @@ class _Supervisor:
             instance=self.instance.name,
             time_s=now,
             spent_usd=spent,
-            done=tuple(self.ended),  # those that failed in all attempts are not tried again
+            # Those that failed in all attempts are not tried again.
+            done=tuple(task for task in self.ended if task in self.instance.task_index),
             vms=tuple(self._vm_state(one, now) for one in self.rented.values() if one.alive),
             gone=tuple(one.vm.id for one in self.rented.values() if not one.alive),
         )
@@ -631,15 +664,13 @@ def _vm_run(one: _Rented, runs: Sequence[TaskRun]) -> VmRun:
     return VmRun(one.vm.id, ready_s, end_s, one.status == "lost", one.vm.type, one.vm.market, requested_s)
 
 
-def _refuse_missing_commands(plan: Schedule, call: Callable[[str], object] | None) -> None:
-    if call is not None:
+def _refuse_missing_commands(bag: Instance, called: bool, source: str = "plan") -> None:
+    if called:
         return
-    missing = [
-        name for name, command in zip(plan.instance.task_ids, plan.instance.task_commands, strict=True) if not command
-    ]
+    missing = [name for name, command in zip(bag.task_ids, bag.task_commands, strict=True) if not command]
     if missing:
         rule = "is missing: say what the task runs, or give a function to be called"
-        raise InputError("plan", [Issue("tasks", rule, "command", item=missing[0])])
+        raise InputError(source, [Issue("tasks", rule, "command", item=missing[0])])
 
 
 def _replan(instance: Instance, state: State, plan: Schedule) -> Schedule | None:

@@ -138,8 +138,10 @@ def _command(job: Job, book: _Book) -> tuple[int, str]:
             book.processes.pop(job.task, None)
         if code == 0:
             return 0, ""
-        said.seek(max(said.seek(0, os.SEEK_END) - _MOST_MESSAGE, 0))
+        begin = said.seek(max(said.seek(0, os.SEEK_END) - _MOST_MESSAGE, 0))
         message = said.read().decode("utf-8", "replace").strip()
+    if begin:  # whole lines, if there are any
+        message = message.partition("\n")[2] or message
     # As a shell has it: a command that a signal ended has 128 and its number.
     return (code if code > 0 else 128 - code), message
 

@@ -89,6 +89,12 @@ spotbag_stop_child() {
 
 spotbag_stop_here() { [ -z "$spotbag_stopped" ] || exit 143; }
 
+# The last of what a command said, as the inside of a text in JSON; whatever is no printable ASCII is left out.
+spotbag_last_words() {
+    tail -c 500 "$1" 2>/dev/null | LC_ALL=C tr -cd '\012\040-\176' | sed 's/[\\"]/\\&/g' |
+        awk '{ printf "%s%s", between, $0; between = "\\n" }' 2>/dev/null
+}
+
 # spotbag_task NUMBER FILE ID-AS-JSON ID COMMAND
 spotbag_task() {
     spotbag_stop_here
@@ -116,8 +122,12 @@ spotbag_task() {
     if [ "$spotbag_code" -eq 143 ] && [ -e "$spotbag_state/stop" ]; then spotbag_stopped=yes; fi
     spotbag_stop_here
     spotbag_child=''
-    spotbag_record '"end", "core": '"$spotbag_core, \"number\": $1, \"task\": $3, \"exit_code\": $spotbag_code"
-    [ "$spotbag_code" -ne 0 ] || return 0
+    spotbag_end='"end", "core": '"$spotbag_core, \"number\": $1, \"task\": $3, \"exit_code\": $spotbag_code"
+    if [ "$spotbag_code" -eq 0 ]; then
+        spotbag_record "$spotbag_end"
+        return 0
+    fi
+    spotbag_record "$spotbag_end, \"message\": \"$(spotbag_last_words "$spotbag_here/output/$2.err")\""
     spotbag_name=${3#?}
     spotbag_say "task ${spotbag_name%?} failed with exit code $spotbag_code (see output/$2.err)"
 }

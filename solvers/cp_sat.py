@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from ..core.errors import SpotbagError
-from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
+from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
+from ..core.work import ITERATIONS
 from .backend import SolverAnswer, SolverLimits
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ def solve_cp_model(
     parameters.relative_gap_limit = limits.target_gap
     parameters.catch_sigint_signal = False
     checkpoint()
-    left = seconds_left()
-    if left is not None:
+    left, by_work = seconds_left(), current_limit().work is not None
+    if left is not None and by_work:
+        parameters.max_deterministic_time = left * ITERATIONS.second / ITERATIONS.cp_sat_second
+    elif left is not None:
         parameters.max_time_in_seconds = left
 
     news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
@@ -81,6 +84,7 @@ def solve_cp_model(
         found, bound = last[0]
         return SolverAnswer("feasible", read(lambda column: cp_model_helper.ResponseHelper.value(found, column)), bound)
     status = statuses[0]
+    count_work(ITERATIONS.cp_sat_second * solver.response_proto.deterministic_time)
     if status == cp_model.MODEL_INVALID:
         raise SpotbagError("CP-SAT calls a model invalid; please report this")
     if status == cp_model.INFEASIBLE:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..bounds.programme import LEAVE_AFTER_S, new_highs
-from ..core.limits import LimitReached, checkpoint, current_limit, seconds_left
+from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import IntArray
+from ..core.work import ITERATIONS
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits, SolverStatus
 
@@ -71,15 +72,20 @@ def solve_with_highs(
     if math.isfinite(better_than):
         solver.setOptionValue("objective_bound", better_than * factor)
     checkpoint()
-    left = seconds_left()
-    if left is not None:
+    left, by_work = seconds_left(), current_limit().work is not None
+    each, looks, most = ITERATIONS.look_entry * solver.getNumNz(), 0, math.inf
+    if left is not None and by_work:
+        most = left * ITERATIONS.second / max(each, 1)
+    elif left is not None:
         solver.setOptionValue("time_limit", left)
     stopped = False
     news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
     last: list[tuple[IntArray, float]] = []
 
     def watch(event: Any) -> None:
-        event.interrupt(stopped)  # type: ignore[no-untyped-call, unused-ignore]
+        nonlocal looks
+        looks += 1
+        event.interrupt(stopped or looks > most)  # type: ignore[no-untyped-call, unused-ignore]
 
     def improved(event: Any) -> None:
         found = event.data_out
@@ -95,6 +101,9 @@ def solve_with_highs(
         stopped = True
 
     if run_in_thread(solver.run, end, limits.pass_on(news), leave_after_s=LEAVE_AFTER_S):
+        count_work(each * looks)
+        if looks > most:
+            current_limit().ended_by_time()
         return _answer(solver, program, factor)
     if not last or not program.satisfied_by(last[0][0]):
         raise LimitReached

@@ -38,8 +38,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.limits import LimitReached, checkpoint
+from ...core.limits import LimitReached, checkpoint, count_work
 from ...core.quantities import NEARLY, TABLE_BYTES, BoolArray, FloatArray, IntArray
+from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound
@@ -92,6 +93,7 @@ class _Cores:
         ]
         best = np.empty(most_s + 1, dtype=np.int64)
         taken = np.empty((len(parts), most_s + 1), dtype=bool)
+        count_work(ITERATIONS.knapsack_entry * taken.size)
         core_gains(values[kinds], seconds, copies, best, taken)
         self.table = parts, taken
         return best

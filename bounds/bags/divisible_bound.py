@@ -43,11 +43,13 @@ import copy
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import ref
 
 import numpy as np
 
-from ...core.limits import out_of_time
+from ...core.limits import Work, count_work, current_limit, out_of_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
+from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance, RescueTime
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
@@ -169,6 +171,15 @@ class _Pools(NamedTuple):
         return most
 
 
+class _Known(NamedTuple):
+    """The bound of an instance, whose copies have the same memory, by the clock of some work."""
+
+    instance: ref[Instance]
+    d_spot_s: int | None
+    work: Work | None
+    bound: DivisibleBound
+
+
 def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cuts: int = MOST_CUTS) -> DivisibleBound:
     """Compute the divisible bound of an instance with D_spot set; see the module. It is asked again and again.
 
@@ -183,13 +194,13 @@ def divisible_bound(instance: Instance, start: FloatArray | None = None, most_cu
     """
     if start is not None or most_cuts != MOST_CUTS:
         return _divisible_bound(instance, start, most_cuts)
-    asked = id(instance), instance.d_spot_s  # copies have the same memory
-    known: tuple[tuple[int, int | None], DivisibleBound] | None = instance.__dict__.get(_BOUND)
-    if known is not None and known[0] == asked:
-        return known[1]
+    work = current_limit().work  # what another call has found costs this one the same
+    known: _Known | None = instance.__dict__.get(_BOUND)
+    if known is not None and known.instance() is instance and known[1:3] == (instance.d_spot_s, work):
+        return known.bound
     bound = _divisible_bound(instance, start, most_cuts)
     if not out_of_time():  # else it may be weaker than it could be
-        instance.__dict__[_BOUND] = asked, bound
+        instance.__dict__[_BOUND] = _Known(ref(instance), instance.d_spot_s, work, bound)
     return bound
 
 
@@ -468,6 +479,7 @@ class _Dual:
         Prices are no larger than the multipliers allow but for a few roundings of each, whose effect is relative to the
         terms of the sum; what is taken off a multiplier of a machine makes no price larger.
         """
+        count_work(ITERATIONS.bound_entry * self.durations.size)
         core_price, memory_price = self._split(theta)
         unit = core_price + memory_price * self.memory_kb[:, None] if self.memory_bound else core_price
         if len(self.early.most_s):

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ...core.limits import stopped
+from ...core.limits import clock_s, count_work, current_limit, stopped
+from ...core.work import ITERATIONS
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Run, TracePoint
@@ -195,6 +195,7 @@ class LoadsWalk:
         self.unit = state.time_weight + float(state.vm_price.mean())
         self.best = math.inf
         self._kernel = getattr(anneal, "py_func", anneal) if plain else anneal
+        self._iterations_a_move = ITERATIONS.plain_move if plain else ITERATIONS.move
         self._random = np.array([random], dtype=np.int64)
         self._task_penalty = state.task_penalty
         few = len(state.instance.open_tasks) <= _DEALING_TASKS
@@ -229,6 +230,7 @@ class LoadsWalk:
 
         state = self.state
         wanted = state.instance.n_tasks <= MANY_TASKS and self.best < math.inf
+        count_work(self._iterations_a_move * cooling.moves)
         snapshot = Snapshot(wanted, self._tasks, self._number)
         balance, last = _BALANCE
         if len(state.worth):
@@ -279,6 +281,7 @@ class QueuesWalk:
         from .assignment_kernel import anneal_assignments
 
         state = self.state
+        count_work(ITERATIONS.queues_move * cooling.moves)
         anneal_assignments(
             state.fleet,
             state.objective,
@@ -314,13 +317,14 @@ class Steps:
 
     def __init__(self, moves: float, until: float = math.inf, bag: Instance | None = None, kernel: str = "") -> None:
         given = bag if bag is None or bag.taken_from is None else bag.taken_from[0]
-        self._speeds: dict[str, float] = {} if given is None else given.__dict__.setdefault(_SPEEDS, {})
+        known = given is not None and current_limit().work is None  # the clock of work has nothing from call to call
+        self._speeds: dict[str, float] = given.__dict__.setdefault(_SPEEDS, {}) if known else {}
         self._moves, self._until, self._kernel = moves, until, kernel
         self._moved = 0.0
 
     def moved(self) -> None:
         """The moves of the step have ended."""
-        self._moved = time.perf_counter()
+        self._moved = clock_s()
 
     def __iter__(self) -> Iterator[tuple[int, float, float]]:
         """Go through the steps."""
@@ -334,13 +338,13 @@ class Steps:
             yield last - first, first / max(moves, 1), last / max(moves, 1)
 
     def _by_clock(self) -> Iterator[tuple[int, float, float]]:
-        begin = time.perf_counter()
+        begin = clock_s()
         until, total = self._until, max(self._until - begin, 1e-9)
         step_s = min(max(total / _STEPS, _LEAST_STEP_S), _STEP_S)
         between_s = after = 0.0
         done = 0
         while done < self._moves and not stopped():
-            now = time.perf_counter()
+            now = clock_s()
             left = until - now - between_s
             if left < step_s / 10:
                 return
@@ -351,8 +355,8 @@ class Steps:
             else:
                 moves = max(int(min(speed * min(step_s, left), self._moves - done)), 1)
                 after = min(share + max(moves / speed / total, moves / self._moves), 1.0)
-            from_s = time.perf_counter()
+            from_s = clock_s()
             yield moves, share, after
             done += moves
             self._speeds[self._kernel] = moves / max(self._moved - from_s, 1e-9)
-            between_s = max(time.perf_counter() - self._moved, between_s / 2)
+            between_s = max(clock_s() - self._moved, between_s / 2)

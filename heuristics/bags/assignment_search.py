@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...bounds.bags.fractional_fleet import FractionalFleet, fractional_fleet
-from ...core.limits import checkpoint, current_limit, seconds_left
+from ...core.limits import checkpoint, clock_s, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
 from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
@@ -130,7 +129,7 @@ def _ends(options: SearchOptions, n_short: int = 0) -> Iterator[float]:
     run_s = left_s / (_RUNS + n_short / 2)
     for number in itertools.count():
         checkpoint()
-        yield time.perf_counter() + min(run_s / 2 if number < n_short else run_s, seconds_left() or 0.0)
+        yield clock_s() + min(run_s / 2 if number < n_short else run_s, seconds_left() or 0.0)
 
 
 def _run(state: Assignments, options: SearchOptions, number: int, until: float, found: Found, rate: float) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from ...core.limits import clock_s, count_work
+from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, MARKETS, NEVER
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, offers_of_vms, usable_offers
@@ -56,7 +57,7 @@ def best_of_all(instance: Instance, until: float) -> AllPlans | None:
     instance : Instance
         With D_spot set and without a budget.
     until : float
-        Moment of `time.perf_counter` at which to give up.
+        Moment of `clock_s` at which to give up.
     """
     latest_s = instance.latest_end_s
     if not 0 < len(instance.open_tasks) <= _MOST_TASKS or instance.leaves_time or (latest_s != latest_s[0]).any():
@@ -97,7 +98,8 @@ class _Search:
             return
         for place in sorted(self._places(len(placed), last), key=lambda place: place.value):
             self.looks += 1
-            self.all_seen &= self.looks <= _MOST_LOOKS and time.perf_counter() < self.until
+            count_work(ITERATIONS.place)
+            self.all_seen &= self.looks <= _MOST_LOOKS and clock_s() < self.until
             if not self.all_seen or place.value >= self.best:
                 return
             self._go_on(place, (*placed, place))

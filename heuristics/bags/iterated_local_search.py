@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.limits import LimitReached, checkpoint, seconds_left, within
+from ...core.limits import LimitReached, checkpoint, clock_s, seconds_left, within
 from ...core.quantities import IntArray
 from ...instances.entries import FULL_SPEED, Market
 from ...instances.instance import Instance
@@ -142,10 +141,10 @@ def _search_s(search: LocalSearch) -> float | None:
     left = seconds_left()
     if left is None:
         return None
-    before = time.perf_counter()
+    before = clock_s()
     for schedule in _with_burstable(search):
         search.run.incumbent.take(schedule)
-    return left - _TIMES_OF_TRIAL * (time.perf_counter() - before)
+    return left - _TIMES_OF_TRIAL * (clock_s() - before)
 
 
 def _initial_solution(instance: Instance) -> tuple[Schedule | None, tuple[str, ...], str]:

@@ -8,14 +8,13 @@ it ends first.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
-from ...core.limits import stopped
+from ...core.limits import clock_s, stopped
 from ...core.quantities import BoolArray, IntArray
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free
@@ -44,7 +43,7 @@ def quick_plan(
     seed: int,
     until: float | Callable[[float], float],
 ) -> Schedule | None:
-    """Plan until a moment of `time.perf_counter`.
+    """Plan until a moment of `clock_s`.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def _moment(until: float | Callable[[float], float], share: float) -> float:
     """The moment until which a search has a share of the time that is left."""
     if callable(until):
         return until(share)
-    now = time.perf_counter()
+    now = clock_s()
     return now + share * (until - now)
 
 
@@ -93,7 +92,7 @@ def _enough(instance: Instance, until: float) -> float:
     """The moment at which a search that begins now ends: a few tasks are soon in all places that there are."""
     if until == math.inf:  # it is not ended by time
         return until
-    return min(until, time.perf_counter() + _ENOUGH_S_OF_FEW + _ENOUGH_S_A_PAIR * len(instance.open_tasks) ** 2)
+    return min(until, clock_s() + _ENOUGH_S_OF_FEW + _ENOUGH_S_A_PAIR * len(instance.open_tasks) ** 2)
 
 
 def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
@@ -103,7 +102,7 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
     state.vm_price, state.time_weight = objective.vm_price, objective.time_weight
     walk, options, n_open = LoadsWalk(state, random_state(seed, 0)), SearchOptions(), len(bag.open_tasks)
     walk.settle(0.0)
-    if walk.best < math.inf and time.perf_counter() >= until:
+    if walk.best < math.inf and clock_s() >= until:
         return walk.schedule()
     for number, (cooler, end) in enumerate(_runs(n_open, until)):
         if number:
@@ -138,7 +137,7 @@ def _with_ties(instance: Instance, objective: Objective, vm_offer: IntArray) -> 
 
 def _runs(n_open: int, until: float) -> Iterator[tuple[float, float]]:
     """Factors by which each run begins, and ends, cooler: as many as the time allows for so many tasks."""
-    begin = time.perf_counter()
+    begin = clock_s()
     enough = max(until - begin, 0.0) / (n_open * _ENOUGH_S_A_TASK)
     runs = max(int(enough / 10), 1)
     for number in range(runs):

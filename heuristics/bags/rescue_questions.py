@@ -6,6 +6,7 @@ the rule by which every spot VM has one on demand, which goes on with what is lo
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -17,11 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.bill import unpaid_usd
-from ...core.limits import LimitReached, current_limit
+from ...core.limits import LimitReached, count_work, current_limit
 from ...core.processes import run_compiled
 from ...core.quantities import BoolArray, IntArray
 from ...core.rows import TableField, dtype_of, enter, rows_of, tables_of
 from ...core.wording import listed
+from ...core.work import ITERATIONS
 from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
@@ -302,6 +304,7 @@ class Questions:
     def _ask(self, **question: Any) -> _State:
         """Return the state in which a question is answered."""
         kept = self._states.__dict__
+        count_work(ITERATIONS.question_task * len(self._bag.tasks))
         for mark_s in (_LOADED_IN_S, _COMPILED_IN_S):
             if len(self._bag.tasks) <= _MOST_PLAIN_TASKS and _spent.plain_s < mark_s and not _loop_is_sooner():
                 plain = kept["plain"] = kept.get("plain") or _Plain(self._given, self._sizes)
@@ -481,7 +484,7 @@ class _Until:
         self.began = time.perf_counter()
         self.is_over = False
         self._limit = limit = current_limit()
-        left_s = limit.deadline - self.began
+        left_s = math.inf if limit.work is not None else limit.deadline - self.began
         self._is_short = left_s < _COMPILED_IN_S  # for a loop: it is answered so, or not in time
         self._deadline = self.began + min(most_s, left_s if self._is_short else _SHARE_OF_LIMIT * left_s)
 

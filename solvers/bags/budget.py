@@ -44,7 +44,7 @@ class Budget:
         The divisible bound after a method that works out none; of a limit of more than a second, a tenth of one.
     patience_s, patience_s_a_task, most_patience_s
         Seconds of exact steps in all, and of both quantities of a goal, where there is no limit; more of them for each
-        task, up to the most; see `patience_for_s`.
+        task, up to the most; see `patience_for_s`. They are those of the clock of work (`core.limits.work_clock`).
     step
         A step of the route, or a look of a method, that others follow, of the time that is left; and a simple plan that
         ends early within a budget, of the time for it.

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...bounds.programme import MOST_CUTS, TOLERANCE, LinearRows, maximise_concave
-from ...core.limits import checkpoint
+from ...core.limits import checkpoint, count_work
 from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
+from ...core.work import ITERATIONS
 from ...models.bags.core_patterns import schedule_of_cores
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable
@@ -228,6 +229,7 @@ class FleetSearch:
             total = int(number.sum())
             if not total:
                 continue
+            count_work(ITERATIONS.pair * total)
             which = np.repeat(some, number)
             source = np.arange(total) - np.repeat(np.cumsum(number) - number, number)
             fits = np.ones(total, dtype=bool)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.limits import checkpoint
+from ...core.limits import checkpoint, count_work
 from ...core.quantities import TABLE_BYTES, IntArray
+from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode, OfferPatterns, enumerate_patterns, require_free_memory
@@ -286,6 +287,7 @@ class ClassTables:
             more = result[-1].copy()
             for counts, load in zip(patterns.counts.tolist(), patterns.load_s.tolist(), strict=True):
                 checkpoint()
+                count_work(ITERATIONS.state * more.size)
                 target = more[tuple(slice(count, None) for count in counts)]
                 source = result[-1][tuple(slice(0, size - count) for count, size in zip(counts, shape, strict=True))]
                 np.minimum(target, np.maximum(source, load), out=target)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import gc
 import math
-import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,16 @@ import numpy as np
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.limits import Limit, LimitReached, Stop, stopped, watched_time, within
+from ...core.limits import (
+    Limit,
+    LimitReached,
+    Stop,
+    clock_s,
+    current_limit,
+    stopped,
+    watched_time,
+    within,
+)
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray, closes_gap
 from ...core.wording import first_names
@@ -34,8 +43,9 @@ from ...schedules.state import State
 from ...schedules.timing import require_by_second
 from .methods import find_method
 from .result import Result, Stage
-from .solve import refuse_wrong, solve
+from .solve import by_iterations, refuse_iterations_with, refuse_wrong, solve
 
+USUAL_S = 0.05
 LONG_S = 0.3
 """From this time on, the method that `solve` would use goes on from the quick plan."""
 _QUICK_S = 0.05
@@ -69,7 +79,8 @@ def replan(
     instance: Instance,
     state: State,
     *,
-    time_limit_s: float | None = 0.05,
+    time_limit_s: float | None = USUAL_S,
+    iterations: int | None = None,
     start: Schedule | Result | None = None,
     stop: Stop | None = None,
     survive: SurvivalOption | None = None,
@@ -88,6 +99,9 @@ def replan(
     time_limit_s : float, optional
         Seconds for everything: the plan, its bound, and the check. Up to 0.3 s it is a search that begins from
         ``start``; with more time, and with none given (None), ``method`` goes on from there.
+    iterations : int, optional
+        A limit of work in place of one of time: the same call makes the same plan, however busy the machine is. 50,000
+        are about what a core does in 0.05 s; see docs/stopping.md.
     start : Schedule or Result, optional
         The plan that is being carried out: of the bag, or of an earlier state of it. Much better plans are found with
         what fits of it in little time, and VMs of whose credits the state says nothing have those that a plan of the
@@ -120,7 +134,11 @@ def replan(
     -----
     A process that has never planned before compiles first: see `spotbag.warm_up`.
     """
-    begin = time.perf_counter()
+    if iterations is not None:
+        refuse_iterations_with(None if time_limit_s == USUAL_S else time_limit_s, threads, method)
+        ask = partial(replan, instance, state, start=start, stop=stop, survive=survive, method=method, seed=seed)
+        return by_iterations(ask, iterations)
+    begin = clock_s()
     level = (instance.survive or "none") if survive is None else survive
     asked = level != "none" or "none" in (survive, instance.survive)
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
@@ -156,7 +174,7 @@ def replan(
         found = solve(
             given,
             method,
-            time_limit_s=None if time_limit_s is None else max(limit_s - (time.perf_counter() - begin), 1e-3),
+            time_limit_s=None if time_limit_s is None else max(limit_s - (clock_s() - begin), 1e-3),
             initial=initial,
             survive=level,
             seed=seed,
@@ -253,7 +271,9 @@ class _Memory:
 
     @classmethod
     def of(cls, bag: Instance) -> _Memory:
-        """Return the memory of a bag, which lives as long as the bag."""
+        """Return the memory of a bag, which lives as long as the bag; a new one where the same plan is asked for."""
+        if current_limit().work is not None:
+            return cls()
         memory: _Memory = bag.__dict__.setdefault(_MEMORY, cls())
         return memory
 
@@ -286,7 +306,7 @@ class _SearchEnd:
 
         Part of what is left it has in any case: where one long ending were followed by no search, so would all others.
         """
-        now = time.perf_counter()
+        now = clock_s()
         left_s = max(self._all_until - now, 0.0)
         self.moment = now + share * max(left_s - self._reserve_s, _LEAST_SEARCH * left_s)
         return self.moment
@@ -328,13 +348,13 @@ def _survivor(
         return found is not None
 
     low, high = 0, remaining.deadline_s
-    each_s = (until - time.perf_counter()) / _STEPS
+    each_s = (until - clock_s()) / _STEPS
     for step in range(_STEPS):
-        if stopped() or (time.perf_counter() >= until and best is not None):
+        if stopped() or (clock_s() >= until and best is not None):
             break
         d_spot_s = low if step == 0 else (low + high) // 2
         at = _at(remaining, d_spot_s)
-        if take(quick_plan(at, bound, plan, seed, time.perf_counter() + each_s)):
+        if take(quick_plan(at, bound, plan, seed, clock_s() + each_s)):
             low = d_spot_s
         elif step:
             high = d_spot_s
@@ -367,7 +387,7 @@ def _quick(
     if level is None and memory.shares:
         reserve_s = memory.reserve_s(usual_s, time_limit_s)
     else:  # what is left to do takes as much longer than usual as what is done has taken
-        reserve_s = max(usual_s, min(_RESERVE_OF_BEGIN * (time.perf_counter() - begin), 2 * usual_s))
+        reserve_s = max(usual_s, min(_RESERVE_OF_BEGIN * (clock_s() - begin), 2 * usual_s))
     until = begin + time_limit_s - min(reserve_s, _MOST_RESERVE * time_limit_s)
     search_end = _SearchEnd(begin + time_limit_s, reserve_s)
     infeasible = math.isinf(bound.objective)
@@ -375,13 +395,13 @@ def _quick(
     survival = None
     proved: AllPlans | None = None
     if level is None and not infeasible and remaining.objective.budget_usd is None:
-        proved = best_of_all(remaining, (time.perf_counter() + until) / 2)
+        proved = best_of_all(remaining, (clock_s() + until) / 2)
     if proved is not None:
         schedule, held, infeasible = proved.schedule, None, proved.schedule is None
     # A first plan is made whatever the time: it is the one that is being carried out, with what has lost its place.
     with suppress(LimitReached):
         if not infeasible and schedule is None:
-            now = time.perf_counter()
+            now = clock_s()
             first_until = search_end if level is None else now + _SHARE_OF_FIRST * (until - now)
             schedule = quick_plan(remaining, bound, running, seed, first_until)
             if schedule is None and held is None:
@@ -424,12 +444,12 @@ def _quick(
         survival=survival,
         bound=value,
         stages=_stages(remaining, schedule, value, proved is not None),
-        runtime_s=time.perf_counter() - begin,
+        runtime_s=clock_s() - begin,
         seed=seed,
     )
     if schedule is not None and search_end.moment is not None and not stopped():
         if memory.warm:
-            memory.shares.append((time.perf_counter() - search_end.moment) / usual_s)
+            memory.shares.append((clock_s() - search_end.moment) / usual_s)
         memory.warm = True
     return result
 
@@ -446,7 +466,7 @@ def _certificate(schedule: Schedule, level: SurvivalLevel, survives: bool, until
     """Say what a plan survives, with the worst case if there is time for it."""
     from ...heuristics.bags.rescue import certify, survival_of
 
-    with suppress(LimitReached), within(max(until - time.perf_counter(), 0.0)):
+    with suppress(LimitReached), within(max(until - clock_s(), 0.0)):
         return survival_of(schedule, level)
     if survives:
         return Survival(level=level, verdict="survives")
@@ -489,11 +509,11 @@ def _bound(remaining: Instance, memory: _Memory, time_limit_s: float) -> Divisib
         same = last.took_s > 0.0 and _SAME * last.n_open <= n_open <= last.n_open / _SAME
         if same or last.took_s > _SHARE_OF_BOUND * time_limit_s:
             return divisible_bound(remaining, last.multipliers, 1)
-    begin = time.perf_counter()
+    begin = clock_s()
     with watched_time() as clock, within(_MOST_OF_BOUND * time_limit_s):
         bound = divisible_bound(remaining, None, _CUTS)
     if len(bound.multipliers):
-        took_s = 0.0 if last is None and clock.ended_work else time.perf_counter() - begin
+        took_s = 0.0 if last is None and clock.ended_work else clock_s() - begin
         memory.prices[key] = _Prices(bound.multipliers, n_open, took_s)
     return bound
 

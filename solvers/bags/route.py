@@ -17,7 +17,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
-from ...core.limits import LimitReached, checkpoint, out_of_time, seconds_left, within
+from ...core.limits import LimitReached, checkpoint, clock_s, out_of_time, own_work, seconds_left, within
 from ...core.processes import run_in_threads
 from ...heuristics.bags.annealing import SearchOptions
 from ...heuristics.bags.lanes import first_plan
@@ -293,7 +293,7 @@ class Route:
                 self.run.report(*news.popleft())
 
         def in_lane(lane: _Lane, *parts: Sequence[Step]) -> None:
-            with suppress(LimitReached), within(stop=self.settled, on_life=_nothing):
+            with own_work(), suppress(LimitReached), within(stop=self.settled, on_life=_nothing):
                 for part in parts:
                     lane.go(part)
 
@@ -345,7 +345,7 @@ class _Lane:
         route = self._route
         shares = step.shares(route.facts)
         left = self._left_s(step, later) if shares else None
-        began = time.perf_counter()
+        began, began_s = clock_s(), time.perf_counter()
         self._iterations_before = self.iterations
         own = route.known.part(route.settle)
         part = replace(self._run, initial=own.schedule, on_progress=self._progress, incumbent=own)
@@ -366,20 +366,19 @@ class _Lane:
                 own.raise_bound(outcome.bound)
             route.explanation = outcome.explanation or route.explanation
             route.warnings = outcome.warnings
-        now = time.perf_counter()
-        if ended == "done" and now > limit.deadline:
+        if ended == "done" and clock_s() > limit.deadline:
             ended = "time"
-        took_s = now - began
         if not shares and self._patience_ends is not None:
-            self._patience_ends += took_s  # such as a minute of compiling on a busy machine
+            self._patience_ends += clock_s() - began  # such as a minute of compiling on a busy machine
         brought = own.better_plan, own.better_bound
-        route.known.steps.append(StepTaken(step.name, began, took_s, own.objective, own.bound, *brought, ended))
+        took_s = time.perf_counter() - began_s
+        route.known.steps.append(StepTaken(step.name, began_s, took_s, own.objective, own.bound, *brought, ended))
 
     def _left_s(self, step: Step, later: Sequence[Step]) -> float:
         """Seconds for a step: all that are left, of which it leaves some to those that follow it."""
         facts, left = self._route.facts, seconds_left()
         if left is None:
-            now = time.perf_counter()
+            now = clock_s()
             self._patience_ends = self._patience_ends or now + BUDGET.patience_for_s(facts.instance.n_tasks)
             left = max(self._patience_ends - now, 0.0)
         others = any(other.applies(facts) for other in reversed(later))

@@ -34,6 +34,7 @@ from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
+from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, Market, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import require_free_memory, schedule_of_cores
@@ -292,7 +293,7 @@ class SlackFleets:
         loads = np.concatenate([[0], patterns.load_s])
         cores = kernel.Cores(loads, self._pack(counts), counts @ prices)
         n_cores, most = offer.offer.vcpus, _LEAST_TABLE
-        halt = np.zeros(1, dtype=np.int64)
+        halt = np.array([0, kernel.MOST_STEPS])
         while True:
             table = kernel.Columns(
                 np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64), np.zeros(most),
@@ -301,6 +302,7 @@ class SlackFleets:
             found = run_compiled(
                 partial(kernel.list_columns, cores, offer.price, n_cores * gain, allowed, self._fields, table, halt),
                 halt,
+                ITERATIONS.slack_step,
             )
             if found >= 0:
                 break
@@ -339,7 +341,7 @@ class SlackFleets:
         one = kernel.Sets(packed, listed.slack - unrented[k], listed.counts @ losses, listed.counts @ beyond)
         spared = float((one.beyond - listed.slack).max(initial=-unrented[k]))
         frontier, count = live, len(live)
-        halt = np.zeros(1, dtype=np.int64)
+        halt = np.array([0, kernel.MOST_STEPS])
         for number in range(1, vms + 1):
             if not len(one.packed):
                 break
@@ -350,7 +352,9 @@ class SlackFleets:
             step = kernel.Step(allowed, later, others * float(unrented[k]), others * spared, layer)
             while True:
                 added = run_compiled(
-                    partial(kernel.add_vm, reached, count, before, one, step, self._fields, halt), halt
+                    partial(kernel.add_vm, reached, count, before, one, step, self._fields, halt),
+                    halt,
+                    ITERATIONS.slack_step,
                 )
                 if added >= 0:
                     break
@@ -442,7 +446,8 @@ class _LastSearch:
 
     def _run(self, rest: int, most_vms: int, allowed: float) -> IntArray | None:
         """Fleet for some tasks within a slack; None if there is none."""
-        picked, known, halt = (np.zeros(size, dtype=np.int64) for size in (most_vms, 1, 1))
+        picked, known = np.zeros(most_vms, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        halt = np.array([0, kernel.MOST_STEPS])
         while True:
             known[0] = int((self._refuted.packed >= 0).sum())
             found = run_compiled(
@@ -450,7 +455,7 @@ class _LastSearch:
                     kernel.run_rest, rest, most_vms, allowed, self._last, self._columns, self._refuted, known,
                     self._fields, picked, halt,
                 ),
-                halt,
+                halt, ITERATIONS.slack_step,
             )  # fmt: skip
             if found == kernel.REFUTED:
                 return None

@@ -19,8 +19,7 @@ FULL, HALTED, REFUTED = range(-1, -4, -1)
 """What a loop returns in place of a number: its table is full; it was halted, or takes too long; no fleet is within the
 slack."""
 
-_HALT_EVERY = 4096
-_MOST_STEPS = 2_000_000_000
+MOST_STEPS = 2_000_000_000
 _MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 
 
@@ -230,7 +229,6 @@ def list_columns(
     left = np.zeros(n_cores + 1)
     sums = np.zeros(n_cores + 1, np.int64)
     found = 0
-    steps = 0
     # The core with the largest load decides the end of the VM: each pattern in turn is that of such a core.
     for top in range(1, n_patterns):
         end = cores.load_s[top]
@@ -249,8 +247,8 @@ def list_columns(
                     place -= 1
                 near[place], waste[place] = index, more
                 n_near += 1
-                steps += n_near - place
-        if halt[0] != 0 or steps > _MOST_STEPS:
+                halt[1] -= n_near - place
+        if halt[0] != 0 or halt[1] < 0:
             return HALTED
         # All multisets of patterns of the other cores, depth first, each core no earlier in the list than the last.
         depth = 0
@@ -258,8 +256,8 @@ def list_columns(
         sums[0] = cores.packed[top]
         chosen[0] = 0
         while depth >= 0:
-            steps += 1
-            if steps % _HALT_EVERY == 0 and (halt[0] != 0 or steps > _MOST_STEPS):
+            halt[1] -= 1
+            if halt[0] != 0 or halt[1] < 0:
                 return HALTED
             if depth == n_cores - 1:  # all cores have something to do
                 packed = sums[depth]
@@ -337,15 +335,14 @@ def add_vm(reached: Reached, count: int, frontier: Sets, vms: Sets, step: Step, 
         See `list_columns`.
     """
     most = len(reached.packed) // 2
-    steps = 0
     for source in range(len(frontier.packed)):
         for column in range(len(vms.packed)):
             value = frontier.value[source] + vms.value[column]
             # Sets of a VM come by their slack: with this one too large, so are all that follow.
             if value - step.refund > step.allowed:
                 break
-            steps += 1
-            if steps % _HALT_EVERY == 0 and (halt[0] != 0 or steps > _MOST_STEPS):
+            halt[1] -= 1
+            if halt[0] != 0 or halt[1] < 0:
                 return HALTED
             # What tasks that are left lose at least on the offers to come, by two prices: the greater one holds.
             to_come = max(
@@ -467,10 +464,9 @@ def run_rest(
         return 0 if vms * last.unrented <= allowed else REFUTED
     depth = 0
     entered = True
-    steps = 0
     while depth >= 0:
-        steps += 1
-        if steps % _HALT_EVERY == 0 and (halt[0] != 0 or steps > _MOST_STEPS):
+        halt[1] -= 1
+        if halt[0] != 0 or halt[1] < 0:
             return HALTED
         others = vms - depth
         if entered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -19,14 +19,20 @@ from ...core.limits import (
     LimitReached,
     Stop,
     Stopwatch,
+    clock_s,
+    current_limit,
     overtime,
+    refuse_no_iterations,
     refuse_no_time_limit,
+    seconds_left,
     share_of_time,
     stopped,
     within,
+    work_clock,
 )
 from ...core.processes import default_threads, interruptible
 from ...core.quantities import at_most, closes_gap
+from ...core.work import ITERATIONS
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
@@ -49,6 +55,7 @@ def solve(
     method: GivenMethod = "auto",
     *,
     time_limit_s: float | None = None,
+    iterations: int | None = None,
     target_gap: float = 0.0,
     seed: int = 0,
     threads: int | None = None,
@@ -77,11 +84,13 @@ def solve(
     time_limit_s : float, optional
         The best plan and bound so far are returned when it is over. Where the first plan and its check take longer,
         that plan is returned.
+    iterations : int, optional
+        A limit of work in place of one of time, in one thread: the same call makes the same plan, however busy the
+        machine is. A million is about what a core does in a second; see docs/stopping.md.
     target_gap : float
         Relative gap between plan and bound at which they stop; 0 to go on until the optimum is proved.
     seed : int
-        For methods that use random numbers: same seed, one thread and no time limit, same plan. Exact methods end open
-        questions after some time even without a limit: what they find until then depends on the machine.
+        For methods that use random numbers: same seed, one thread and no time limit, same plan.
     threads : int, optional
         How many may work at once: with more than one, the route searches and proves side by side, and CP-SAT has the
         others. All usable cores if absent, or what the environment variable ``SPOTBAG_THREADS`` says; one where a plan
@@ -121,6 +130,11 @@ def solve(
     PluginError
         If a method that is not built in fails, or makes a plan that breaks a rule.
     """
+    if iterations is not None:
+        refuse_iterations_with(time_limit_s, threads, method)
+        ask = partial(solve, instance, method, target_gap=target_gap, seed=seed, initial=initial, options=options)
+        ask = partial(ask, on_progress=on_progress, stop=stop, goal=goal, budget_usd=budget_usd)
+        return by_iterations(partial(ask, near_least=near_least, survive=survive), iterations)
     if near_least is not None:
         ask = partial(solve, method=method, target_gap=target_gap, seed=seed, threads=threads, options=options)
         ask = partial(ask, on_progress=on_progress, stop=stop, survive=survive)
@@ -138,12 +152,15 @@ def solve(
         instance = instance.with_goal(goal, budget_usd)
     if survive is not None:
         instance = instance.replace(survive=survive)
-    begin = time.perf_counter()
+    began_s = time.perf_counter()
     progress = _Progress(on_progress)
     on_life = None if on_progress is None else progress.again
-    log = StepLog(begin)
+    log = StepLog(began_s)
     attempts = Attempts(chosen, made_options, seed, threads, target_gap, progress, progress.again, log)
-    with interruptible(stop, on_life) as limit:
+    # Without a limit, patience is one of work: a machine that is busy proves no less.
+    patient = not chosen.plugin and time_limit_s is None and seconds_left() is None and current_limit().work is None
+    with interruptible(stop, on_life) as limit, work_clock() if patient else nullcontext():
+        begin = clock_s()
         with within(BUDGET.time_for_plan_s(instance.n_tasks, time_limit_s), begin=begin):
             question = _question(instance, chosen.published)
             attempts = replace(attempts, asked=question.instance)
@@ -165,7 +182,7 @@ def solve(
             progress.end(schedule.objective)
         survival = None
         if schedule is not None and question.level is not None:
-            left = None if time_limit_s is None else time_limit_s - log.until_s
+            left = None if time_limit_s is None else time_limit_s - (clock_s() - begin)
             survival = _survival(schedule, question.level, first.without_usd, left)
             log.note("certificate", first.instance, schedule)
             if survival.cost_without_usd is not None and not _has_spot(schedule) and question.chooses:
@@ -190,7 +207,7 @@ def solve(
             bound_without=without,
             stages=stages,
             survival=survival,
-            runtime_s=time.perf_counter() - begin,
+            runtime_s=time.perf_counter() - began_s,
             seed=seed,
             stats={"iterations": trace[-1].iteration} if trace else {},
             trace=trace,
@@ -205,17 +222,40 @@ def _fastest_near_least(
     """Return the fastest plan that costs at most a share more than the cheapest one that is found first."""
     if not 0 <= share < math.inf:
         raise InputError("near_least", [Issue("", "must be a share that is not negative, such as 0.05", value=share)])
-    begin = time.perf_counter()
+    begin = clock_s()
     half_s = None if time_limit_s is None else BUDGET.cheapest_of_near_least * time_limit_s
     cheapest = ask(instance, goal="cheapest", time_limit_s=half_s, initial=initial)
     if cheapest.schedule is None or cheapest.interrupted:
         return cheapest
-    left_s = None if time_limit_s is None else max(time_limit_s - (time.perf_counter() - begin), SIGN_OF_LIFE_S)
+    left_s = None if time_limit_s is None else max(time_limit_s - (clock_s() - begin), SIGN_OF_LIFE_S)
     budget_usd = (1 + share) * cheapest.schedule.cost_usd
     fastest = ask(instance, goal="fastest", budget_usd=budget_usd, time_limit_s=left_s, initial=cheapest.schedule)
     later_s = cheapest.runtime_s
     steps = tuple(replace(step, began_s=step.began_s + later_s) for step in fastest.steps)
-    return replace(fastest, runtime_s=time.perf_counter() - begin, steps=(*cheapest.steps, *steps))
+    return replace(fastest, runtime_s=clock_s() - begin, steps=(*cheapest.steps, *steps))
+
+
+def by_iterations(ask: Callable[..., Result], iterations: int) -> Result:
+    """Ask for a plan within iterations: with the clock of work, and in one thread."""
+    refuse_no_iterations(iterations)
+    begin = time.perf_counter()
+    with work_clock() as work:
+        result = ask(time_limit_s=iterations / ITERATIONS.second, threads=1)
+    stats = {**result.stats, "counted_iterations": round(work.iterations)}
+    return replace(result, runtime_s=time.perf_counter() - begin, stats=stats)
+
+
+def refuse_iterations_with(time_limit_s: object, threads: object, method: GivenMethod) -> None:
+    """Refuse what cannot be promised to make the same plan each time."""
+    if time_limit_s is not None:
+        raise InputError("iterations", [Issue("", "are a limit in place of one of time: give one or the other")])
+    if threads not in (None, 1):
+        rule = "are counted in one thread, for the same plan each time: leave threads out, or have a time limit"
+        raise InputError("iterations", [Issue("", rule)])
+    chosen = find_method(method)
+    if chosen.plugin:
+        rule = f"are counted by methods that are built in, which {chosen.plugin} is not: have a time limit"
+        raise InputError("iterations", [Issue("", rule)])
 
 
 def refuse_wrong(time_limit_s: object, seed: object, threads: object, target_gap: float = 0.0) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.processes import run_compiled
 from ...core.quantities import FloatArray, IntArray
+from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, effective_cores, least_work_s
@@ -178,10 +179,12 @@ class ColumnFinder:
         too_many = np.cumsum(np.repeat(np.sort(self.seconds), self.size[np.argsort(self.seconds)]))
         cut = most_tasks < self.size.sum() and bool(too_many[most_tasks] <= room_s)
         ordered = Classes(self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order])
-        halt = np.zeros(1, dtype=np.int64)
-        limits = Limits(most_end, most_tasks, MOST_NODES, most_trials, narrowing, halt)
+        halt = np.array([0, MOST_NODES])
+        limits = Limits(most_end, most_tasks, most_trials, narrowing, halt)
         found, complete = run_compiled(
-            lambda: find_columns(ordered, self.machine, self.rate, fixed, threshold, limits, table), halt
+            lambda: find_columns(ordered, self.machine, self.rate, fixed, threshold, limits, table),
+            halt,
+            ITERATIONS.column_node,
         )
         whole = np.zeros((found, self.n_classes), dtype=np.int64)
         whole[:, self.able[order]] = table.counts[:found]

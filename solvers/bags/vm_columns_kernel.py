@@ -64,17 +64,16 @@ class Limits(NamedTuple):
     ----------
     end : int
         Latest end.
-    tasks, nodes, trials : int
-        Most tasks of a column; most nodes in all; most nodes of the search for one least end.
+    tasks, trials : int
+        Most tasks of a column; most nodes of the search for one least end.
     narrowing : bool
         Retain the best columns only: once the table is full, the worst of them is the threshold.
-    halt : array of int, shape (1,)
-        Ends the search, as not complete, once it is not 0.
+    halt : array of int, shape (2,)
+        Ends the search, as not complete, once the first is not 0; and the nodes that are left.
     """
 
     end: int
     tasks: int
-    nodes: int
     trials: int
     narrowing: bool
     halt: IntArray
@@ -331,7 +330,6 @@ def find_columns(
     total_surplus = fixed
     total_dual = 0.0
     following = 0
-    nodes = 0
     while limits.halt[0] == 0:
         extended = -1
         if n < most_tasks:
@@ -352,8 +350,8 @@ def find_columns(
             following = index + 1
             continue
         # On: add a task of the class.
-        nodes += 1
-        if nodes > limits.nodes:
+        limits.halt[1] -= 1
+        if limits.halt[1] < 0:
             return found, False
         index = extended
         chosen[n] = index
@@ -377,7 +375,7 @@ def find_columns(
             continue
         _sort_tasks(task_seconds, task_memory, n, by_length, in_order)
         end, whole, more = least_end(in_order, n, machine, least, limit + 1, limits.trials, starts)
-        nodes += more
+        limits.halt[1] -= more
         if end > limit:
             continue
         cost = fixed + rate * end - total_dual

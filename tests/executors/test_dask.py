@@ -164,12 +164,15 @@ def test_failures_are_told_and_tried_again(cluster: Cluster, tmp_path: Path) -> 
     once = f"test -e {tmp_path}/seen || {{ touch {tmp_path}/seen; exit 7; }}"
     commands = ["true", once, "echo no such luck >&2; exit 3", 'test "$SPOTBAG_TASK $SPOTBAG_CORE" = "t3 0"', "kill $$"]
     commands.append("-n; exit 0")  # what begins with a dash is a command, too
-    execution = carried_out(plan_of(bag([1] * 6, commands), ["c1"], [(0, 0)] * 6), cluster, retries=1)
+    commands.append("seq 500 >&2; exit 1")
+    execution = carried_out(plan_of(bag([1] * 7, commands), ["c1"], [(0, 0)] * 7), cluster, retries=1)
     codes = {task: [run.exit_code for run in execution.runs if run.task == task] for task in ("t0", "t1", "t2", "t3")}
     assert codes == {"t0": [0], "t1": [7, 0], "t2": [3, 3], "t3": [0]}
     assert {run.exit_code for run in execution.failures if run.task == "t4"} == {128 + signal.SIGTERM}
     assert {run.message for run in execution.failures if run.task == "t2"} == {"no such luck"}
-    assert execution.unfinished == ("t2", "t4")
+    assert execution.unfinished == ("t2", "t4", "t6")
+    (said,) = {run.message for run in execution.failures if run.task == "t6"}
+    assert said == "\n".join(map(str, range(377, 501)))  # whole lines, of no more than 500 characters
 
 
 def test_a_call_that_raises_has_failed(cluster: Cluster) -> None:
@@ -216,6 +219,51 @@ def test_what_a_lost_vm_had_to_do_is_done_elsewhere(cluster: Cluster) -> None:
     assert {one.task for one in execution.planned if one.vm == lost} == {
         run.task for run in execution.runs if run.vm == lost and run.done
     }
+
+
+def test_a_bag_that_changes_is_planned_anew_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
+    """Tasks come and go midway, and a type is not to be had any more: what runs goes on, each task is done once."""
+    before = bag([1, 1, 1], [f"sleep 0.3; echo >> {tmp_path}/{number}" for number in range(3)])
+    after = bag([1, 1, 1, 1, 1], [f"sleep 0.1; echo >> {tmp_path}/{number}" for number in range(5)])
+    rows = [row for row in after.tasks if row.id != "t2"]
+    offer = {"price_usd_per_hour": 0.3, "limit": 1}
+    kinds = [
+        {"name": f"c{n}", "vcpus": n, "memory_mb": 1024 * n, "gflops": 10, "offers": {"on-demand": offer}}
+        for n in (1, 2)
+    ]
+    after = after.replace(tasks=rows, vm_types=kinds)
+    seen: list[TaskRun] = []
+    made = run(
+        plan_of(before, ["c1"], [(0, 0), (0, 0), (0, 0)]),
+        cluster.client,
+        start_vm=cluster.start,
+        stop_vm=cluster.stop,
+        changes=lambda: after if seen else None,
+        on_run=seen.append,
+    )
+    assert not made.unfinished
+    assert not made.failures
+    assert sorted(one.task for one in made.runs) == ["t0", "t1", "t3", "t4"]
+    assert {one.task: one.plan for one in made.planned}["t3"] == 1
+    assert all(len((tmp_path / number).read_text().splitlines()) == 1 for number in "0134")
+
+
+def test_a_bag_that_cannot_go_on_is_refused(cluster: Cluster) -> None:
+    BEGUN.clear()
+    RELEASE.clear()
+    plan = plan_of(bag([1] * 6), ["c1"], [(0, 0)] * 6)
+    fewer = plan.instance.replace(tasks=plan.instance.tasks[:5])  # without one that is asked when it runs
+    changes = {"changes": lambda: fewer if BEGUN.is_set() else None}
+    with pytest.raises(InputError, match="changes: tasks 't5': must be in the bag: it runs"):
+        carried_out(plan, cluster, call=wait_at_some, **changes)
+    RELEASE.set()
+    small = plan_of(bag([1] * 2), ["c1"], [(0, 0)] * 2)
+    with pytest.warns(RuntimeWarning, match="no plan was found with t2"):
+        made = carried_out(small, cluster, call=nothing, replan=lambda *_: None, changes=lambda: bag([1] * 3))
+    assert not any(one.task == "t2" for one in made.runs)
+    with_commands = plan_of(bag([1], ["true"]), ["c1"], [(0, 0)])
+    with pytest.raises(InputError, match=r"changes: tasks .*command is missing"):
+        carried_out(with_commands, cluster, changes=lambda: bag([1, 1]))
 
 
 def test_a_vm_that_is_about_to_leave_gets_no_more_tasks(cluster: Cluster) -> None:

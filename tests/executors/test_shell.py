@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.executors.shell import export_plan, folder_names, quoted
+from spotbag.traces.bags.execution import PlannedTask
+from spotbag.traces.bags.execution_log import read_logs
 from tests.helpers.exported_plans import core_of, document_of, drive, environment, events_of, exported, log_of
 from tests.helpers.soaks import soak_of
 
@@ -153,6 +155,23 @@ def test_a_command_that_begins_with_a_dash_is_a_command(tmp_path: Path) -> None:
     codes = [line["exit_code"] for line in log_of(vm) if line["event"] == "end"]
     assert codes == [0, 127, 127]  # no program is called so but the first
     assert (vm / "output" / "1-t1.out").read_text() == "ran 7\n"
+
+
+def test_the_log_has_the_end_of_what_a_failed_command_said(tmp_path: Path) -> None:
+    said = [
+        "true",
+        "echo out; exit 3",
+        r"""printf 'a "b" \\ \303\244\033[1m\nend' >&2; exit 4""",
+        "seq 500 >&2; exit 5",
+    ]
+    vm = exported(core_of(said), tmp_path / "run")
+    assert drive(vm).returncode == 1
+    ends = [line for line in log_of(vm) if line["event"] == "end"]
+    assert [line.get("message") for line in ends[:3]] == [None, "", 'a "b" \\ [1m\nend']
+    assert ends[3]["message"].split("\n") == [str(number) for number in range(376, 501)]
+    planned = [PlannedTask(f"t{number}", "vm", 0, number, number + 1) for number in range(1, 5)]
+    made = read_logs([vm / "log.jsonl"], planned, {"vm": 1}, 0)
+    assert [one.message for one in made.failures] == [line["message"] for line in ends[1:]]
 
 
 def test_names_do_not_command_the_terminal_on_which_scripts_say_them(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ class EndLine(_Line):
     number: Count
     task: Name
     exit_code: Count
+    message: str = ""
 
 
 class StopLine(_Line):
@@ -219,7 +220,9 @@ class _Book:
             run = self._open.get(line.core)
             if run is not None and run.task == line.task:
                 del self._open[line.core]
-                self.runs.append(TaskRun(line.task, self.vm, line.core, run.start_s, time_s, line.exit_code))
+                self.runs.append(
+                    TaskRun(line.task, self.vm, line.core, run.start_s, time_s, line.exit_code, line.message)
+                )
         else:
             self._close(time_s, lost=isinstance(line, StopLine))
 

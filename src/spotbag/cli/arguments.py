@@ -577,6 +577,15 @@ class MethodOptions:
         float | None,
         duration_option("--time-limit", "Time after which the best found so far is returned: 30s, 5m."),
     ] = None
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            "--iterations",
+            metavar="N",
+            min=1,
+            help="A limit of work in place of --time-limit: the same plan each time. A million take about a second.",
+        ),
+    ] = None
     target_gap: Annotated[
         float,
         typer.Option(

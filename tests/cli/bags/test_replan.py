@@ -41,6 +41,25 @@ def test_what_is_left_is_planned_checked_and_planned_again(shell: Shell, state: 
     } == dict.fromkeys(state.running_ids, -1)
 
 
+def test_a_limit_of_iterations_makes_the_same_plan_each_time(shell: Shell, state: State) -> None:
+    for words in (("solve", BAG), ("replan", BAG, "state.json", "--start", "plan.json")):
+        first, second = (shell.json(*words, "--iterations", "20000", "--seed", "3") for _ in range(2))
+        assert first["plan"] == second["plan"]
+        assert first["stats"] == second["stats"]
+        assert f"for {first['stats']['counted_iterations']:,} iterations" in shell.run(
+            *words, "--iterations", "20000", "--seed", "3"
+        )
+
+
+def test_a_limit_of_iterations_stands_alone(shell: Shell, state: State) -> None:
+    shell.run("solve", BAG, "--iterations", "20000", "--time-limit", "1s", code=2)
+    assert "iterations: are a limit in place of one of time" in shell.err
+    shell.run("solve", "hads/J60", "--iterations", "20000", "--scenario", "hads/sc2", code=2)
+    assert "--iterations and --scenario: use one or the other" in shell.err
+    shell.run("replan", BAG, "state.json", "--iterations", "20000", "--time-limit", "1s", code=2)
+    assert "iterations: are a limit in place of one of time" in shell.err
+
+
 def test_a_plan_goes_to_standard_output_and_the_table_to_standard_error(shell: Shell, state: State) -> None:
     assert shell.run("replan", BAG, "state.json", "--out", "-").startswith('{\n  "format": "spotbag.schedule/1"')
     assert "times and costs count from now" in shell.err

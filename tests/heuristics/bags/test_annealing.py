@@ -36,7 +36,7 @@ def test_the_first_step_is_short_whatever_the_clock_says() -> None:
 
 def test_one_slow_step_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(annealing.time, "perf_counter", lambda: now)
+    monkeypatch.setattr("time.perf_counter", lambda: now)
     steps = _steps(0.1, _bag())
     for number, (moves, _, _) in enumerate(steps):
         now += moves * 1e-7
@@ -47,7 +47,7 @@ def test_one_slow_step_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_follows_the_moves_of_a_step_does_not_make_the_next_one_short(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(annealing.time, "perf_counter", lambda: now)
+    monkeypatch.setattr("time.perf_counter", lambda: now)
     steps = _steps(0.1, _bag())
     moves = []
     for moved, _, _ in steps:
@@ -62,7 +62,7 @@ def test_what_follows_the_moves_of_a_step_does_not_make_the_next_one_short(monke
 
 def test_moves_that_are_counted_do_not_ask_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """60,000 moves are 20 steps of 3,000; 1,000,000 are 40 of 25,000, which is the most between two looks at it."""
-    monkeypatch.setattr(annealing.time, "perf_counter", None)
+    monkeypatch.setattr("time.perf_counter", None)
     for moves, each in ((60_000, 3_000), (1_000_000, 25_000)):
         steps = [*annealing.Steps(moves)]
         assert {step[0] for step in steps} == {each}
@@ -72,7 +72,7 @@ def test_moves_that_are_counted_do_not_ask_the_clock(monkeypatch: pytest.MonkeyP
 
 def test_moves_end_a_run_before_the_clock_does(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(annealing.time, "perf_counter", lambda: now)
+    monkeypatch.setattr("time.perf_counter", lambda: now)
     steps, done = annealing.Steps(50_000, 10.0, _bag(1e6), "loads"), 0
     for moves, before, after in steps:
         assert before == pytest.approx(done / 50_000)
@@ -85,7 +85,7 @@ def test_moves_end_a_run_before_the_clock_does(monkeypatch: pytest.MonkeyPatch) 
 
 def test_temperatures_fall_from_the_first_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(annealing.time, "perf_counter", lambda: now)
+    monkeypatch.setattr("time.perf_counter", lambda: now)
 
     class Still:
         """A state that nothing changes."""
@@ -113,7 +113,7 @@ def test_temperatures_fall_from_the_first_to_the_last(monkeypatch: pytest.Monkey
 def test_the_first_step_of_a_bag_that_is_known_cools(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the speed of the last search for any state of it, it has its share of the time and of the temperatures."""
     now = 0.0
-    monkeypatch.setattr(annealing.time, "perf_counter", lambda: now)
+    monkeypatch.setattr("time.perf_counter", lambda: now)
     bag = _bag()
     for is_known in (False, True):
         steps = annealing.Steps(math.inf, now + 0.004, bag, "loads")

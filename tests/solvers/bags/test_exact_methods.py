@@ -307,7 +307,7 @@ def test_time_limits_are_observed(name: str, method: str, monkeypatch: pytest.Mo
     clock = fake_time(monkeypatch, look_s=0.05)
     solvers_take_all_their_time(monkeypatch, clock)
     result = solve(instance, method, time_limit_s=10, initial=start)
-    assert result.runtime_s < 11  # twenty looks at the clock more
+    assert result.runtime_s < 11.5  # thirty looks at the clock more
     assert result.schedule is not None
     assert result.bound is not None
     assert result.bound > 0

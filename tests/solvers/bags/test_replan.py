@@ -336,7 +336,7 @@ def test_the_ending_begins_when_the_search_ends_and_not_when_its_start_is_made(
     instance, plan, state = under_way
     given = instance.replace(description="a bag that has not been planned again before")
     now = 0.0
-    monkeypatch.setattr(replan_module.time, "perf_counter", lambda: now)
+    monkeypatch.setattr("time.perf_counter", lambda: now)
     made = replan_module.quick_plan
 
     def slow_start(remaining: Instance, bound: Any, start: Any, seed: int, until: Any) -> Schedule | None:
@@ -419,7 +419,7 @@ def test_one_long_ending_does_not_rule_those_that_follow() -> None:
 
 
 def test_the_search_has_a_share_of_the_time_whatever_endings_took(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replan_module.time, "perf_counter", lambda: 5.0)
+    monkeypatch.setattr("time.perf_counter", lambda: 5.0)
     for reserve_s, share, expected in ((0.002, 1.0, 0.008), (0.002, 0.5, 0.004), (1.0, 1.0, 0.001)):
         end = replan_module._SearchEnd(5.01, reserve_s)
         assert end(share) - 5.0 == pytest.approx(expected)
@@ -591,7 +591,7 @@ def test_tasks_burst_on_a_machine_as_far_as_its_credits_go() -> None:
         machine = {"id": "b-1", "type": "b", "market": "on-demand", "credits": credits}
         document = {"format": "spotbag.state/1", "instance": "credits", "time_s": 0, "vms": [machine]}
         state = State.from_document(document, "state.json")
-        result = replan(instance, state, time_limit_s=0.05)
+        result = replan(instance, state, iterations=50_000)
         assert result.schedule is not None
         assert result.schedule.makespan_s == seconds
         assert check(result.instance, result.schedule).violations == ()

@@ -25,7 +25,7 @@ def choose(
     from ...core.errors import SpotbagError
 
     assert asked.scenario is not None, "there is one"
-    for option in ("--option", "--target-gap", "--threads", "--initial"):
+    for option in ("--option", "--iterations", "--target-gap", "--threads", "--initial"):
         if option in planning.given():
             raise SpotbagError(
                 f"{option} and --scenario: use one or the other; plans of many kinds are made for a scenario"

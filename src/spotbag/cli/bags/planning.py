@@ -36,6 +36,7 @@ def plan_by(problem: Instance, planning: MethodOptions, near_least: float | None
             problem,
             method,
             time_limit_s=planning.time_limit,
+            iterations=planning.iterations,
             target_gap=planning.target_gap,
             seed=planning.seed,
             threads=planning.threads,

@@ -55,7 +55,7 @@ def replan_command(
         ),
     ],
     changes: InstanceOptions,
-    planning: Annotated[MethodOptions, Only("method", "time_limit", "seed", "threads")] = _ABSENT,
+    planning: Annotated[MethodOptions, Only("method", "time_limit", "iterations", "seed", "threads")] = _ABSENT,
     start: Annotated[
         str | None,
         typer.Option(
@@ -72,6 +72,7 @@ def replan_command(
     0.3 s it is a search that begins from --start; with more time, --method goes on from there. Exit code 0: there is a
     plan; 1: no feasible plan, with the reason; 2: bad input; 130: interrupted.
     """
+    from ...core.work import ITERATIONS
     from ...schedules.state import State
     from ...solvers.bags.replan import LONG_S, replan
     from ...solvers.bags.warm_up import warm_up_replan
@@ -96,12 +97,14 @@ def replan_command(
                 problem,
                 so_far,
                 time_limit_s=limit_s,
+                iterations=planning.iterations,
                 start=running,
                 method=method,
                 seed=planning.seed,
                 threads=planning.threads,
             )
-        if "--method" in planning.given(_ABSENT) and result.method == "search" and limit_s <= LONG_S:
+        long = limit_s > LONG_S if planning.iterations is None else planning.iterations > LONG_S * ITERATIONS.second
+        if "--method" in planning.given(_ABSENT) and result.method == "search" and not long:
             warn([f"--method changes nothing up to {LONG_S:g} s: the plan is the search's"])
         if result.interrupted:
             warn(["interrupted: this is the best plan so far"])

@@ -365,6 +365,7 @@ def print_result(result: Result, given: Instance) -> None:
         print(f"{instance.name}: no plan found by {result.method} ({STATUS_MEANINGS[result.status]})")
         print(result.message)
         return
+    work = result.stats.get("counted_iterations")
     share = 100 * schedule.makespan_s / instance.deadline_s
     makespan = f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)"
     weighed = [("objective", f"{schedule.objective:.6f}"), ("bound", _bound(result))]
@@ -377,7 +378,7 @@ def print_result(result: Result, given: Instance) -> None:
         ("D_spot", _d_spot(result, given)),
         *([] if result.survival is None else survival_lines(result.survival)),
         *(weighed if instance.goal == "balanced" else []),
-        ("time", f"{result.runtime_s:.3f} s"),
+        ("time", f"{result.runtime_s:.3f} s" + ("" if work is None else f" for {work:,.0f} iterations")),
     ]
     print(f"{instance.name}: {counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}")
     for name, text in lines:
