@@ -24,8 +24,7 @@ from .arguments import (
 from .instance_output import OutOption, deliver, to_file
 
 if TYPE_CHECKING:
-    from ..instances.bags.imported import Asked, Imported
-    from ..instances.bags.imported import MultiCore
+    from ..instances.bags.imported import Asked, Imported, MultiCore
     from ..instances.bags.job_logs import JobFilter
     from ..instances.bags.task_formats import TaskFormat
 
@@ -142,8 +141,7 @@ class JobOptions:
         """Return the options as a filter of jobs."""
         from ..core.errors import SpotbagError
         from ..core.quantities import number_of
-        from ..instances.bags.imported import MultiCore
-    from ..instances.bags.job_logs import JobFilter
+        from ..instances.bags.job_logs import JobFilter
 
         codes = [] if self.status == "all" else [number_of(code) for code in names_in([self.status])]
         if any(code is None or not code.is_integer() for code in codes):
