@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.quantities import KB_PER_MB, MAX_SECONDS, MB_PER_GB, NUMBER, TIME_UNITS_S, duration_s, number_of
+from ...core.quantities import KB_PER_MB, MAX_SECONDS, MB_PER_GB, NUMBER, STATED, TIME_UNITS_S, duration_s, number_of
 from ...core.records import field_issues
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable, columns_text
@@ -20,7 +21,7 @@ from ..instance import Instance
 from .imported import COMMENTS, Asked, Imported, grouped, make_instance
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
-Role = Literal["id", "command", "memory", "runtime", "count", "architecture"]
+Role = Literal["id", "command", "memory", "runtime", "count", "architecture", "ready", "deadline", "weight"]
 
 _SPELLINGS: dict[Role, tuple[str, ...]] = {
     "id": ("id", "task", "task_id", "taskid", "name", "task_name", "job", "job_id", "job_name"),
@@ -29,7 +30,12 @@ _SPELLINGS: dict[Role, tuple[str, ...]] = {
     "runtime": ("runtime", "run_time", "duration", "time", "elapsed", "elapsed_time", "walltime", "wall_time", "wall"),
     "count": ("count", "copies", "n", "number", "tasks", "repeat", "repetitions"),
     "architecture": ("architecture", "arch", "cpu_architecture"),
+    "ready": ("ready", "release", "earliest_start"),
+    "deadline": ("deadline", "due", "latest_end"),
+    "weight": ("weight",),
 }
+_OF_TIME: tuple[Role, ...] = ("runtime", "ready", "deadline")
+_DATES = {"ready": "ready_s", "deadline": "deadline_s"}
 _SPELLINGS_OF_MEMORY: dict[float, tuple[str, ...]] = {
     1 / (MB_PER_GB * KB_PER_MB): ("b", "bytes"),
     1 / KB_PER_MB: ("kb", "kib", "k"),
@@ -66,8 +72,8 @@ class CsvFormat:
     Attributes
     ----------
     columns : dict
-        Role (``id``, ``command``, ``memory``, ``runtime``, ``count``, ``architecture``, or ``runtime[TYPE]``) to the
-        heading of its column.
+        Role (``id``, ``command``, ``memory``, ``runtime``, ``count``, ``architecture``, ``ready``, ``deadline``,
+        ``weight``, or ``runtime[TYPE]``) to the heading of its column.
     ignored : sequence of str
         Headings of columns that are left out.
     memory_unit, runtime_unit : str, optional
@@ -288,9 +294,8 @@ def _role(name: str) -> tuple[Role, float | None] | None:
     head, _, unit = name.rpartition("_")
     if head in _SPELLINGS["memory"] and unit in MEMORY_UNITS_MB:
         return "memory", MEMORY_UNITS_MB[unit]
-    if head in _SPELLINGS["runtime"] and unit in TIME_UNITS_S:
-        return "runtime", TIME_UNITS_S[unit]
-    return None
+    of_time = [role for role in _OF_TIME if head in _SPELLINGS[role] and unit in TIME_UNITS_S]
+    return (of_time[0], TIME_UNITS_S[unit]) if of_time else None
 
 
 def _with_types(asked: Asked, columns: Sequence[_Column], source: str) -> Asked:
@@ -449,6 +454,11 @@ class _Reader:
                 task |= self._count(line, column, cell)
             elif role == "architecture":
                 task |= self._architecture(line, column, cell)
+            elif role in _DATES:
+                headings[_DATES[role]] = column.heading
+                task |= self._date(line, column, cell)
+            elif role == "weight":
+                task |= self._weight(line, column, cell)
             elif role == "memory":
                 headings["memory_mb"] = column.heading
                 task |= self._memory(line, column, cell)
@@ -484,6 +494,25 @@ class _Reader:
             return {}
         return {"count": int(count)}
 
+    def _date(self, line: int, column: _Column, cell: str) -> dict[str, Any]:
+        """Whole seconds of a release, rounded up, or of a deadline, rounded down: neither may be missed by a part."""
+        if not cell:
+            return {}
+        seconds = 0.0 if number_of(cell) == 0 else self._seconds(line, column, cell, 0)
+        if seconds is None:
+            return {}
+        rounded = math.ceil(seconds - STATED) if column.role == "ready" else math.floor(seconds + STATED)
+        return {_DATES[column.role]: rounded}
+
+    def _weight(self, line: int, column: _Column, cell: str) -> dict[str, Any]:
+        if not cell:
+            return {}
+        weight = number_of(self._number(line, column, cell))
+        if weight is None:
+            self._fault(line, column.heading, cell, "must be a number")
+            return {}
+        return {"weight": weight}
+
     def _architecture(self, line: int, column: _Column, cell: str) -> dict[str, Any]:
         if not cell:
             return {}
@@ -513,7 +542,7 @@ class _Reader:
             self._fault(line, column.heading, cell, "must be greater than 0")
         return {"memory_mb": value}
 
-    def _seconds(self, line: int, column: _Column, cell: str) -> float | None:
+    def _seconds(self, line: int, column: _Column, cell: str, least: float | None = None) -> float | None:
         factor = column.factor or self._time_unit
         value = seconds_of(self._number(line, column, cell), factor)
         if not cell:
@@ -523,8 +552,8 @@ class _Reader:
             example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
             rule = _rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example)
             self._fault(line, column.heading, cell, rule)
-        elif value <= 0:
-            self._fault(line, column.heading, cell, "must be greater than 0")
+        elif value <= 0 if least is None else value < least:
+            self._fault(line, column.heading, cell, "must be greater than 0" if least is None else "must be at least 0")
         elif value > MAX_SECONDS:
             self._fault(line, column.heading, cell, f"must be at most {MAX_SECONDS:,} s")
         return value
