@@ -26,7 +26,7 @@ def makespan_lower_bound_s(instance: Instance) -> int:
         _pigeonhole_s(np.repeat(shortest, instance.group_size), usable_cores(instance)),
         _largest_groups_s(instance),
     ]
-    return instance.boot_overhead_s + max(bounds)
+    return max(instance.boot_overhead_s + max(bounds), _last_release_s(instance))
 
 
 def _least_with_machines_s(instance: Instance) -> int:
@@ -41,7 +41,16 @@ def _least_with_machines_s(instance: Instance) -> int:
     open_ends = ends[instance.open_size > 0]
     if len(open_ends) and open_ends.max() >= NEVER:
         return instance.deadline_s + 1  # a task has no place at all
-    return int(max(open_ends.max(initial=0), instance.running_end_s.max(initial=0)))
+    ends_s = open_ends.max(initial=0), instance.running_end_s.max(initial=0), _last_release_s(instance)
+    return int(max(ends_s))
+
+
+def _last_release_s(instance: Instance) -> int:
+    """Least end of the last task that is released, run alone wherever it takes least."""
+    if not instance.has_dates:
+        return 0
+    ends_s = instance.release_s + instance.duration_s.min(axis=(1, 2))
+    return int(ends_s[instance.open_size > 0].max(initial=0))
 
 
 def usable_cores(instance: Instance) -> int:

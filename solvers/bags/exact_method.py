@@ -87,6 +87,8 @@ def start_plan(instance: Instance, run: Run) -> Outcome:
     """
     if run.initial is not None:
         return Outcome(run.initial)
+    if instance.has_dates:
+        return Outcome(None)
     if instance.machines:  # the simple heuristics know none
         return Outcome(listed_plan(instance), "no plan was found from this state that ends by the deadline")
     by_greedy = greedy(instance)

@@ -73,6 +73,8 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     # What takes longer to build is hardly looked at before the time is over, and then for longer than that.
     with within(None if left_s is None else _MOST_OF_TIME * left_s):
         model = IntervalModel(instance, bound, start, switches=switches)
+    if model.placeless is not None and start is None:
+        return Outcome(None, _explain(model, "infeasible"), bound=math.inf)
     trace = ModelTrace(run, start)
     answer = solve_cp_model(model.model, trace.limits(), model.schedule, model.factor, model.constant)
     proved = max(bound.objective, answer.bound)
