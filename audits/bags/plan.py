@@ -465,8 +465,8 @@ class _Checker:
             message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
             yield Violation("d-spot", name, late, "s", message)
         task = self.bag.task(name)
-        if task is not None and not runs and placed.start_s < (task.ready_s or 0):
-            early = (task.ready_s or 0) - placed.start_s
+        if task is not None and task.ready_s and placed.start_s < task.ready_s and not runs:
+            early = task.ready_s - placed.start_s
             message = f"task {name!r} starts at {placed.start_s} s, {early} s before its ready_s ({task.ready_s} s)"
             yield Violation("release", name, early, "s", message)
         if task is not None and task.deadline_s is not None and placed.end_s > task.deadline_s:

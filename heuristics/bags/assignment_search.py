@@ -45,7 +45,8 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found,
     if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
         return
     rng = np.random.default_rng(found.run.seed)
-    starts = core_pattern_starts(instance, found.run.enough(found.objective))
+    dated = instance.has_dates  # patterns of cores know none
+    starts = None if dated else core_pattern_starts(instance, found.run.enough(found.objective))
     if starts is not None:
         found.raise_bound(max(found.bound, starts.bound))
         if found.run.answered(found.objective, found.bound):
@@ -210,7 +211,10 @@ def _state_of_fleet(instance: Instance, fleet: FractionalFleet, vms: IntArray | 
     rest[seconds > instance.deadline_s] = -np.inf
     longest = np.where(np.isfinite(rest), seconds, 0).max(axis=1)
     slow: BoolArray = np.zeros(instance.n_tasks, dtype=bool)
-    for task in np.argsort(-longest[instance.task_group], kind="stable").tolist():
+    order = np.argsort(-longest[instance.task_group], kind="stable")
+    if instance.has_dates:
+        order = np.lexsort(((instance.due_s - longest)[instance.task_group], instance.release_s[instance.task_group]))
+    for task in order.tolist():
         group = int(instance.task_group[task])
         k = int(rest[group].argmax())
         if rest[group, k] == -np.inf:

@@ -237,6 +237,7 @@ METHODS: dict[str, MethodEntry] = {
             True,
             True,
             machines=True,
+            dates=True,
         ),
         MethodEntry(
             "patterns",
