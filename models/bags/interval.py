@@ -185,10 +185,6 @@ class IntervalModel:
             else:
                 self.placeless = task
                 self.model.add_bool_or([])
-        running = self.instance.running.task
-        for task in running[self.instance.running_end_s > self.instance.due_s[self.instance.task_group[running]]]:
-            self.placeless = int(task)
-            self.model.add_bool_or([])
 
     def vms_are_paid_until_their_last_task(self) -> None:
         """VMs end after their tasks, and the last task after all (Burst-HADS eq. 5 and 6)."""

@@ -65,6 +65,10 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     refuse_too_many_tasks(instance)
     bound = configuration_bound(instance)
     if math.isinf(bound.objective):
+        if instance.has_dates:
+            from .infeasible import explain  # here, since few bags ask for it
+
+            return Outcome(None, explain(instance), bound=math.inf)
         return Outcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=math.inf)
     switches = IntervalSwitches(*(value == "on" for value in (options.energy_cuts, options.symmetry, options.fixing)))
     begin = start_plan(instance, run)
@@ -73,8 +77,6 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     # What takes longer to build is hardly looked at before the time is over, and then for longer than that.
     with within(None if left_s is None else _MOST_OF_TIME * left_s):
         model = IntervalModel(instance, bound, start, switches=switches)
-    if model.placeless is not None and start is None:
-        return Outcome(None, _explain(model, "infeasible"), bound=math.inf)
     trace = ModelTrace(run, start)
     answer = solve_cp_model(model.model, trace.limits(), model.schedule, model.factor, model.constant)
     proved = max(bound.objective, answer.bound)

@@ -308,7 +308,7 @@ class Route:
     def _outcome(self) -> Outcome:
         """Result of all steps."""
         best, bound = self.known.schedule, self.known.bound
-        if best is None and bound == math.inf and not self.facts.instance.has_dates:
+        if best is None and bound == math.inf:
             from .infeasible import explain
 
             self.explanation = explain(self.facts.instance)

@@ -49,6 +49,11 @@ class Way(NamedTuple):
     release_s: int = 0
     due_s: int = 10**9
 
+    def in_parts(self, parts: int, passed: int) -> Way:
+        """Return the same way with its times in parts of a second, its dates from a moment on."""
+        dates = self.release_s * parts - passed, self.due_s * parts - passed
+        return self._replace(seconds=self.seconds * parts, release_s=dates[0], due_s=dates[1])
+
     def starts_at(self, now: int, limit_s: int) -> bool:
         """Whether it may start at a moment on a VM that ends by a limit."""
         return self.release_s <= now and now + self.seconds <= min(limit_s, self.due_s)
@@ -401,7 +406,7 @@ def _in_parts(offer: TinyOffer, parts: int, passed: int) -> TinyOffer:
         price_usd_per_s=offer.price_usd_per_s / parts,
         ready_s=offer.ready_s * parts + -passed % parts,
         limit_s=offer.limit_s * parts - passed,
-        ways=tuple(way._replace(seconds=way.seconds * parts) for way in offer.ways),
+        ways=tuple(way.in_parts(parts, passed) for way in offer.ways),
         credits=credits,
     )
 
@@ -423,7 +428,7 @@ def _machine_in_parts(instance: Instance, vm: VmState, parts: int, passed: int) 
     offer = _machine(instance, machine)
     in_parts = _in_parts(offer, parts, passed)
     busy = tuple(
-        (entry, int(run.start_s * parts) + end * parts - passed, way._replace(seconds=way.seconds * parts))
+        (entry, int(run.start_s * parts) + end * parts - passed, way.in_parts(parts, passed))
         for run, (entry, end, way) in zip(vm.running, offer.busy, strict=True)
     )
     return replace(in_parts, ready_s=machine.ready_s, busy=busy)
@@ -492,7 +497,7 @@ def _credits(rules: Burstable, given: float | None = None) -> Credits:
 
 def least_ends(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
     """Least end of a VM for every part of the bag that it can run by the offer's limit."""
-    dated = any(way.release_s or way.due_s < 10**9 for way in offer.ways)
+    dated = any(way.release_s > 0 or way.due_s < 10**8 for way in offer.ways)
     return ends_by_seconds(offer, bag) if dated or offer.credits is not None else ends_by_events(offer, bag)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -30,7 +31,7 @@ from spotbag.solvers.bags.methods import METHODS, find_method, make_options
 from spotbag.solvers.bags.pareto import pareto_front
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
-from tests.helpers.exhaustive import exhaustive_plan
+from tests.helpers.exhaustive import exhaustive_plan, front_in_time
 from tests.helpers.hand_made_traces import recovered
 from tests.helpers.soaks import soak
 from tests.helpers.tiny_dates import dated_instance
@@ -78,23 +79,90 @@ def wrong(seed: int) -> str:
     bounds = [outcome.bound or 0.0, divisible_bound(instance).objective, configuration_bound(instance).objective]
     if max(bounds) > best * (1 + TOLERANCE) + 1e-15 or (math.isinf(best) and not math.isinf(bounds[0])):
         return f"bounds {bounds}, but the optimum is {best}"
+    method = find_method("search")
+    by_search = method.run(instance, make_options(method, {"moves": 20_000}), Run())
+    if by_search.schedule is not None:
+        broken = check(instance, by_search.schedule).violations
+        if broken or by_search.schedule.objective < best * (1 - TOLERANCE) - 1e-12:
+            return f"search has {by_search.schedule.objective}, but the optimum is {best}: {broken}"
     least_s = makespan_lower_bound_s(instance)
     if best_plan is not None and best_plan.makespan_s is not None and least_s > best_plan.makespan_s:
         return f"bound of the makespan {least_s}, but a plan ends at {best_plan.makespan_s}"
     return ""
 
 
-def disagreements(seeds: range) -> dict[int, str]:
-    return {seed: said for seed in seeds if (said := wrong(seed))}
+def wrong_by_auto(seed: int) -> str:
+    """What is wrong with the answer of auto, which proves tiny bags; empty if nothing is."""
+    instance = dated_instance(seed)
+    best = exhaustive_plan(instance)
+    result = solve(instance, threads=1)
+    if best is None:
+        return "" if result.status == "infeasible" and "dates" in result.message else f"{result.status}: no plan exists"
+    assert best.objective is not None
+    good = result.objective is not None and abs(result.objective - best.objective) <= TOLERANCE * max(
+        best.objective, 1e-9
+    )
+    return "" if good and result.status == "optimal" else f"{result.status} {result.objective} of {best.objective}"
 
 
-def test_plans_and_bounds_agree_with_all_plans() -> None:
-    assert disagreements(range(60)) == {}
+def wrong_from_a_state(seed: int) -> str:
+    """What is wrong with what is planned again while a plan of a dated bag is carried out; empty if nothing is."""
+    rng = random.Random(f"state of dates {seed}")
+    instance = dated_instance(seed).replace(objective={"goal": "cheapest"})
+    document = None if instance.machines else exhaustive_plan(instance)
+    if document is None:
+        return ""
+    plan = schedule_of_document(document, instance)
+    state = State.planned(plan, rng.randint(0, max(plan.makespan_s - 1, 0)))
+    if rng.random() < 0.3:  # all VMs are lost
+        state = State(instance=instance.name, time_s=state.time_s, done=state.done)
+    if len(state.done) == instance.n_tasks:
+        return ""
+    front = front_in_time(instance, state)
+    best = front[-1][1] if front else math.inf
+    left = exhaustive_plan(state.remaining(instance))
+    if (left is None) != (not front) or (left is not None and left.cost_usd != pytest.approx(best, rel=TOLERANCE)):
+        return f"what is left costs {None if left is None else left.cost_usd}, but {best} in time"
+    result = replan(instance, state, start=plan if rng.random() < 0.7 else None)
+    if result.bound is not None and result.bound > best * (1 + TOLERANCE) + 1e-12:
+        return f"bound {result.bound}, but {best} can be had"
+    if result.schedule is None:
+        return "" if math.isinf(best) or result.status == "no-plan" else f"{result.status}, but {best} can be had"
+    broken = check(instance, result.schedule, state=state).violations
+    below = result.schedule.cost_usd < best * (1 - TOLERANCE) - 1e-12
+    return f"{result.schedule.cost_usd} of {best}: {broken}" if broken or below else ""
+
+
+def disagreements(judge: Callable[[int], str], seeds: range) -> dict[int, str]:
+    return {seed: said for seed in seeds if (said := judge(seed))}
+
+
+@pytest.mark.parametrize("first", range(0, 60, 6))
+def test_plans_and_bounds_agree_with_all_plans(first: int) -> None:
+    assert disagreements(wrong, range(first, first + 6)) == {}
+
+
+def test_auto_proves_tiny_bags_with_dates() -> None:
+    assert disagreements(wrong_by_auto, range(6)) == {}
+
+
+def test_what_a_state_leaves_is_planned_with_its_dates() -> None:
+    assert disagreements(wrong_from_a_state, range(20)) == {}
 
 
 @soak(200, 2_000)
 def test_plans_and_bounds_agree_with_all_plans_of_many(how_many: int) -> None:
-    assert disagreements(range(60, 60 + how_many)) == {}
+    assert disagreements(wrong, range(60, 60 + how_many)) == {}
+
+
+@soak(60, 600)
+def test_auto_proves_many_tiny_bags_with_dates(how_many: int) -> None:
+    assert disagreements(wrong_by_auto, range(6, 6 + how_many)) == {}
+
+
+@soak(100, 2_000)
+def test_what_many_states_leave_is_planned_with_its_dates(how_many: int) -> None:
+    assert disagreements(wrong_from_a_state, range(20, 20 + how_many)) == {}
 
 
 def test_tiny_dated_bags_are_of_all_kinds() -> None:
@@ -119,7 +187,7 @@ def test_a_plan_waits_for_the_release_and_is_paid_for_it() -> None:
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.dates])
 def test_methods_that_know_no_dates_refuse(name: str) -> None:
     with pytest.raises(
-        ModelRefusal, match=r"knows no ready_s and no deadline_s of tasks; .* these plan: auto, interval"
+        ModelRefusal, match=r"knows no ready_s and no deadline_s of tasks; .* these plan: auto, search, interval"
     ):
         solve(bag(), name)
 
@@ -176,6 +244,18 @@ def test_too_late_a_running_task_is_named() -> None:
     tasks[1]["deadline_s"] = 9
     with pytest.raises(InputError):
         bag(tasks=tasks)
-    found = solve(bag(tasks=tasks, machines=[machine]), "interval")
-    assert found.status == "infeasible"
-    assert "'early'" in found.message
+    for method in ("interval", "auto"):
+        found = solve(bag(tasks=tasks, machines=[machine]), method)
+        assert found.status == "infeasible"
+        assert "even alone, early cannot end in time" in found.message
+
+
+def test_dates_of_what_is_left_count_from_now() -> None:
+    left = State(instance="dated", time_s=15.5).remaining(bag())
+    assert left.deadline_s == 44
+    assert left.release_s.tolist() == [4, 0]
+    assert left.due_s.tolist() == [44, -4]  # the deadline of the second has passed: that is for who asks to say
+    assert [(task.ready_s, task.deadline_s) for task in left.tasks] == [(4, None), (None, -4)]
+    assert replan(bag(), State(instance="dated", time_s=15.5)).status == "infeasible"
+    later = State(instance="dated", time_s=25, done=("early",)).remaining(bag())
+    assert not later.has_dates
