@@ -60,7 +60,8 @@ def without_time(instance: Instance) -> BoolArray:
 
 def _released_ends_s(instance: Instance) -> IntArray:
     """End of a task of each group that begins with its release wherever it takes least, shape (n_groups,)."""
-    return instance.release_s + instance.duration_s.min(axis=(1, 2))
+    ends_s: IntArray = instance.release_s + instance.duration_s.min(axis=(1, 2))
+    return ends_s
 
 
 def _of_dates_s(instance: Instance) -> int:
