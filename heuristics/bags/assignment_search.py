@@ -29,6 +29,8 @@ MOST_ASSIGNED_TASKS = 20_000
 
 _RUNS, _MOVES_A_TASK, _MOST_MOVES = 4, 5_000, 1_000_000
 """Runs without a time limit, and as many as there is time for with one; and most moves of a run."""
+_FLEETS_BY_DATES = 24
+"""Short runs where tasks have dates, each with another fleet; those that follow begin from the best plan, as a rule."""
 _MEAN_SHARE = 0.3
 """Share of the price of a VM that every second run charges for the mean end of its cores and not for the last."""
 
@@ -56,13 +58,17 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found,
     fleet = None if instance.machines else fractional_fleet(instance)
     vms = None if fleet is None else _whole_vms(instance, fleet)
     best_vms, best_value, best_number = vms, np.inf, 0
-    for number, until in enumerate(_ends(options)):
+    n_short, tried = _FLEETS_BY_DATES if dated else 0, set[bytes]()
+    for number, until in enumerate(_ends(options, n_short)):
         if is_idle(instance, number - best_number):
             return
         state = None
         behind = found.best is not None and found.objective < best_value - 1e-12
-        if fleet is not None and best_vms is not None and not (behind and number % 2):
-            vms = best_vms if number == 0 else _other_vms(instance, fleet, best_vms, rng)
+        from_plan = number >= n_short and number % 4 > 0 if dated else behind and number % 2 > 0
+        if fleet is not None and best_vms is not None and not from_plan:
+            vms = best_vms if number == 0 else _other_vms(instance, fleet, best_vms, rng, tried)
+            if dated:
+                tried.add(vms.tobytes())
             here = fleet if number == 0 else fractional_fleet(instance, vms)
             state = None if here is None else _state_of_fleet(instance, here, vms)
         if state is None and found.best is None:
@@ -153,9 +159,25 @@ def _run(state: Assignments, options: SearchOptions, number: int, until: float, 
 
 def _whole_vms(instance: Instance, fleet: FractionalFleet) -> IntArray:
     """Round the VMs of each offer up, as far as the limits allow, those with the largest parts first."""
+    if instance.has_dates:
+        return _fewest_cores(instance, fleet)
     vms = np.minimum(np.ceil(fleet.vms - 1e-6).astype(np.int64), fleet.limits)
     for k in np.argsort(vms - fleet.vms, kind="stable")[::-1].tolist():
         vms[k] -= vms[k] > fleet.vms[k] and not _within_market_limits(instance, fleet, vms)
+    return vms
+
+
+def _fewest_cores(instance: Instance, fleet: FractionalFleet) -> IntArray:
+    """Round the VMs of each offer to hardly more cores than they have together: while nothing is released, all wait."""
+    vcpus = np.array([offer.vcpus for offer in fleet.offers])
+    vms = np.minimum(np.floor(fleet.vms + 1e-6).astype(np.int64), fleet.limits)
+    while (lacking := float(vcpus @ (fleet.vms - vms))) > 1e-6:
+        more = np.flatnonzero((fleet.vms > 1e-6) & (vms < fleet.limits))
+        more = np.array([k for k in more if _within_market_limits(instance, fleet, vms + (np.arange(len(vms)) == k))])
+        if not len(more):
+            break
+        small = more[vcpus[more] <= lacking]
+        vms[small[vcpus[small].argmax()] if len(small) else more[vcpus[more].argmin()]] += 1
     return vms
 
 
@@ -168,9 +190,16 @@ def _within_market_limits(instance: Instance, fleet: FractionalFleet, vms: IntAr
 
 
 def _more_vms(instance: Instance, fleet: FractionalFleet, vms: IntArray) -> IntArray:
-    """Return another VM of each offer, as far as the limits allow, the offers with the largest parts first."""
+    """Return another VM of each offer, as far as the limits allow, the offers with the largest parts first.
+
+    Where tasks have dates, of the one of which most is lacking.
+    """
     vms = vms.copy()
-    for k in np.argsort(-fleet.vms, kind="stable").tolist():
+    order = np.argsort(-fleet.vms, kind="stable")
+    if instance.has_dates:
+        free = order[vms[order] < fleet.limits[order]]
+        order = free[np.argsort((vms - fleet.vms)[free], kind="stable")][:1]
+    for k in order.tolist():
         vms[k] += 1
         vms[k] -= vms[k] > fleet.limits[k] or not _within_market_limits(instance, fleet, vms)
     return vms
@@ -183,18 +212,25 @@ def _vms_of(fleet: FractionalFleet, plan: Schedule | None) -> IntArray:
     return counts[[offer.index for offer in fleet.offers]]
 
 
-def _other_vms(instance: Instance, fleet: FractionalFleet, vms: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return numbers of VMs with one more, one less, or another one, within the limits; or the same ones."""
+def _other_vms(
+    instance: Instance, fleet: FractionalFleet, vms: IntArray, rng: np.random.Generator, tried: set[bytes]
+) -> IntArray:
+    """Return numbers of VMs with one more, one less, or another one, within the limits; or the same ones.
+
+    None that was tried is returned again, as long as another one is found.
+    """
+    # Where tasks have dates, there is time for few fleets: VMs that are of no use are not among them.
+    useful = np.flatnonzero((fleet.vms > 1e-6) | (vms > 0) | (not instance.has_dates))
     for _ in range(20):
         other = vms.copy()
-        more, less = rng.integers(len(vms), size=2)
+        more, less = useful[rng.integers(len(useful), size=2)]
         kind = rng.integers(4)
         if kind == 0:
             return other
         other[more] += kind != 1
         other[less] -= kind != 2
         fits = (other >= 0).all() and (other <= fleet.limits).all() and other.any() and (other != vms).any()
-        if fits and _within_market_limits(instance, fleet, other):
+        if fits and other.tobytes() not in tried and _within_market_limits(instance, fleet, other):
             return other
     return vms
 
