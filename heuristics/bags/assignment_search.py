@@ -31,6 +31,8 @@ _RUNS, _MOVES_A_TASK, _MOST_MOVES = 4, 5_000, 1_000_000
 """Runs without a time limit, and as many as there is time for with one; and most moves of a run."""
 _FLEETS_BY_DATES = 24
 """Short runs where tasks have dates, each with another fleet; those that follow begin from the best plan, as a rule."""
+_SHARE_OF_FLEETS, _FLEET_S_A_TASK = 0.6, 1e-3
+"""Share of the time for these, and what each of them takes at least to tell fleets apart."""
 _MEAN_SHARE = 0.3
 """Share of the price of a VM that every second run charges for the mean end of its cores and not for the last."""
 
@@ -47,6 +49,8 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found,
     if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
         return
     rng = np.random.default_rng(found.run.seed)
+    from .annealing_kernel import Cooling
+
     dated = instance.has_dates  # patterns of cores know none
     starts = None if dated else core_pattern_starts(instance, found.run.enough(found.objective))
     if starts is not None:
@@ -58,7 +62,9 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found,
     fleet = None if instance.machines else fractional_fleet(instance)
     vms = None if fleet is None else _whole_vms(instance, fleet)
     best_vms, best_value, best_number = vms, np.inf, 0
-    n_short, tried = _FLEETS_BY_DATES if dated else 0, set[bytes]()
+    if dated and found.best is not None:  # what is compiled is loaded before the first of the short runs
+        QueuesWalk(assignments_of(found.best, 0), 1).move(Cooling(0, 1.0, 1.0))
+    n_short, tried = _short_runs(instance) if dated else 0, set[bytes]()
     for number, until in enumerate(_ends(options, n_short)):
         if is_idle(instance, number - best_number):
             return
@@ -118,6 +124,13 @@ def _search_from_patterns(
             last_better = number
         if found.run.answered(found.objective, found.bound):
             return
+
+
+def _short_runs(instance: Instance) -> int:
+    """How many fleets there is time for, each in a short run."""
+    left_s = seconds_left()
+    time_for = math.inf if left_s is None else _SHARE_OF_FLEETS * left_s / (_FLEET_S_A_TASK * instance.n_tasks)
+    return max(int(min(time_for, _FLEETS_BY_DATES)), 2)
 
 
 def _spare(plan: Schedule) -> int:
@@ -225,7 +238,7 @@ def _other_vms(
         other = vms.copy()
         more, less = useful[rng.integers(len(useful), size=2)]
         kind = rng.integers(4)
-        if kind == 0:
+        if kind == 0 and not tried:
             return other
         other[more] += kind != 1
         other[less] -= kind != 2
