@@ -31,7 +31,8 @@ _RUNS, _MOVES_A_TASK, _MOST_MOVES = 4, 5_000, 1_000_000
 """Runs without a time limit, and as many as there is time for with one; and most moves of a run."""
 _FLEETS_BY_DATES = 24
 """Short runs where tasks have dates, each with another fleet; those that follow begin from the best plan, as a rule."""
-_SHARE_OF_FLEETS, _FLEET_S_A_TASK = 0.6, 1e-3
+_MORE_CORES = 1.1
+_SHARE_OF_FLEETS, _FLEET_S_A_TASK = 0.6, 2e-3
 """Share of the time for these, and what each of them takes at least to tell fleets apart."""
 _MEAN_SHARE = 0.3
 """Share of the price of a VM that every second run charges for the mean end of its cores and not for the last."""
@@ -181,10 +182,13 @@ def _whole_vms(instance: Instance, fleet: FractionalFleet) -> IntArray:
 
 
 def _fewest_cores(instance: Instance, fleet: FractionalFleet) -> IntArray:
-    """Round the VMs of each offer to hardly more cores than they have together: while nothing is released, all wait."""
+    """Round the VMs of each offer to hardly more cores than they have together: while nothing is released, all wait.
+
+    Whole tasks that wait for each other need a little more of them than those that may be cut.
+    """
     vcpus = np.array([offer.vcpus for offer in fleet.offers])
     vms = np.minimum(np.floor(fleet.vms + 1e-6).astype(np.int64), fleet.limits)
-    while (lacking := float(vcpus @ (fleet.vms - vms))) > 1e-6:
+    while (lacking := float(vcpus @ (_MORE_CORES * fleet.vms - vms))) > vcpus.min() / 2:
         more = np.flatnonzero((fleet.vms > 1e-6) & (vms < fleet.limits))
         more = np.array([k for k in more if _within_market_limits(instance, fleet, vms + (np.arange(len(vms)) == k))])
         if not len(more):
