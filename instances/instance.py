@@ -303,7 +303,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def weight(self) -> FloatArray:
-        """What a task of each group counts if it is late, shape (n_groups,)."""
+        """Weight of a task of each group among those that are late, shape (n_groups,)."""
         return read_only(np.array([task.weight or 1.0 for task in self.task_rows]))
 
     @cached_property
