@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from ..core.errors import input_error
 from ..core.quantities import SECONDS_PER_HOUR
+from ..core.wording import first_names
 from ..instances.instance import Instance
 
 
@@ -249,6 +251,12 @@ class InstanceFacts:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         Instance.from_document(document, "instance of the trace")
+        dated = [
+            entry["id"] for entry in document["tasks"] if entry.get("ready_s") or entry.get("deadline_s") is not None
+        ]
+        if dated:
+            rule = f"has tasks with a ready_s or a deadline_s ({first_names(dated)}): no replay is of such a bag"
+            raise input_error("instance of the trace", rule)
         self.deadline_s: int = int(document["deadline_s"])
         self.boot_s = int(document.get("boot_overhead_s", 0))
         self.migration_s = int(document.get("migration_overhead_s", 0))

@@ -92,9 +92,16 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
     Raises
     ------
     InputError
-        If the plan is of no order: a task is in it twice or is on no VM of it, or two tasks of a core overlap.
+        If tasks have dates; if the plan is of no order: a task is in it twice or is on no VM of it, or two tasks of a
+        core overlap.
     """
     columns = plan.columns()
+    if columns.header.dates:
+        rule = (
+            "its tasks have a ready_s or a deadline_s of their own, and would be run as soon as a core is free: start "
+            "them yourself at the times of the plan, or leave these out"
+        )
+        raise InputError("plan", [Issue("", rule)])
     planned = _planned(columns)
     _refuse_disorder(planned, {vm.id for vm in columns.vms})
     orders = []

@@ -159,6 +159,12 @@ class Task(Record):
         What to execute; kept, never looked at.
     architecture : {"x86_64", "arm64"}, optional
         It runs only on VM types of this architecture; on all if absent.
+    ready_s : int, optional
+        Its release: it starts no earlier; 0 if absent.
+    deadline_s : int, optional
+        It ends by then, and by the deadline of the bag. Of what a state leaves, it is below 0 if it has passed.
+    weight : float, optional
+        What it counts among tasks that are late; 1 if absent.
     """
 
     id: Name
@@ -168,6 +174,9 @@ class Task(Record):
     count: Annotated[int, Field(ge=1, le=MAX_TASKS), INTEGRAL] = 1
     command: Text | None = None
     architecture: Architecture | None = None
+    ready_s: Seconds | None = None
+    deadline_s: Annotated[int, Field(ge=-MAX_SECONDS, le=MAX_SECONDS), INTEGRAL] | None = None
+    weight: Annotated[float, Field(ge=1e-6, le=10**6)] | None = None
 
 
 class Checkpoints(Record):
@@ -468,6 +477,12 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
         rows = np.fromiter((name == architecture for name in asked), bool, len(asked))
         table[np.ix_(rows, np.array([vm_type.architecture != architecture for vm_type in vm_types]))] = np.inf
     return table
+
+
+def due_s(task: Any, deadline_s: int) -> int:
+    """Second by which a task, an entry of a bag or a row of it, must end: the deadline of the bag, or its own."""
+    own_s = task.deadline_s
+    return min(own_s, deadline_s) if own_s or own_s == 0 else deadline_s
 
 
 def _values_of(names: Sequence[str]) -> Callable[[Mapping[str, float]], tuple[float, ...]]:

@@ -37,6 +37,7 @@ from .entries import (
     VmType,
     checkpoint_count,
     checkpoint_interval_s,
+    due_s,
     dump_s,
     duration_table,
     expanded_ids,
@@ -228,7 +229,7 @@ class Instance(WholeDocument):
 
     def _tasks_are_right(self) -> bool:
         """True if arrays show all tasks to be free of faults; False if a closer look is needed."""
-        if len(self.tasks) < _FEW_TASKS:
+        if len(self.tasks) < _FEW_TASKS or self.has_dates:
             return False
         longest_s = self.deadline_s - self.boot_overhead_s
         return tasks_are_right(
@@ -280,6 +281,30 @@ class Instance(WholeDocument):
             return self.group_ids
         entries = zip(self.group_ids, self.group_size.tolist(), strict=True)
         return tuple(name for group, count in entries for name in expanded_ids(group, count))
+
+    @cached_property
+    def has_dates(self) -> bool:
+        """True if any task has a release or a deadline of its own."""
+        return any(task.ready_s or task.deadline_s or task.deadline_s == 0 for task in self.task_rows)
+
+    @cached_property
+    def release_s(self) -> IntArray:
+        """Earliest start of a task of each group, shape (n_groups,)."""
+        if not self.has_dates:
+            return np.broadcast_to(np.int64(0), len(self.tasks))
+        return read_only(np.array([task.ready_s or 0 for task in self.task_rows], dtype=np.int64))
+
+    @cached_property
+    def due_s(self) -> IntArray:
+        """Latest end of a task of each group, shape (n_groups,): its deadline, or that of the bag if it is earlier."""
+        if not self.has_dates:
+            return np.broadcast_to(np.int64(self.deadline_s), len(self.tasks))
+        return read_only(np.array([due_s(task, self.deadline_s) for task in self.task_rows], dtype=np.int64))
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """Weight of a task of each group among those that are late, shape (n_groups,)."""
+        return read_only(np.array([task.weight or 1.0 for task in self.task_rows]))
 
     @cached_property
     def has_commands(self) -> bool:
@@ -507,6 +532,8 @@ class Instance(WholeDocument):
         """Latest end of a task of each group on each offer, shape (n_groups, n_offers)."""
         on_spot_s = self.deadline_s if self.d_spot_s is None else self.d_spot_s
         limits = np.where(self.offer_is_spot, on_spot_s, self.deadline_s)
+        if self.has_dates:
+            return read_only(np.minimum(limits, self.due_s[:, None]))
         return np.broadcast_to(limits, (len(self.tasks), len(limits)))
 
     @cached_property

@@ -22,6 +22,7 @@ from .entries import (
     Objective,
     Task,
     VmType,
+    due_s,
     objective_issues,
     type_memory_kb,
 )
@@ -91,7 +92,7 @@ def cross_issues(
         if too_large:  # then a look at each task on each type would take long, too
             return
     if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s") and not tasks_are_right():
-        yield from _task_issues(list(enumerate(tasks)), vm_types, None if machines else deadline_s - boot_overhead_s)
+        yield from _task_issues(list(enumerate(tasks)), vm_types, None if machines else (boot_overhead_s, deadline_s))
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
@@ -107,7 +108,7 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     yield from too_large
     if too_large:
         catalogue = None
-    yield from _task_issues(tasks, catalogue, None if deadline is None else deadline - (boot or 0))
+    yield from _task_issues(tasks, catalogue, None if deadline is None else (boot or 0, deadline))
 
 
 def _whole_number(value: Any) -> int | None:
@@ -245,9 +246,12 @@ def _size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:
 
 
 def _task_issues(
-    tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType] | None, longest_s: int | None
+    tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType] | None, span_s: tuple[int, int] | None
 ) -> Iterator[Issue]:
-    """Issues of tasks; those that need the catalogue only if all of it is valid (``vm_types`` not None)."""
+    """Issues of tasks; those that need the catalogue only if all of it is valid (``vm_types`` not None).
+
+    ``span_s`` has when VMs are ready, and the deadline; None if the time is not looked at.
+    """
     total = sum(task.count or 1 for _, task in tasks)
     if total > MAX_TASKS:
         yield Issue("", f"are {total} tasks in all, more than {MAX_TASKS}", "tasks")
@@ -258,7 +262,7 @@ def _task_issues(
             rule = "needs exactly one of runtime_s and base_runtime_s"
             yield Issue(f"tasks[{index}]", rule, item=task.id)
     if vm_types is not None:
-        yield from _placement_issues(tasks, vm_types, longest_s)
+        yield from _placement_issues(tasks, vm_types, span_s)
 
 
 def _id_issues(tasks: Sequence[tuple[int, Any]]) -> Iterator[Issue]:
@@ -276,7 +280,7 @@ def _id_issues(tasks: Sequence[tuple[int, Any]]) -> Iterator[Issue]:
 
 
 def _placement_issues(
-    tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType], longest_s: int | None
+    tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType], span_s: tuple[int, int] | None
 ) -> Iterator[Issue]:
     # Tables by type once: there may be many thousands of tasks.
     known = {vm_type.name: vm_type for vm_type in vm_types}
@@ -321,7 +325,19 @@ def _placement_issues(
         # From here on, the task fits some type: only its time can be too long.
         shortest = min(times.values())
         needed_s = math.ceil(shortest * (1 - EXCESS))
-        if longest_s is not None and needed_s > longest_s > 0:
+        if span_s is None:
+            continue
+        longest_s, begin_s = span_s[1] - span_s[0], max(span_s[0], task.ready_s or 0)
+        late = begin_s + needed_s - due_s(task, span_s[1])
+        if needed_s > longest_s > 0:
             late = needed_s - longest_s
             rule = f"is {late} s longer than the deadline allows on every VM type it fits ({longest_s} s from ready)"
             yield TooLong(where, rule, "shortest run time", round(shortest, 3), task.id, needed_s, late)
+        elif late > 0 and longest_s > 0:
+            own = task.deadline_s or task.deadline_s == 0
+            rule = (
+                f"is {late} s too {'early' if own else 'late'}: from {begin_s} s on, the task takes {needed_s} s on "
+                f"the fastest VM type that it fits{'' if own else f', and the deadline is {span_s[1]} s'}"
+            )
+            name = "deadline_s" if own else "ready_s"
+            yield Issue(where, rule, name, getattr(task, name), task.id)

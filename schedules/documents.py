@@ -204,6 +204,7 @@ class ScheduleHeader(Record):
     cost_scale_usd: Annotated[float, Field(gt=0)] | None = None
     makespan_scale_s: Annotated[float, Field(gt=0)] | None = None
     survival: Survival | None = None
+    dates: bool | None = None
 
 
 class ScheduleDocument(ScheduleHeader):
@@ -225,6 +226,8 @@ class ScheduleDocument(ScheduleHeader):
         Weight and scales of the objective that it was made for; the claimed objective is judged by these.
     survival : Survival, optional
         What it claims to survive, and at what cost; a claim like the cost.
+    dates : bool, optional
+        Whether tasks have releases or deadlines of their own: who runs them as soon as a core is free is too early.
     vms, tasks : sequence
         The plan.
     """

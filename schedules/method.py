@@ -266,6 +266,8 @@ class Method(ABC):
         Whether its plan may depend on the seed; if not, one run is enough.
     machines : bool
         Whether it plans from a state: with VMs that exist (`Instance.machines`), and tasks that run on them.
+    dates : bool
+        Whether it knows tasks that have a release or a deadline of their own (`Instance.release_s`, `Instance.due_s`).
     """
 
     name: ClassVar[str]
@@ -274,6 +276,7 @@ class Method(ABC):
     exact: ClassVar[bool] = False
     seeded: ClassVar[bool] = False
     machines: ClassVar[bool] = False
+    dates: ClassVar[bool] = False
 
     @abstractmethod
     def plan(self, instance: Instance, run: Run) -> Outcome:

@@ -53,7 +53,7 @@ def queue_times(instance: Instance, queue: Queue) -> list[tuple[int, int, int]]:
     for task in queue.tasks:
         group = int(instance.task_group[task])
         need_kb, seconds = int(instance.memory_kb[group]), int(instance.sustained_s[group, offer.index])
-        start = timeline.earliest_start_s(need_kb, seconds)
+        start = timeline.earliest_start_s(need_kb, seconds, int(instance.release_s[group]))
         assert start is not None, "a task of a queue fits the memory of its VM"
         times.append((timeline.append(start, need_kb, seconds), start, start + seconds))
     return times
@@ -94,5 +94,7 @@ def queues_of_schedule(schedule: Schedule) -> list[Queue]:
 
 
 def ends_in_time(instance: Instance, queue: Queue) -> bool:
-    """True if all tasks of a queue end by the limit of its VM."""
-    return all(end <= instance.time_limit_s(queue.offer.market) for _, _, end in queue_times(instance, queue))
+    """True if all tasks of a queue end by the limit of its VM, and by their own deadlines."""
+    limit_s, due_s = instance.time_limit_s(queue.offer.market), instance.due_s[instance.task_group[queue.tasks]]
+    ends = [end for _, _, end in queue_times(instance, queue)]
+    return all(end <= min(limit_s, due) for end, due in zip(ends, due_s.tolist(), strict=True))

@@ -210,6 +210,7 @@ class Schedule:
                 cost_scale_usd=instance.cost_scale_usd,
                 makespan_scale_s=instance.makespan_scale_s,
                 survival=survival,
+                dates=instance.has_dates or None,
             ),
             vms=tuple(
                 made_all(

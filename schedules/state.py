@@ -458,6 +458,8 @@ class _Remaining:
         kept: list[Any] = [*picked(rows, group.tolist())]
         if not single:
             kept = [with_fields(row, id=name, count=1) for row, name in zip(kept, names, strict=True)]
+        if given.has_dates:
+            kept = [self._dated(row) for row in kept]
         duration_s = given.duration_s[group][:, self.listed] if self.own_prices else given.duration_s[group]
 
         def take(position: int, times: float) -> None:
@@ -514,7 +516,9 @@ class _Remaining:
             # Times are those of the whole bag, row by row, as long as no task takes another time than there.
             sustained_s = given.sustained_s[group]
             arrays["sustained_s"] = sustained_s[:, self.listed] if self.own_prices else sustained_s
-            arrays["taken_from"] = (given, group) if single else None
+            arrays["taken_from"] = (given, group) if single and not given.has_dates else None
+        if not given.has_dates:
+            arrays["has_dates"] = False
         # Of what is rented, only how much of it may be depends on the machines, and prices of their own.
         if not self.own_prices:
             arrays |= {name: getattr(given, name) for name in _OF_OFFERS}
@@ -528,6 +532,15 @@ class _Remaining:
         remaining.model_fields_set.add("machines")
         self._share_offers(remaining)
         return remaining
+
+    def _dated(self, row: Any) -> Any:
+        """Return an entry with dates that count from now: a release that has passed is none."""
+        dates = {}
+        if row.ready_s:
+            dates["ready_s"] = row.ready_s - self.now_s if row.ready_s > self.now_s else None
+        if row.deadline_s or row.deadline_s == 0:
+            dates["deadline_s"] = row.deadline_s - self.now_s
+        return with_fields(row, **dates) if dates else row
 
     def _overruns(self, duration_s: IntArray) -> dict[int, tuple[tuple[int, int], int]]:
         """Overdue tasks, by position, with the time that they now take.

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from ..core.bill import Bill, unpaid_usd
 from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray
+from ..core.wording import first_names
 from ..instances.instance import Instance
 
 
@@ -53,6 +54,38 @@ def require_by_second(instance: Instance) -> None:
             "VMs that are billed by the second: leave cloud out, and see by "
             f"'spotbag replay --cloud {instance.cloud}' what a plan costs there",
         )
+
+
+def require_no_dates(instance: Instance, what: str, way_out: str = "") -> None:
+    """Refuse an instance whose tasks have dates, for those who do not know them. Bounds without dates hold with them.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem.
+    what : str
+        What knows no dates, such as ``a replay``.
+    way_out : str
+        What can be done instead.
+
+    Raises
+    ------
+    InputError
+        If a task has a release or a deadline of its own.
+    """
+    if not instance.has_dates:
+        return
+    dated = [
+        name
+        for name, begin, end in zip(instance.group_ids, instance.release_s, instance.due_s, strict=True)
+        if begin or end != instance.deadline_s
+    ]
+    which = f" ({first_names(dated)})" if dated else ""
+    raise input_error(
+        instance.name,
+        f"has tasks with a ready_s or a deadline_s of their own{which}, which {what} does not know: "
+        + (way_out or "leave these out for it"),
+    )
 
 
 def makespan_s(task_end_s: IntArray) -> int:

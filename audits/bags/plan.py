@@ -60,6 +60,8 @@ RULES = {
     "memory": "the tasks that run at an instant fit the memory of the VM together",
     "d-spot": "tasks on spot VMs end by D_spot; from a state, those that run already need not",
     "deadline": "all tasks end by the deadline",
+    "release": "no task starts before its own ready_s; from a state, those that run already need not",
+    "due": "no task ends after its own deadline_s",
     "limit": "VMs per type and market, and per market, are within the limits, machines included",
     "credits": "tasks at full speed on a burstable VM have the credits they spend",
     "budget": "the plan costs at most the budget",
@@ -161,6 +163,9 @@ def _with_survival(
     report: CheckReport, instance: Instance, columns: ScheduleColumns, level: SurvivalLevel
 ) -> CheckReport:
     """Judge survival as well, of a plan that can be carried out."""
+    if instance.has_dates:
+        survival = Survival(level=level, verdict="not-shown", reason="tasks have dates, which rescues do not know")
+        return replace(report, survival=survival)
     from .survival import Judge
     from .survival_claims import doubts, false_claims
 
@@ -322,6 +327,9 @@ class _Checker:
         doubtful = ~vms.known[vm] | ((start < self.ready_s[vm]) & ~stays) | (end > self.instance.deadline_s)
         doubtful |= spot & (end > self.d_spot_s) & ~stays
         doubtful |= self.closed[vm] & ~stays
+        if bag.dates_s is not None:
+            release_s, due_s = bag.dates_s[:, self.entry]
+            doubtful |= ((start < release_s) & ~stays) | (end > due_s)
         # What is said of a task on a VM; where one of the two is unknown, the last entry stands for it, and is not.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
         wrong = plan.task_core >= vms.vcpus[vm]
@@ -456,9 +464,17 @@ class _Checker:
             late = placed.end_s - self.d_spot_s
             message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
             yield Violation("d-spot", name, late, "s", message)
+        task = self.bag.task(name)
+        if task is not None and task.ready_s and placed.start_s < task.ready_s and not runs:
+            early = task.ready_s - placed.start_s
+            message = f"task {name!r} starts at {placed.start_s} s, {early} s before its ready_s ({task.ready_s} s)"
+            yield Violation("release", name, early, "s", message)
+        if task is not None and task.deadline_s is not None and placed.end_s > task.deadline_s:
+            late = placed.end_s - task.deadline_s
+            message = f"task {name!r} ends at {placed.end_s} s, {late} s after its deadline_s ({task.deadline_s} s)"
+            yield Violation("due", name, late, "s", message)
         # Rules of times are judged above even where the type is unknown; those below need it.
         vm_type = self.types.get(vm.type)
-        task = self.bag.task(name)
         if vm_type is None or task is None:
             return
         if placed.core >= vm_type.vcpus:

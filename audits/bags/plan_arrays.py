@@ -26,6 +26,7 @@ _FLOAT_ERROR = 1e-14
 """More than ten roundings, of floats and of what they are worked out from, change a number by, relative to it."""
 _NO_TIMES: Mapping[str, float] = {}
 _BAG = "_bag_of_checker"
+_NO_DATE = 2**62
 
 
 class Bag:
@@ -39,6 +40,8 @@ class Bag:
         Names of all tasks.
     memory_mb, need_kb : arrays, shape (n_entries + 1,)
         Memory of a task, and how much of it counts.
+    dates_s : array, shape (2, n_entries + 1), optional
+        Release and deadline of a task of its own; None where none has any.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -58,6 +61,10 @@ class Bag:
         self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
         architectures = [row.architecture or "" for row in rows]
         self.architectures = np.array([*architectures, ""]) if any(architectures) else None
+        release_s = [row.ready_s or 0 for row in rows]
+        due_s = [row.deadline_s if row.deadline_s or row.deadline_s == 0 else _NO_DATE for row in rows]
+        dated = any(release_s) or min(due_s, default=_NO_DATE) < _NO_DATE
+        self.dates_s = np.array([[*release_s, 0], [*due_s, _NO_DATE]]) if dated else None
 
     @classmethod
     def of(cls, instance: Instance) -> Bag:

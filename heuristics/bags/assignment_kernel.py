@@ -19,6 +19,9 @@ _OF_LAST_VM = 0.12
 _ALIKE = 0.8
 """Share of exchanges that are with a task alike, and not with any."""
 
+_AROUND = 16
+"""Where tasks have dates, a place is looked for within such a part of the order on both sides."""
+
 _NO_CREDITS = 1e-9
 
 
@@ -93,6 +96,16 @@ def _set_ends(plan: AssignmentState, vm: int, ends: VmEnds) -> None:
     plan.end[vm], plan.total[vm], plan.lacking[vm], plan.late[vm] = ends.end, ends.total, ends.lacking, ends.late
 
 
+@compiled_part
+def _place(random: int, position: int, count: int, places: int, dated: bool) -> int:
+    """One of the places in an order; if tasks have dates, one that is as far on as a position of another order."""
+    if not dated:
+        return random % places
+    around = 1 + places // _AROUND
+    place = position * places // count + random % (2 * around + 1) - around
+    return min(max(place, 0), places - 1)
+
+
 @compiled_long
 def anneal_assignments(
     fleet: Fleet,
@@ -136,6 +149,7 @@ def anneal_assignments(
     broken = 0
     value: float = 0.0
     paid: float = 0.0
+    dated = len(fleet.release) > 0
     any_bursts = False
     for vm in range(n_vms):
         any_bursts = any_bursts or fleet.bursts[vm]
@@ -215,7 +229,7 @@ def anneal_assignments(
             if kind < flips + _EXCHANGES + _TAILS:
                 if a == b:
                     continue
-                at_b = state % (count_b + 1)
+                at_b = _place(state, at_a, count_a, count_b + 1, dated)
                 tail_a, tail_b = count_a - at_a, count_b - at_b
                 if at_a + tail_b > capacity or at_b + tail_a > capacity:
                     continue
@@ -240,7 +254,7 @@ def anneal_assignments(
                 # Another place in the order of the same VM: the tasks between move up by one.
                 if count_a < 2:
                     continue
-                at_b = state % count_a
+                at_b = _place(state, at_a, count_a, count_a, dated)
                 for position in range(count_a):
                     new_a[position] = vm_tasks[a, position]
                 step = 1 if at_b > at_a else -1
@@ -251,7 +265,7 @@ def anneal_assignments(
                 # A place in the order of another VM.
                 if count_b == capacity or fleet.durations[0, fleet.offer[b], i] > MAX_SECONDS:
                     continue
-                at_b = state % (count_b + 1)
+                at_b = _place(state, at_a, count_a, count_b + 1, dated)
                 for position in range(at_b):
                     new_b[position] = vm_tasks[b, position]
                 new_b[at_b] = i

@@ -28,6 +28,11 @@ MOST_ASSIGNED_TASKS = 20_000
 
 _RUNS, _MOVES_A_TASK, _MOST_MOVES = 4, 5_000, 1_000_000
 """Runs without a time limit, and as many as there is time for with one; and most moves of a run."""
+_FLEETS_BY_DATES = 24
+"""Short runs where tasks have dates, each with another fleet; those that follow begin from the best plan, as a rule."""
+_MORE_CORES = 1.1
+_SHARE_OF_FLEETS, _FLEET_S_A_TASK = 0.6, 2e-3
+"""Share of the time for these, and what each of them takes at least to tell fleets apart."""
 _MEAN_SHARE = 0.3
 """Share of the price of a VM that every second run charges for the mean end of its cores and not for the last."""
 
@@ -44,7 +49,10 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found,
     if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
         return
     rng = np.random.default_rng(found.run.seed)
-    starts = core_pattern_starts(instance, found.run.enough(found.objective))
+    from .annealing_kernel import Cooling
+
+    dated = instance.has_dates  # patterns of cores know none
+    starts = None if dated else core_pattern_starts(instance, found.run.enough(found.objective))
     if starts is not None:
         found.raise_bound(max(found.bound, starts.bound))
         if found.run.answered(found.objective, found.bound):
@@ -54,13 +62,19 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found,
     fleet = None if instance.machines else fractional_fleet(instance)
     vms = None if fleet is None else _whole_vms(instance, fleet)
     best_vms, best_value, best_number = vms, np.inf, 0
-    for number, until in enumerate(_ends(options)):
+    if dated and found.best is not None:  # what is compiled is loaded before the first of the short runs
+        QueuesWalk(assignments_of(found.best, 0), 1).move(Cooling(0, 1.0, 1.0))
+    n_short, tried = _short_runs(instance) if dated else 0, set[bytes]()
+    for number, until in enumerate(_ends(options, n_short)):
         if is_idle(instance, number - best_number):
             return
         state = None
         behind = found.best is not None and found.objective < best_value - 1e-12
-        if fleet is not None and best_vms is not None and not (behind and number % 2):
-            vms = best_vms if number == 0 else _other_vms(instance, fleet, best_vms, rng)
+        from_plan = number >= n_short and number % 4 > 0 if dated else behind and number % 2 > 0
+        if fleet is not None and best_vms is not None and not from_plan:
+            vms = best_vms if number == 0 else _other_vms(instance, fleet, best_vms, rng, tried)
+            if dated:
+                tried.add(vms.tobytes())
             here = fleet if number == 0 else fractional_fleet(instance, vms)
             state = None if here is None else _state_of_fleet(instance, here, vms)
         if state is None and found.best is None:
@@ -112,6 +126,13 @@ def _search_from_patterns(
             return
 
 
+def _short_runs(instance: Instance) -> int:
+    """Number of fleets that there is time for, each in a short run."""
+    left_s = seconds_left()
+    time_for = math.inf if left_s is None else _SHARE_OF_FLEETS * left_s / (_FLEET_S_A_TASK * instance.n_tasks)
+    return max(int(min(time_for, _FLEETS_BY_DATES)), 2)
+
+
 def _spare(plan: Schedule) -> int:
     """Empty VMs of each offer beside those of a plan: an early end within a budget may want twice as many."""
     return SPARE_VMS if plan.instance.objective.budget_usd is None else len(plan.vm_offer)
@@ -151,9 +172,28 @@ def _run(state: Assignments, options: SearchOptions, number: int, until: float, 
 
 def _whole_vms(instance: Instance, fleet: FractionalFleet) -> IntArray:
     """Round the VMs of each offer up, as far as the limits allow, those with the largest parts first."""
+    if instance.has_dates:
+        return _fewest_cores(instance, fleet)
     vms = np.minimum(np.ceil(fleet.vms - 1e-6).astype(np.int64), fleet.limits)
     for k in np.argsort(vms - fleet.vms, kind="stable")[::-1].tolist():
         vms[k] -= vms[k] > fleet.vms[k] and not _within_market_limits(instance, fleet, vms)
+    return vms
+
+
+def _fewest_cores(instance: Instance, fleet: FractionalFleet) -> IntArray:
+    """Round the VMs of each offer to hardly more cores than they have together: while nothing is released, all wait.
+
+    Whole tasks that wait for each other need a little more of them than those that may be cut.
+    """
+    vcpus = np.array([offer.vcpus for offer in fleet.offers])
+    vms = np.minimum(np.floor(fleet.vms + 1e-6).astype(np.int64), fleet.limits)
+    while (lacking := float(vcpus @ (_MORE_CORES * fleet.vms - vms))) > vcpus.min() / 2:
+        more = np.flatnonzero((fleet.vms > 1e-6) & (vms < fleet.limits))
+        more = np.array([k for k in more if _within_market_limits(instance, fleet, vms + (np.arange(len(vms)) == k))])
+        if not len(more):
+            break
+        small = more[vcpus[more] <= lacking]
+        vms[small[vcpus[small].argmax()] if len(small) else more[vcpus[more].argmin()]] += 1
     return vms
 
 
@@ -166,9 +206,16 @@ def _within_market_limits(instance: Instance, fleet: FractionalFleet, vms: IntAr
 
 
 def _more_vms(instance: Instance, fleet: FractionalFleet, vms: IntArray) -> IntArray:
-    """Return another VM of each offer, as far as the limits allow, the offers with the largest parts first."""
+    """Return another VM of each offer, as far as the limits allow, the offers with the largest parts first.
+
+    Where tasks have dates, of the one of which most is lacking.
+    """
     vms = vms.copy()
-    for k in np.argsort(-fleet.vms, kind="stable").tolist():
+    order = np.argsort(-fleet.vms, kind="stable")
+    if instance.has_dates:
+        free = order[vms[order] < fleet.limits[order]]
+        order = free[np.argsort((vms - fleet.vms)[free], kind="stable")][:1]
+    for k in order.tolist():
         vms[k] += 1
         vms[k] -= vms[k] > fleet.limits[k] or not _within_market_limits(instance, fleet, vms)
     return vms
@@ -181,18 +228,25 @@ def _vms_of(fleet: FractionalFleet, plan: Schedule | None) -> IntArray:
     return counts[[offer.index for offer in fleet.offers]]
 
 
-def _other_vms(instance: Instance, fleet: FractionalFleet, vms: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return numbers of VMs with one more, one less, or another one, within the limits; or the same ones."""
+def _other_vms(
+    instance: Instance, fleet: FractionalFleet, vms: IntArray, rng: np.random.Generator, tried: set[bytes]
+) -> IntArray:
+    """Return numbers of VMs with one more, one less, or another one, within the limits; or the same ones.
+
+    None that was tried is returned again, as long as another one is found.
+    """
+    # Where tasks have dates, there is time for few fleets: VMs that are of no use are not among them.
+    useful = np.flatnonzero((fleet.vms > 1e-6) | (vms > 0) | (not instance.has_dates))
     for _ in range(20):
         other = vms.copy()
-        more, less = rng.integers(len(vms), size=2)
+        more, less = useful[rng.integers(len(useful), size=2)]
         kind = rng.integers(4)
-        if kind == 0:
+        if kind == 0 and not tried:
             return other
         other[more] += kind != 1
         other[less] -= kind != 2
         fits = (other >= 0).all() and (other <= fleet.limits).all() and other.any() and (other != vms).any()
-        if fits and _within_market_limits(instance, fleet, other):
+        if fits and other.tobytes() not in tried and _within_market_limits(instance, fleet, other):
             return other
     return vms
 
@@ -209,7 +263,10 @@ def _state_of_fleet(instance: Instance, fleet: FractionalFleet, vms: IntArray | 
     rest[seconds > instance.deadline_s] = -np.inf
     longest = np.where(np.isfinite(rest), seconds, 0).max(axis=1)
     slow: BoolArray = np.zeros(instance.n_tasks, dtype=bool)
-    for task in np.argsort(-longest[instance.task_group], kind="stable").tolist():
+    order = np.argsort(-longest[instance.task_group], kind="stable")
+    if instance.has_dates:
+        order = np.lexsort(((instance.due_s - longest)[instance.task_group], instance.release_s[instance.task_group]))
+    for task in order.tolist():
         group = int(instance.task_group[task])
         k = int(rest[group].argmax())
         if rest[group, k] == -np.inf:

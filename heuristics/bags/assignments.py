@@ -184,6 +184,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
     fleet = Fleet(
         durations=np.ascontiguousarray(instance.duration_s[instance.task_group].transpose(2, 1, 0)),
         latest=latest,
+        release=_releases_s(instance, zero_s),
         memory_kb=instance.memory_kb[instance.task_group],
         offer=vm_offer,
         vcpus=vm_vcpus,
@@ -228,6 +229,13 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
     )
 
 
+def _releases_s(instance: Instance, zero_s: int) -> IntArray:
+    """Earliest start of each task, from where times count; nothing where none has one."""
+    if not instance.has_dates:
+        return np.zeros(0, dtype=np.int64)
+    return np.maximum(instance.release_s[instance.task_group] - zero_s, 0)
+
+
 def _credits(instance: Instance, queues: list[Queue], core_start: IntArray) -> FloatArray:
     """Credits of the VMs that burst, as `Fleet` has them."""
     credits = np.zeros((len(queues), 6))
@@ -263,15 +271,23 @@ def _alike(instance: Instance) -> IntArray:
         return alike
     place = np.clip(np.arange(n_open)[:, None] - near // 2, 0, n_open - 1 - near) + np.arange(near + 1)
     others = order[place]
-    far = np.abs(seconds[others] - seconds[order][:, None]) + np.abs(memory[others] - memory[order][:, None])
+    far = sum(np.abs(of[others] - of[order][:, None]) for of in (seconds, memory, *_dates(instance, groups)))
     far[others == order[:, None]] = np.inf
     nearest = np.argsort(far, axis=1, kind="stable")[:, : alike.shape[1]]
     alike[open_tasks[order]] = open_tasks[np.take_along_axis(others, nearest, axis=1)]
     return alike
 
 
+def _dates(instance: Instance, groups: IntArray) -> list[FloatArray]:
+    """Releases and latest ends of some groups, as parts of the deadline; nothing where there are none."""
+    dates = [instance.release_s, instance.due_s] if instance.has_dates else []
+    return [of[groups] / instance.deadline_s for of in dates]
+
+
 def listed_plan(instance: Instance) -> Schedule | None:
-    """Plan from a state task by task, the longest first, each where it adds least to the objective.
+    """Plan task by task, the longest first, each where it adds least to the objective.
+
+    Tasks with dates come in the order of their releases, and then of their latest starts.
 
     Returns
     -------
@@ -280,7 +296,7 @@ def listed_plan(instance: Instance) -> Schedule | None:
     """
     cost_weight, time_weight = objective_weights(instance)
     makespan_s = int(instance.running_end_s.max(initial=0))
-    if makespan_s > instance.deadline_s:
+    if (instance.running_end_s > instance.due_s[instance.task_group[instance.running.task]]).any():
         return None
     listed = [
         _Listed(instance, instance.offers[index], number)
@@ -290,7 +306,11 @@ def listed_plan(instance: Instance) -> Schedule | None:
     left = {offer.index: offer.limit for offer in instance.offers if offer.limit}
     left_of_market = {market: instance.market_limit(market) for market in instance.markets}
     longest = instance.sustained_s.min(axis=1)[instance.task_group[instance.open_tasks]]
-    for task in instance.open_tasks[np.argsort(-longest, kind="stable")].tolist():
+    order = np.argsort(-longest, kind="stable")
+    if instance.has_dates:
+        groups = instance.task_group[instance.open_tasks]
+        order = np.lexsort((instance.due_s[groups] - longest, instance.release_s[groups]))
+    for task in instance.open_tasks[order].tolist():
         checkpoint()
         fresh = [
             _Listed(instance, instance.offers[index])
@@ -333,10 +353,15 @@ class _Listed:
 
     def end_if_placed_s(self, task: int) -> int | None:
         """When a task would end here; None if that is too late."""
-        need_kb, seconds = self._takes(task)
-        start_s = self.timeline.earliest_start_s(need_kb, seconds) if seconds < NEVER else None
+        _, seconds = self._takes(task)
+        start_s = self._start_s(task) if seconds < NEVER else None
         last_s = self.instance.latest_end_s[self.instance.task_group[task], self.queue.offer.index]
         return None if start_s is None or start_s + seconds > last_s else start_s + seconds
+
+    def _start_s(self, task: int) -> int | None:
+        need_kb, seconds = self._takes(task)
+        release_s = int(self.instance.release_s[self.instance.task_group[task]])
+        return self.timeline.earliest_start_s(need_kb, seconds, release_s)
 
     def more_usd(self, end_s: int) -> float:
         """Additional cost of a VM with that end."""
@@ -345,7 +370,7 @@ class _Listed:
     def place(self, task: int) -> None:
         """Append a task."""
         need_kb, seconds = self._takes(task)
-        start_s = self.timeline.earliest_start_s(need_kb, seconds)
+        start_s = self._start_s(task)
         assert start_s is not None, "it was asked before"
         self.timeline.append(start_s, need_kb, seconds)
         self.queue.tasks.append(task)

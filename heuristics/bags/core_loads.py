@@ -522,7 +522,7 @@ def _limits_s(instance: Instance, offers: IntArray) -> IntArray:
 
 def latest_ends_s(instance: Instance, offers: IntArray) -> IntArray:
     """Latest end of each task on each offer, from where times count; nothing if that of the VMs says it all."""
-    if not instance.leaves_time:
+    if not (instance.leaves_time or instance.has_dates):
         return np.zeros((0, 0), dtype=np.int64)
     from_s = 0 if instance.machines else instance.boot_overhead_s
     return np.ascontiguousarray(instance.latest_end_s[:, offers][instance.task_group].T) - from_s

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.errors import input_error
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
-from ...schedules.timing import VmTimeline
+from ...schedules.timing import VmTimeline, require_no_dates
 
 
 def with_d_spot(instance: Instance, rule: Literal["paper"] | None = None, made_for_s: int | None = None) -> Instance:
@@ -85,7 +85,8 @@ def estimate_d_spot(instance: Instance) -> int:
     Raises
     ------
     InputError
-        If there is no on-demand offer, or a limit of none: there is nowhere to migrate to; give ``d_spot_s`` then.
+        If there is no on-demand offer, or a limit of none: there is nowhere to migrate to; or if tasks have dates. Give
+        ``d_spot_s`` then.
 
     Notes
     -----
@@ -96,6 +97,7 @@ def estimate_d_spot(instance: Instance) -> int:
     checkpoints on the VMs they would be migrated to. ``markets`` does not matter: it restricts the plan, not what may
     rescue it.
     """
+    require_no_dates(instance, "Algorithm 1 of HADS", "give d_spot_s (--d-spot)")
     regular = [offer for offer in instance.offers if not offer.burstable]
     cap = instance.limits.max_on_demand
     if cap is None:

@@ -62,7 +62,8 @@ def best_of_all(instance: Instance, until: float) -> AllPlans | None:
     latest_s = instance.latest_end_s
     if not 0 < len(instance.open_tasks) <= _MOST_TASKS or instance.leaves_time or (latest_s != latest_s[0]).any():
         return None
-    if any(offer.burstable for offer in offers_of_vms(instance)) or not memory_is_free(instance):
+    burstable = any(offer.burstable for offer in offers_of_vms(instance))
+    if burstable or instance.has_dates or not memory_is_free(instance):
         return None
     search = _Search(instance, until)
     return AllPlans(search.schedule()) if search.all_seen else None

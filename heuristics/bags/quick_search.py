@@ -66,7 +66,7 @@ def quick_plan(
     """
     if not len(instance.open_tasks):
         return schedule_of_queues(instance, [])
-    if memory_is_free(instance):
+    if memory_is_free(instance) and not instance.has_dates:
         state = None if start is None else start_from_schedule(instance, start, bound.offers, SPARE_VMS)
         if state is not None:
             # Where the VMs of the start fill a limit of their market, it has no others, and there may be no way out.

@@ -22,7 +22,7 @@ from ...schedules import documents
 from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
 from ...schedules.schedule import Schedule
-from ...schedules.timing import require_by_second
+from ...schedules.timing import require_by_second, require_no_dates
 from .rescue_questions import LARGE_TASKS, Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
 from .rescue_rows import DONE, FAILED, MOST_TYPES, NONE, PackedVmRow, PlaceRow
 
@@ -288,6 +288,7 @@ _rescuers: WeakKeyDictionary[Schedule, _Rescuer] = WeakKeyDictionary()
 
 def _rescuer(schedule: Schedule) -> _Rescuer:
     """Return the questions about the rescues of a plan; kept as long as the plan is."""
+    require_no_dates(schedule.instance, "a certificate of survival")
     if schedule not in _rescuers:
         _rescuers[schedule] = _Rescuer(schedule)
     return _rescuers[schedule]

@@ -31,6 +31,7 @@ _SHARE_OF_LPT, _MOST_LPT_TASKS = 0.05, 10_000
 """Share of the time for longest task first where memory may bind, and of so many tasks at most."""
 
 _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the deadline"
+_NO_PLAN_BY_DATES = "the search found no plan that keeps the ready_s and the deadline_s of all tasks"
 
 _LITTLE = 1e-3
 """Gap to the bound at which one way to begin is enough."""
@@ -73,8 +74,8 @@ def search(
         memory may bind or there are at most 3,000 tasks.
     """
     found = Found(run)
-    memory_free = memory_is_free(instance)
-    from_start = not instance.machines  # the simple heuristics know no others
+    memory_free = memory_is_free(instance) and not instance.has_dates  # loads of cores know none
+    from_start = not (instance.machines or instance.has_dates)  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= MANY_TASKS or not memory_free)
     # Where memory may bind, longest task first takes seconds for 1,000 tasks; the annealing makes more of them.
     slow = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
@@ -121,7 +122,8 @@ def search(
             if from_start:
                 of_first = of_first or first_plan(instance)
                 proved = proved or of_first.explanation
-            return Outcome(None, proved or _NO_PLAN_FROM_STATE, bound=found.proven)
+            other = _NO_PLAN_BY_DATES if instance.has_dates else _NO_PLAN_FROM_STATE
+            return Outcome(None, proved or other, bound=found.proven)
     return Outcome(found.best, bound=found.proven)
 
 
@@ -190,7 +192,8 @@ def begins_with_a_plan(instance: Instance) -> bool:
     """
     free_to_fill = instance.survive == "none" or instance.n_tasks > MANY_TASKS
     free_to_fill = free_to_fill or instance.leaves_time
-    return free_to_fill and not instance.machines and objective_weights(instance)[1] == 0 and memory_is_free(instance)
+    new_and_free = not (instance.machines or instance.has_dates) and memory_is_free(instance)
+    return free_to_fill and new_and_free and objective_weights(instance)[1] == 0
 
 
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:

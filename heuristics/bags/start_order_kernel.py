@@ -22,6 +22,8 @@ class Fleet(NamedTuple):
         run.
     latest : array of int, shape (n_offers, n_tasks), or (0, 0)
         Latest end of each task on each offer; nothing where that of its VM is all that counts.
+    release : array of int, shape (n_tasks,), or (0,)
+        Earliest start of each task; nothing where there is none.
     memory_kb : array of int, shape (n_tasks,)
         Memory of each task.
     offer, vcpus, size_kb : array of int, shape (n_vms,)
@@ -38,6 +40,7 @@ class Fleet(NamedTuple):
 
     durations: IntArray
     latest: IntArray
+    release: IntArray
     memory_kb: IntArray
     offer: IntArray
     vcpus: IntArray
@@ -102,7 +105,8 @@ def start_order_ends(
 ) -> VmEnds:
     """Return the end of a VM whose tasks start in their order.
 
-    No task starts before the one in front of it; each starts as soon as a core and its memory are free. Every plan of
+    No task starts before the one in front of it; each starts as soon as it is released, and a core and its memory are
+    free. Every plan of
     a VM is met so, or a better one: that of its tasks in the order of their starts. Time counts from ready; if there
     are machines, from second 0.
 
@@ -146,12 +150,18 @@ def start_order_ends(
             break
         task = tasks[position] if not closing else 0
         need = memory_kb[task] if not closing else 0
-        # Tasks end, the first ones first, until a core and the memory are free.
-        while busy > 0 if closing else (busy == vcpus or (size_kb >= 0 and used + need > size_kb)):
+        release = fleet.release[task] if len(fleet.release) > 0 and not closing else 0
+        # Tasks end, the first ones first, until a core and the memory are free, and all that end by the release.
+        while busy > 0:
+            room = not closing and busy < vcpus and (size_kb < 0 or used + need <= size_kb)
+            if room and now >= release:
+                break
             first = -1
             for core in range(vcpus):
                 if runs[core] >= 0 and (first < 0 or end[core] < end[first]):
                     first = core
+            if room and end[first] > release:
+                break
             now = max(now, end[first])
             if bursts:
                 # Credits since the last event: earned by the VM, spent by tasks in both modes; debt is charged once.
@@ -171,6 +181,7 @@ def start_order_ends(
             runs[first] = -1
         if closing:
             break
+        now = max(now, release)
         free = 0
         while runs[free] >= 0:
             free += 1

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.quantities import MAX_SECONDS, TIME_UNITS_S, number_of
+from ...core.quantities import MAX_SECONDS, STATED, TIME_UNITS_S, number_of
 from ...core.records import field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
@@ -35,7 +35,11 @@ from .task_documents import MadeTable, read_table
 from .task_formats import CSV, REFUSED, Role, TaskFormat, normal
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
-_ROLES = "id", "command", "memory", "runtime", "count", "architecture", "cores", "state", "exit"
+_ROLES = (
+    *("id", "command", "memory", "runtime", "count", "architecture", "ready", "deadline", "weight"),
+    *("cores", "state", "exit"),
+)
+_DATES: Mapping[Role, str] = {"ready": "ready_s", "deadline": "deadline_s"}
 _ARCHITECTURES: dict[str, Architecture] = {
     "x86_64": "x86_64",
     "x86-64": "x86_64",
@@ -67,7 +71,8 @@ class CsvFormat:
     Attributes
     ----------
     columns : dict
-        Role (``id``, ``command``, ``memory``, ``runtime``, ``count``, ``architecture``, or ``runtime[TYPE]``) to the
+        Role (``id``, ``command``, ``memory``, ``runtime``, ``count``, ``architecture``, ``ready``, ``deadline``,
+        ``weight``, or ``runtime[TYPE]``) to the
         heading of its column.
     ignored : sequence of str
         Headings of columns that are left out.
@@ -397,9 +402,8 @@ def _role(name: str) -> tuple[Role, float | None] | None:
     head, _, unit = name.rpartition("_")
     if head in CSV.columns["memory"] and unit in MEMORY_UNITS_MB:
         return "memory", MEMORY_UNITS_MB[unit]
-    if head in CSV.columns["runtime"] and unit in TIME_UNITS_S:
-        return "runtime", TIME_UNITS_S[unit]
-    return None
+    of_time = [role for role in ("runtime", *_DATES) if head in CSV.columns[role] and unit in TIME_UNITS_S]
+    return (of_time[0], TIME_UNITS_S[unit]) if of_time else None
 
 
 def _with_types(asked: Asked, columns: Sequence[_Column], source: str) -> Asked:
@@ -575,6 +579,9 @@ class _Reader:
         return {
             "memory": lambda cell: self._amount_mb(column, cell),
             "runtime": lambda cell: self._seconds(column, cell),
+            "ready": lambda cell: self._date(column, cell),
+            "deadline": lambda cell: self._date(column, cell),
+            "weight": _weight,
             "count": _count,
             "cores": _cores,
             "architecture": _architecture,
@@ -644,12 +651,19 @@ class _Reader:
             example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
             raise ValueError(rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example))
         if value < 0:
-            raise ValueError("must be greater than 0")
+            raise ValueError("must be at least 0" if column.role in _DATES else "must be greater than 0")
         if value > MAX_SECONDS:
             raise ValueError(f"must be at most {MAX_SECONDS:,} s")
         if self._clock is None and MINUTES_AND_SECONDS.fullmatch(cell):
             self._clock = Issue(f"{self._word} {self._line}", "", column.heading, cell)
         return value
+
+    def _date(self, column: _Column, cell: str) -> int | None:
+        """Whole seconds of a release, rounded up, or of a deadline, rounded down: neither may be missed by a part."""
+        seconds = 0.0 if number_of(cell) == 0 else self._seconds(column, cell)
+        if seconds is None:
+            return None
+        return math.ceil(seconds - STATED) if column.role == "ready" else math.floor(seconds + STATED)
 
     # ------------------------------------------------------------------ rows
 
@@ -854,10 +868,10 @@ class _Reader:
             if command:
                 # GNU parallel writes NUL for the end of a line.
                 task["command"] = command if self._known.own else command.replace("\0", "\n")
-        for role in ("count", "architecture"):
+        for key, role in _OPTIONAL.items():
             value = self._value(of[role][0], cells) if role in of else None
             if value is not None:
-                task[role] = value
+                task[key] = value
         if cores > 1:
             task["count"] = task.get("count", 1) * cores
         if len(self.issues) > before:
@@ -918,8 +932,12 @@ _KEYS: Mapping[str, Role] = {
     "architecture": "architecture",
     "memory_mb": "memory",
     "base_runtime_s": "runtime",
+    "ready_s": "ready",
+    "deadline_s": "deadline",
+    "weight": "weight",
 }
 """Role of each key of a task."""
+_OPTIONAL = {key: role for key, role in _KEYS.items() if role in ("count", "architecture", *_DATES, "weight")}
 
 
 def _cell_at(index: int) -> Callable[[Sequence[str]], str]:
@@ -933,6 +951,13 @@ def _count(cell: str) -> int | None:
     if count is None or not count.is_integer():
         raise ValueError("must be a whole number")
     return int(count)
+
+
+def _weight(cell: str) -> float | None:
+    weight = number_of(cell)
+    if cell and weight is None:
+        raise ValueError("must be a number")
+    return weight
 
 
 def _cores(cell: str) -> int | None:

@@ -203,6 +203,8 @@ def hads_files(instance: Instance) -> HadsFiles:
         If it cannot be said in these files: a task without a run time on some type, or a type without Gflops.
     """
     warnings: list[str] = []
+    if instance.has_dates:
+        raise SpotbagError("HADS files have no place for a ready_s or a deadline_s of a task; leave these out for them")
     if any(vm_type.gflops is None and vm_type.burstable is None for vm_type in instance.vm_types):
         names = [vm_type.name for vm_type in instance.vm_types if vm_type.gflops is None]
         raise SpotbagError(f"HADS files need gflops for every VM type; missing for {', '.join(names)}")

@@ -14,7 +14,19 @@ from typing import Any, Literal, TypeAlias, cast
 from ...core.text_tables import delimiter_of, first_line_of
 
 Role: TypeAlias = Literal[
-    "id", "command", "memory", "runtime", "count", "architecture", "cores", "state", "exit", "stage"
+    "id",
+    "command",
+    "memory",
+    "runtime",
+    "count",
+    "architecture",
+    "ready",
+    "deadline",
+    "weight",
+    "cores",
+    "state",
+    "exit",
+    "stage",
 ]
 
 
@@ -154,6 +166,7 @@ _OWN = cast(
         "runtime: runtime run_time duration time elapsed elapsed_time walltime wall_time wall,"
         "count: count copies n number tasks repeat repetitions,"
         "architecture: architecture arch cpu_architecture,"
+        "ready: ready release earliest_start, deadline: deadline due latest_end, weight: weight,"
         "cores: cores cpus ncpus vcpus threads slots n_cores num_cores core_count,"
         "state: status state,"
         "exit: exit exit_code exitcode exit_status exitval returncode return_code,"

@@ -107,7 +107,7 @@ class IntervalModel:
         self.by_task: list[list[Place]] = [[] for _ in range(instance.n_tasks)]
         for index, kind in enumerate(self.choices.kinds):
             room = VmRoom.of(instance, kind.offer.index, kind.usable)
-            free_order = not (instance.leaves_time and kind.offer.market == "spot")
+            free_order = not instance.has_dates and not (instance.leaves_time and kind.offer.market == "spot")
             alone = kind.credits != "to be planned" and free_order and room.one_at_a_time()
             alone = alone and (not kind.busy or kind.offer.vcpus == 1)
             for number in range(kind.vms):
@@ -150,6 +150,11 @@ class IntervalModel:
             return 0
         latest_s = self.instance.latest_end_s[self.instance.task_group[place.task], vm.offer.index] - vm.kind.ready_s
         return min(vm.kind.limit_s, int(latest_s)) - place.seconds
+
+    def _earliest_start(self, place: Place) -> int:
+        """Release of a task, from when the VM is ready."""
+        release_s = int(self.instance.release_s[self.instance.task_group[place.task]])
+        return max(release_s - self.vms[place.vm].kind.ready_s, 0)
 
     # ------------------------------------------------------------ constraints
 
@@ -200,6 +205,8 @@ class IntervalModel:
                 vm = self.vms[place.vm]
                 if not vm.one_at_a_time:
                     self.model.add(vm.end_s >= start + place.seconds).only_enforce_if(place.present)
+            if self.instance.release_s[self.instance.task_group[task]]:
+                self.model.add(start >= place_sum(places, self._earliest_start))
             # The same for the linear relaxation.
             self.model.add(start <= place_sum(places, self._latest_start))
             self.model.add(self.last >= start + place_sum(places, self._seconds_from_zero))
@@ -321,7 +328,8 @@ class IntervalModel:
             if vm.one_at_a_time or vm.kind.credits == "to be planned":
                 continue
             for place in places:
-                self.model.add(vm.end_s >= (vm.kind.first_core_s + place.seconds) * place.present)
+                first_s = max(vm.kind.first_core_s, self._earliest_start(place))
+                self.model.add(vm.end_s >= (first_s + place.seconds) * place.present)
             limit_s = vm.kind.limit_s
             lengths = {place.seconds for place in places if 3 * place.seconds > limit_s >= 2 * place.seconds}
             for shortest in sorted({*lengths, limit_s // 2 + 1}):

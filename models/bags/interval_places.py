@@ -252,7 +252,8 @@ class Choices:
         limit_s = min(limit_s, self._affordable_s(offer, ready_s, free_s))
         first_core_s = min(entry.seconds for entry in busy) if len(busy) == offer.vcpus else 0
         seconds = instance.duration_s[:, offer.index]
-        in_time = seconds <= limit_s - first_core_s
+        begin_s = np.maximum(instance.release_s - ready_s, first_core_s)
+        in_time = seconds <= (np.minimum(instance.due_s - ready_s, limit_s) - begin_s)[:, None]
         usable = in_time.any(axis=1) & allowed & (instance.open_size > 0)
         limit_s = max(limit_s, 0)
         role: CreditRole = "no credits"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Burstable, Market, RentalOffer
 from ...instances.instance import Instance
 from .task_classes import LET_PASS_CREDITS
@@ -26,11 +26,19 @@ def makespan_lower_bound_s(instance: Instance) -> int:
         _pigeonhole_s(np.repeat(shortest, instance.group_size), usable_cores(instance)),
         _largest_groups_s(instance),
     ]
-    return instance.boot_overhead_s + max(bounds)
+    return max(instance.boot_overhead_s + max(bounds), _of_dates_s(instance))
 
 
 def _least_with_machines_s(instance: Instance) -> int:
     """Least end of running tasks, and of each task that is to be placed, alone where it can end first."""
+    open_ends = _first_ends_s(instance)[instance.open_size > 0]
+    if len(open_ends) and open_ends.max() >= NEVER:
+        return instance.deadline_s + 1  # a task has no place at all
+    return int(max(open_ends.max(initial=0), instance.running_end_s.max(initial=0), _of_dates_s(instance)))
+
+
+def _first_ends_s(instance: Instance) -> IntArray:
+    """First end of a task of each group, alone on a machine or on a VM that may be rented; shape (n_groups,)."""
     ends = np.where((durations := _earliest_ends_s(instance)) < NEVER, durations + instance.boot_overhead_s, NEVER)
     first_free_s = np.full(len(instance.offers), NEVER)
     free_s = instance.machine_core_free_s.min(axis=1)[instance.machine_open]
@@ -38,10 +46,31 @@ def _least_with_machines_s(instance: Instance) -> int:
     for index in np.flatnonzero(first_free_s < NEVER).tolist():
         full = instance.duration_s[:, index, FULL_SPEED]
         np.minimum(ends, np.where(full < NEVER, full + first_free_s[index], NEVER), out=ends)
-    open_ends = ends[instance.open_size > 0]
-    if len(open_ends) and open_ends.max() >= NEVER:
-        return instance.deadline_s + 1  # a task has no place at all
-    return int(max(open_ends.max(initial=0), instance.running_end_s.max(initial=0)))
+    return ends
+
+
+def without_time(instance: Instance) -> BoolArray:
+    """Groups of which a task cannot end by its deadline, alone where it ends first or where it runs, as a mask."""
+    ends_s = _first_ends_s(instance) if instance.machines else _earliest_ends_s(instance) + instance.boot_overhead_s
+    late = (instance.open_size > 0) & (np.maximum(ends_s, _released_ends_s(instance)) > instance.due_s)
+    running = instance.task_group[instance.running.task]
+    late[running[instance.running_end_s > instance.due_s[running]]] = True
+    return late
+
+
+def _released_ends_s(instance: Instance) -> IntArray:
+    """End of a task of each group that begins with its release wherever it takes least, shape (n_groups,)."""
+    ends_s: IntArray = instance.release_s + instance.duration_s.min(axis=(1, 2))
+    return ends_s
+
+
+def _of_dates_s(instance: Instance) -> int:
+    """Bound of the makespan by dates: the end of the last task that is released; after the deadline if one is late."""
+    if not instance.has_dates:
+        return 0
+    if without_time(instance).any():
+        return instance.deadline_s + 1
+    return int(_released_ends_s(instance)[instance.open_size > 0].max(initial=0))
 
 
 def usable_cores(instance: Instance) -> int:

@@ -10,6 +10,7 @@ from ...audits.facts import Violation
 from ...core.errors import SpotbagError
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
+from ...schedules.timing import require_no_dates
 
 _PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})
 """Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
@@ -56,5 +57,12 @@ def checked(plan: Schedule | CheckedPlan) -> CheckedPlan:
 
 
 def with_verdict(schedule: Schedule, violations: Iterable[Violation]) -> CheckedPlan:
-    """Return a plan with all that the checker has found wrong in it."""
+    """Return a plan with all that the checker has found wrong in it; refuse one of tasks with dates.
+
+    Raises
+    ------
+    InputError
+        If tasks have dates: replays do not know them.
+    """
+    require_no_dates(schedule.instance, "a replay")
     return CheckedPlan(schedule, tuple(entry for entry in violations if entry.rule in _PHYSICAL_RULES))

@@ -26,7 +26,7 @@ _BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
 
 NO_TIME = "there was no time to find a plan"
 
-_MOMENTS = frozenset({"deadline", "d-spot"})
+_MOMENTS = frozenset({"deadline", "d-spot", "due"})
 """Rules of the checker by which a plan may be too late."""
 
 

@@ -87,7 +87,9 @@ def start_plan(instance: Instance, run: Run) -> Outcome:
     """
     if run.initial is not None:
         return Outcome(run.initial)
-    if instance.machines:  # the simple heuristics know none
+    if instance.has_dates:  # the simple heuristics know none, and no machines
+        return Outcome(listed_plan(instance), "no plan was found that keeps all dates of tasks")
+    if instance.machines:
         return Outcome(listed_plan(instance), "no plan was found from this state that ends by the deadline")
     by_greedy = greedy(instance)
     run.incumbent.take(by_greedy.schedule)

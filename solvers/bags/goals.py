@@ -118,7 +118,7 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
 def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: float, proven_s: int) -> Schedule | None:
     """Return a plan to start from: the one that is given, or a simple one that ends earlier within the budget."""
     start = None if initial is None else plan_of(question, initial)
-    if out_of_time():
+    if out_of_time() or question.has_dates:  # that plan knows none
         return start
     early = _earliest_in_lanes(question, budget_usd, proven_s, share_of_time(BUDGET.step))
     if early is None:

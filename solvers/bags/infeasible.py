@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ...bounds.bags.infeasibility import deadlines_in_words, explain_infeasibility, least_deadline_s, with_deadline
 from ...core.limits import LimitReached, within
+from ...core.wording import first_names
 from ...instances.instance import Instance
+from ...models.bags.makespan_bounds import without_time
 from ...schedules.method import Run
 from ...schedules.schedule import Schedule
 from .budget import BUDGET
@@ -19,8 +21,14 @@ def explain(instance: Instance) -> str:
     Parameters
     ----------
     instance : Instance
-        With D_spot set, whose bound is infinite.
+        With D_spot set, whose bound is infinite. Where tasks have dates, there is more to move than the deadline.
     """
+    if instance.has_dates:
+        late = [instance.group_ids[group] for group in without_time(instance).nonzero()[0]]
+        reason = (
+            f"even alone, {first_names(late)} cannot end in time" if late else "the tasks do not fit the VMs in time"
+        )
+        return f"no plan exists that keeps the dates of all tasks: {reason}"
     said = explain_infeasibility(instance)
     if "least deadline" not in said:
         return said

@@ -65,6 +65,10 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     refuse_too_many_tasks(instance)
     bound = configuration_bound(instance)
     if math.isinf(bound.objective):
+        if instance.has_dates:
+            from .infeasible import explain  # here, since few bags ask for it
+
+            return Outcome(None, explain(instance), bound=math.inf)
         return Outcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=math.inf)
     switches = IntervalSwitches(*(value == "on" for value in (options.energy_cuts, options.symmetry, options.fixing)))
     begin = start_plan(instance, run)

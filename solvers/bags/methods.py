@@ -58,6 +58,8 @@ class MethodEntry:
         given, and of the goals it knows the weight only.
     machines : bool
         Whether it plans from a state: with VMs that exist, and tasks that run on them.
+    dates : bool
+        Whether it knows tasks that have a release or a deadline of their own.
     plugin : str
         What messages call it, if it is not built in.
     distribution : str
@@ -75,6 +77,7 @@ class MethodEntry:
     seeded: bool = False
     published: bool = False
     machines: bool = False
+    dates: bool = False
     plugin: str = ""
     distribution: str = ""
     given: Method | None = None
@@ -92,17 +95,32 @@ class MethodEntry:
             [field.name for field in dataclasses.fields(kind) if field.init] if dataclasses.is_dataclass(kind) else []
         )
 
+    def refuse_unknown(self, instance: Instance) -> None:
+        """Refuse an instance with parts that the method does not know.
+
+        Raises
+        ------
+        ModelRefusal
+            If VMs exist already, and the method knows new ones only; or if tasks have dates, and it knows none.
+        """
+        if instance.machines and not self.machines:
+            able = ", ".join(name for name, method in METHODS.items() if method.machines)
+            raise ModelRefusal(f"{self.name} plans bags from their beginning; from a state plan: {able}")
+        if instance.has_dates and not self.dates:
+            able = ", ".join(name for name, method in METHODS.items() if method.dates)
+            raise ModelRefusal(
+                f"{self.name} knows no ready_s and no deadline_s of tasks; where tasks have some, these plan: {able}"
+            )
+
     def run(self, instance: Instance, options: Any, run: Run) -> Outcome:
         """Make a plan of an instance with D_spot set.
 
         Raises
         ------
         ModelRefusal
-            If VMs exist already, and the method knows new ones only.
+            If it knows not all of it; see `refuse_unknown`.
         """
-        if instance.machines and not self.machines:
-            able = ", ".join(name for name, method in METHODS.items() if method.machines)
-            raise ModelRefusal(f"{self.name} plans bags from their beginning; from a state plan: {able}")
+        self.refuse_unknown(instance)
         try:
             with blaming(self.plugin):
                 outcome = self.load()[1](instance, options, run)
@@ -168,6 +186,7 @@ METHODS: dict[str, MethodEntry] = {
             True,
             True,
             machines=True,
+            dates=True,
         ),
         MethodEntry(
             "greedy",
@@ -218,6 +237,7 @@ METHODS: dict[str, MethodEntry] = {
             True,
             True,
             machines=True,
+            dates=True,
         ),
         MethodEntry(
             "patterns",
@@ -252,10 +272,11 @@ METHODS: dict[str, MethodEntry] = {
             "CP-SAT with optional intervals, cores, memory and CPU credits",
             _built_in(".interval_method", "interval", "IntervalOptions"),
             True,
-            "small bags of any kind: memory that binds, burstable VMs with their credits",
+            "small bags of any kind: memory that binds, burstable VMs with their credits, tasks with dates",
             True,
             True,
             machines=True,
+            dates=True,
         ),
         MethodEntry(
             "time-indexed",
@@ -369,6 +390,7 @@ def _entry_of(method: object, called: str = "", name: str = "", distribution: st
             kind.takes,
             seeded=kind.seeded,
             machines=kind.machines,
+            dates=kind.dates,
             plugin=called or f"the method {own!r}",
             distribution=distribution,
             given=None if isinstance(method, type) else method,

@@ -21,7 +21,7 @@ from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule
-from ...schedules.timing import require_by_second
+from ...schedules.timing import require_by_second, require_no_dates
 from .budget import BUDGET
 from .infeasible import explain
 from .pareto_facts import FrontFacts, Gap, same_cost
@@ -190,6 +190,7 @@ def pareto_front(
     threads = default_threads() if threads is None else threads
     _check_arguments(time_limit_s, seed, threads, most_points, method)
     require_by_second(instance)
+    require_no_dates(instance, "a front", "leave these out for it, or ask 'spotbag solve' for a plan by a deadline")
     begin = time.perf_counter()
     limit_s = DEFAULT_TIME_LIMIT_S if time_limit_s is None else time_limit_s
     resolved = with_d_spot(instance)

@@ -40,7 +40,7 @@ from ...schedules.documents import Survival
 from ...schedules.plan_text import LOSSES, least_text
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
-from ...schedules.timing import require_by_second
+from ...schedules.timing import require_by_second, require_no_dates
 from .methods import find_method
 from .result import Result, Stage
 from .solve import by_iterations, refuse_iterations_with, refuse_wrong, solve
@@ -143,6 +143,8 @@ def replan(
     asked = level != "none" or "none" in (survive, instance.survive)
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
     require_by_second(instance)
+    if level != "none":
+        require_no_dates(instance, "a certificate of survival", "with survive none (--survive none), plans know them")
     find_method(method)
     collects = gc.isenabled()
     gc.disable()

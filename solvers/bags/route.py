@@ -94,8 +94,8 @@ class Facts:
 
     @cached_property
     def memory_free(self) -> bool:
-        """True if memory can bind nowhere."""
-        return memory_is_free(self.instance)
+        """True if memory can bind nowhere, and tasks have no dates: what they are on is all that counts."""
+        return memory_is_free(self.instance) and not self.instance.has_dates
 
     @cached_property
     def burstable(self) -> bool:
@@ -114,8 +114,8 @@ class Facts:
 
     @cached_property
     def _new_and_apart(self) -> bool:
-        """True if there are new VMs only, and nothing is asked of what several of them lose at once."""
-        return not self.from_state and self.instance.rescue_time is None
+        """True if there are new VMs only, no dates, and nothing is asked of what several of them lose at once."""
+        return not (self.from_state or self.instance.has_dates) and self.instance.rescue_time is None
 
     @cached_property
     def classed(self) -> bool:
@@ -145,7 +145,8 @@ class Facts:
     @cached_property
     def plan_first(self) -> bool:
         """True if simple heuristics make the first plan: the search does not begin with one, or they take no time."""
-        return not self.from_state and (self.n_tasks <= _QUICK or not begins_with_a_plan(self.instance))
+        known = not (self.from_state or self.instance.has_dates)
+        return known and (self.n_tasks <= _QUICK or not begins_with_a_plan(self.instance))
 
     @cached_property
     def class_programme(self) -> bool:

@@ -40,7 +40,7 @@ from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.plan_text import LOSSES, least_text
 from ...schedules.schedule import Schedule, UnsuitablePlanError
-from ...schedules.timing import require_by_second
+from ...schedules.timing import require_by_second, require_no_dates
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
 from .goals import FirstStage, SecondStage, first_stage, is_proven, plan_of, second_stage, second_value
@@ -148,6 +148,7 @@ def solve(
     threads = default_threads() if threads is None else threads
     refuse_wrong(time_limit_s, seed, threads, target_gap)
     require_by_second(instance)
+    chosen.refuse_unknown(instance)
     if goal is not None or budget_usd is not None:
         instance = instance.with_goal(goal, budget_usd)
     if survive is not None:
@@ -310,7 +311,9 @@ class _Question:
 def _question(given: Instance, published: bool) -> _Question:
     """Return what is asked of a method; those that are published have the D_spot, and the objective, of their paper."""
     instance = with_d_spot(given, "paper" if published else None)
-    asked = given.survive or "one-type"
+    asked = given.survive or ("none" if given.has_dates else "one-type")
+    if asked != "none":
+        require_no_dates(given, "a certificate of survival", "with survive none (--survive none), plans know them")
     level = None if asked == "none" else asked
     open_to_choice = given.d_spot_s is None and given.d_spot_rule is None and instance.d_spot_s is not None
     return _Question(
@@ -391,6 +394,8 @@ def _has_spot(schedule: Schedule) -> bool:
 
 def _warnings(question: _Question, instance: Instance, survival: Survival | None) -> Iterator[str]:
     """Warn of a D_spot that shuts out all spot VMs, and of a plan that does not survive though it should."""
+    if question.given.has_dates and question.given.survive is None:
+        yield "tasks have dates: what the plan survives is not looked at (survive none, --survive none, asks for that)"
     if not question.chooses:
         yield d_spot_warning(question.given, instance)
     should = question.chooses or question.given.survive is not None

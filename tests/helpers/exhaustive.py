@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from spotbag.instances.entries import Burstable, Machine, Market, RunningTask
+from spotbag.instances.entries import Burstable, Machine, Market, RunningTask, Task
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.schedules.state import State
@@ -46,6 +46,17 @@ class Way(NamedTuple):
     spends_as_full: bool
     seconds: int
     need_kb: int
+    release_s: int = 0
+    due_s: int = 10**9
+
+    def in_parts(self, parts: int, passed: int) -> Way:
+        """Return the same way with its times in parts of a second, its dates from a moment on."""
+        dates = self.release_s * parts - passed, self.due_s * parts - passed
+        return self._replace(seconds=self.seconds * parts, release_s=dates[0], due_s=dates[1])
+
+    def starts_at(self, now: int, limit_s: int) -> bool:
+        """Whether it may start at a moment on a VM that ends by a limit."""
+        return self.release_s <= now and now + self.seconds <= min(limit_s, self.due_s)
 
 
 class VmPlan(NamedTuple):
@@ -293,6 +304,8 @@ def _with_machine(
     states: dict[tuple[Counts, int, int], list[Choice]], offer: TinyOffer, bag: Counts, deadline_s: int
 ) -> dict[tuple[Counts, int, int], list[Choice]]:
     """States after a machine, which runs some of the tasks that are left beside those that run there."""
+    if any(end > way.due_s for _, end, way in offer.busy):
+        return {}
     wider: dict[tuple[Counts, int, int], list[Choice]] = {}
     if not offer.busy:  # it need not be used
         wider = {state: list(choices) for state, choices in states.items()}
@@ -348,7 +361,8 @@ def _machine(instance: Instance, machine: Machine) -> TinyOffer:
         seconds = duration_s(instance, instance.tasks[group], vm_type, machine.market, slow)
         assert seconds is not None
         need = math.ceil(instance.tasks[group].memory_mb * 1024)
-        way = Way(group, slow, vm_type.burstable is not None and not slow, seconds, need)
+        dates = _dates(instance.tasks[group])
+        way = Way(group, slow, vm_type.burstable is not None and not slow, seconds, need, *dates)
         busy.append((entry, entry.start_s + seconds, way))
     credits = None if vm_type.burstable is None else _credits(vm_type.burstable, machine.credits)
     ways = offer.ways if machine.open else ()
@@ -392,7 +406,7 @@ def _in_parts(offer: TinyOffer, parts: int, passed: int) -> TinyOffer:
         price_usd_per_s=offer.price_usd_per_s / parts,
         ready_s=offer.ready_s * parts + -passed % parts,
         limit_s=offer.limit_s * parts - passed,
-        ways=tuple(way._replace(seconds=way.seconds * parts) for way in offer.ways),
+        ways=tuple(way.in_parts(parts, passed) for way in offer.ways),
         credits=credits,
     )
 
@@ -414,7 +428,7 @@ def _machine_in_parts(instance: Instance, vm: VmState, parts: int, passed: int) 
     offer = _machine(instance, machine)
     in_parts = _in_parts(offer, parts, passed)
     busy = tuple(
-        (entry, int(run.start_s * parts) + end * parts - passed, way._replace(seconds=way.seconds * parts))
+        (entry, int(run.start_s * parts) + end * parts - passed, way.in_parts(parts, passed))
         for run, (entry, end, way) in zip(vm.running, offer.busy, strict=True)
     )
     return replace(in_parts, ready_s=machine.ready_s, busy=busy)
@@ -434,14 +448,15 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         full = duration_s(instance, task, vm_type, market, False)
         if full is None:
             continue
+        dates = _dates(task)
         if vm_type.burstable is None:
-            ways.append(Way(group, False, False, full, need))
+            ways.append(Way(group, False, False, full, need, *dates))
             continue
         slow = duration_s(instance, task, vm_type, market, True)
         assert slow is not None
-        ways.append(Way(group, True, False, slow, need))
+        ways.append(Way(group, True, False, slow, need, *dates))
         if full < slow:  # else the baseline takes as long, spends no more, and needs no credits
-            ways.append(Way(group, False, True, full, need))
+            ways.append(Way(group, False, True, full, need, *dates))
     return TinyOffer(
         type_name=vm_type.name,
         market=market,
@@ -454,6 +469,11 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         ways=tuple(ways),
         credits=None if vm_type.burstable is None else _credits(vm_type.burstable),
     )
+
+
+def _dates(task: Task) -> tuple[int, int]:
+    """Release and deadline of a task of its own."""
+    return task.ready_s or 0, 10**9 if task.deadline_s is None else task.deadline_s
 
 
 def _credits(rules: Burstable, given: float | None = None) -> Credits:
@@ -477,7 +497,8 @@ def _credits(rules: Burstable, given: float | None = None) -> Credits:
 
 def least_ends(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
     """Least end of a VM for every part of the bag that it can run by the offer's limit."""
-    return ends_by_seconds(offer, bag) if offer.credits is not None else ends_by_events(offer, bag)
+    dated = any(way.release_s > 0 or way.due_s < 10**8 for way in offer.ways)
+    return ends_by_seconds(offer, bag) if dated or offer.credits is not None else ends_by_events(offer, bag)
 
 
 def ends_by_events(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
@@ -508,7 +529,7 @@ def ends_by_events(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
 def ends_by_seconds(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
     """With or without credits: at every second, any tasks may start. Of two equal states, more credits are better."""
     credits = offer.credits or Credits(0, 0, 0, 0, 0)
-    runs_here = {way.group for way in offer.ways if offer.ready_s + way.seconds <= offer.limit_s}
+    runs_here = {way.group for way in offer.ways if way.starts_at(max(offer.ready_s, way.release_s), offer.limit_s)}
     everything = tuple(count if group in runs_here else 0 for group, count in enumerate(bag))
     ends: dict[Counts, VmPlan] = {}
     nothing = tuple(0 for _ in bag)
@@ -581,7 +602,7 @@ def _ways_to_start(offer: TinyOffer, bag: Counts, counts: Counts, running: Runni
     return [
         way
         for way in offer.ways
-        if counts[way.group] < bag[way.group] and way.need_kb <= free_kb and now + way.seconds <= offer.limit_s
+        if counts[way.group] < bag[way.group] and way.need_kb <= free_kb and way.starts_at(now, offer.limit_s)
     ]
 
 

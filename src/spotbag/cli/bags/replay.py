@@ -323,7 +323,9 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
 def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple[CheckedPlan | None, str, bool]:
     """Read or make the plan; with what it is called, or why there is none, and whether its making was interrupted."""
     from ...replay.bags.checked_plan import with_verdict
+    from ...schedules.timing import require_no_dates
 
+    require_no_dates(problem, "a replay")
     if plan is not None:
         from ...core.text_files import source_name
 
