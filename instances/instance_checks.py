@@ -68,6 +68,7 @@ def cross_issues(
     machines: Sequence[Machine],
     changed: Collection[str],
     tasks_are_right: Callable[[], bool],
+    may_be_late: bool,
 ) -> Iterator[Issue]:
     """Faults between the valid parts of an instance, as far as they depend on the parts that are changed.
 
@@ -90,8 +91,9 @@ def cross_issues(
         yield from too_large
         if too_large:  # then a look at each task on each type would take long, too
             return
-    if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s") and not tasks_are_right():
-        yield from _task_issues(list(enumerate(tasks)), vm_types, None if machines else deadline_s - boot_overhead_s)
+    if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s", "late") and not tasks_are_right():
+        longest_s = None if machines or may_be_late else deadline_s - boot_overhead_s
+        yield from _task_issues(list(enumerate(tasks)), vm_types, longest_s)
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
@@ -107,7 +109,8 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     yield from too_large
     if too_large:
         catalogue = None
-    yield from _task_issues(tasks, catalogue, None if deadline is None else deadline - (boot or 0))
+    longest_s = None if deadline is None or document.get("late") is not None else deadline - (boot or 0)
+    yield from _task_issues(tasks, catalogue, longest_s)
 
 
 def _whole_number(value: Any) -> int | None:
