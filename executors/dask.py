@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import queue
 import time
 import uuid
@@ -46,7 +45,6 @@ _PLANNED_WITHIN_S = 0.15
 """A plan is made for the moment at which it is there."""
 _ANSWERED_WITHIN_S = 5.0
 _ASKED_AT_ONCE = 32
-_MOST_DELAYS = 12
 _MOST_LOOKS = 5
 
 
@@ -120,8 +118,9 @@ def run(
     patience_s : float
         After how many seconds a VM whose worker has not come counts as lost.
     replan : callable, optional
-        Plans what is left; `spotbag.replan` within 0.05 s if absent. In its state, tasks that failed in all attempts
-        are done: nothing of them is left to plan.
+        Plans what is left; `spotbag.replan` within 0.05 s if absent. Where it has no plan, or the deadline has passed,
+        `spotbag.replan` plans with as few late tasks as can be, unless there is a budget. In its state, tasks that
+        failed in all attempts are done: nothing of them is left to plan.
     on_run : callable, optional
         Is called with each attempt that has ended, also with those that failed. An exception in it ends the run, and
         is raised here.
@@ -638,22 +637,18 @@ class _Supervisor:
         )
 
     def _feasible(self, state: State) -> Schedule | None:
-        """Plan the open tasks; after a missed deadline, for the earliest end."""
+        """Plan the open tasks; where none is found that ends in time, with as few late as can be, as little late."""
         instance = self.instance
         if self.start_vm is None:
             there = [vm.market for vm in state.vms]
             limits = Limits(max_spot=there.count("spot"), max_on_demand=there.count("on-demand"))
             instance = instance.replace(limits=limits)
-        latest_s = max(math.ceil(state.time_s), instance.deadline_s)
-        for times in range(_MOST_DELAYS):
-            if times:  # late in any case: as soon as possible
-                instance = instance.replace(deadline_s=latest_s * 2**times, d_spot_s=None).with_goal("fastest")
-            if state.time_s + 1 > instance.deadline_s:  # it has passed
-                continue
-            plan: Schedule | None = self.replan(instance, state, self.plan)
-            if plan is not None:
-                return plan
-        return None
+        plan: Schedule | None = None
+        if state.time_s + 1 <= instance.deadline_s:  # it has not passed
+            plan = self.replan(instance, state, self.plan)
+        if plan is None and instance.objective.budget_usd is None:
+            plan = plan_again(instance, state, start=self.plan, survive="none", late="least").schedule
+        return plan
 
 
 def _vm_run(one: _Rented, runs: Sequence[TaskRun]) -> VmRun:

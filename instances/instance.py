@@ -120,6 +120,10 @@ class Instance(WholeDocument):
     survive : {"one-type", "blackout", "each", "none"}, optional
         What a plan must be able to lose and still be done by the deadline: any one spot type, any of them at once, or
         any VMs, each at a moment of its own. If absent, ``one-type`` where there is such a plan.
+    late : {"least"}, optional
+        Where no plan ends all tasks in time: a plan with as few late as can be, by weight, then as little late as can
+        be, and then the best one by the objective. Without it there is none, and tasks that take longer than the
+        deadline are refused.
     cloud : {"papers", "aws-terminate", "aws-stop", "aws-hibernate", "gcp", "azure"}, optional
         Whose rules replays follow: how VMs are taken away, and how they are billed (`spotbag.instances.clouds`);
         ``papers`` if absent.
@@ -171,6 +175,7 @@ class Instance(WholeDocument):
     d_spot_s: Seconds | None = None
     d_spot_rule: Literal["paper"] | None = None
     survive: SurvivalOption | None = None
+    late: Literal["least"] | None = None
     cloud: CloudName | None = None
     boot_overhead_s: Seconds = 0
     migration_overhead_s: Seconds = 0
@@ -224,6 +229,7 @@ class Instance(WholeDocument):
             self.machines,
             changed=changed,
             tasks_are_right=self._tasks_are_right,
+            may_be_late=self.late is not None,
         )
         return first_issues(issues)
 
@@ -231,7 +237,7 @@ class Instance(WholeDocument):
         """True if arrays show all tasks to be free of faults; False if a closer look is needed."""
         if len(self.tasks) < _FEW_TASKS or self.has_dates:
             return False
-        longest_s = self.deadline_s - self.boot_overhead_s
+        longest_s = self.deadline_s - self.boot_overhead_s if self.late is None else MAX_SECONDS
         return tasks_are_right(
             self.task_rows,
             self.group_ids,

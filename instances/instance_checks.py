@@ -69,6 +69,7 @@ def cross_issues(
     machines: Sequence[Machine],
     changed: Collection[str],
     tasks_are_right: Callable[[], bool],
+    may_be_late: bool,
 ) -> Iterator[Issue]:
     """Faults between the valid parts of an instance, as far as they depend on the parts that are changed.
 
@@ -91,8 +92,9 @@ def cross_issues(
         yield from too_large
         if too_large:  # then a look at each task on each type would take long, too
             return
-    if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s") and not tasks_are_right():
-        yield from _task_issues(list(enumerate(tasks)), vm_types, None if machines else (boot_overhead_s, deadline_s))
+    if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s", "late") and not tasks_are_right():
+        span_s = None if machines or may_be_late else (boot_overhead_s, deadline_s)
+        yield from _task_issues(list(enumerate(tasks)), vm_types, span_s)
 
 
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
@@ -108,7 +110,8 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     yield from too_large
     if too_large:
         catalogue = None
-    yield from _task_issues(tasks, catalogue, None if deadline is None else (boot or 0, deadline))
+    span_s = None if deadline is None or document.get("late") is not None else (boot or 0, deadline)
+    yield from _task_issues(tasks, catalogue, span_s)
 
 
 def _whole_number(value: Any) -> int | None:

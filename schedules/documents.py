@@ -188,6 +188,68 @@ class Survival(Record):
     rescue: Rescue | None = None
 
 
+class LateTask(Record):
+    """A task that ends too late in the best plan that can still be had.
+
+    Attributes
+    ----------
+    id : str
+        The task.
+    late_s : int
+        Seconds after it was due.
+    weight : float
+        What it counts.
+    lost_since_s : int, optional
+        Of a task that nothing can bring in time, even alone: the last second at which it could have begun its way, with
+        the boot of a VM where that is the fastest. From a state it is before 0, as times count from its moment.
+    """
+
+    id: Name
+    late_s: Annotated[int, Field(ge=1, le=_LARGEST), INTEGRAL]
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    lost_since_s: Moment | None = None
+
+
+class MoreVms(Record):
+    """VMs beyond a limit with which a plan is found that has all tasks in time."""
+
+    type: Name
+    market: Market
+    vms: Annotated[int, Field(ge=1, le=_LARGEST), INTEGRAL]
+
+
+class Lateness(Record):
+    """Lateness of a plan: the late tasks, and what would save them.
+
+    Attributes
+    ----------
+    weight : float
+        Weight of the late tasks: their number, where each counts 1.
+    weight_bound : float
+        What is proved to be late in every plan: where it is the same, no plan has fewer late.
+    lateness_s : float
+        Seconds late, weighted, of all together.
+    tasks : tuple of LateTask
+        The late tasks, the latest first.
+    enough_deadline_s : int, optional
+        A deadline by which a plan ends; D_spot, where it is earlier than the deadline, is as much later.
+    enough_vms : tuple of MoreVms, optional
+        What would do instead: so many more VMs of any one of these.
+    """
+
+    weight: Annotated[float, Field(gt=0)]
+    weight_bound: Annotated[float, Field(ge=0)]
+    lateness_s: Annotated[float, Field(gt=0)]
+    tasks: Annotated[tuple[LateTask, ...], Field(strict=False, min_length=1)]
+    enough_deadline_s: Moment | None = None
+    enough_vms: Annotated[tuple[MoreVms, ...], Field(strict=False)] | None = None
+
+    @property
+    def fewest(self) -> bool:
+        """True if it is proved that no plan has fewer tasks late, by weight."""
+        return self.weight_bound >= self.weight * (1 - 1e-9)
+
+
 class ScheduleHeader(Record):
     """Fields of a plan's document beside its VMs and tasks; see `ScheduleDocument`."""
 
@@ -205,6 +267,7 @@ class ScheduleHeader(Record):
     makespan_scale_s: Annotated[float, Field(gt=0)] | None = None
     survival: Survival | None = None
     dates: bool | None = None
+    late: Lateness | None = None
 
 
 class ScheduleDocument(ScheduleHeader):
@@ -228,6 +291,8 @@ class ScheduleDocument(ScheduleHeader):
         What it claims to survive, and at what cost; a claim like the cost.
     dates : bool, optional
         Whether tasks have releases or deadlines of their own: who runs them as soon as a core is free is too early.
+    late : Lateness, optional
+        Which tasks it claims to have too late, and by how much; a claim like the cost.
     vms, tasks : sequence
         The plan.
     """

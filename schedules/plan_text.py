@@ -9,7 +9,7 @@ from ..core.text_tables import Column, Table, numbers
 from ..core.wording import counted, dollars, shortened
 from ..instances.entries import SurvivalLevel
 from ..instances.instance import Instance
-from .documents import SpotWith, Survival
+from .documents import Lateness, SpotWith, Survival
 from .schedule import Schedule
 from .timing import bills_of
 
@@ -86,6 +86,43 @@ LOSSES: dict[SurvivalLevel, str] = {
     "each": "any spot VMs down for good, each at a moment of its own",
 }
 """What is survived at each level."""
+_MOST_LATE = 10
+"""Late tasks that a table has."""
+
+
+def late_lines(late: Lateness, why: str = "") -> list[tuple[str, str]]:
+    """Lines on the late tasks of a plan: how many, why, and what would save them, by their names."""
+    of_all = f"weight {late.weight:g}" if any(task.weight != 1 for task in late.tasks) else ""
+    bound = "proved to be the fewest" if late.fewest else f"at least {late.weight_bound:g} in every plan"
+    parts = [
+        counted(len(late.tasks), "task"),
+        of_all,
+        bound if late.weight_bound else "",
+        f"{late.lateness_s:,.0f} s in all",
+    ]
+    lines = [("late", ", ".join(filter(None, parts)))]
+    lines += [("why", why)] if why else []
+    ways = [] if late.enough_deadline_s is None else [f"a deadline of {late.enough_deadline_s:,} s"]
+    ways += [f"{counted(vms.vms, f'more {vms.type} {vms.market} VM')}" for vms in late.enough_vms or ()]
+    return [*lines, ("enough", " or ".join(ways))] if ways else lines
+
+
+def late_table(late: Lateness) -> Table:
+    """Table of the late tasks, the latest first; of very many, the first."""
+    rows = [
+        [
+            task.id,
+            f"{task.late_s:,}",
+            f"{task.weight:g}",
+            "" if task.lost_since_s is None else f"{task.lost_since_s:,}",
+        ]
+        for task in late.tasks[:_MOST_LATE]
+    ]
+    if len(late.tasks) > _MOST_LATE:
+        rows.append([f"... and {len(late.tasks) - _MOST_LATE:,} more", "", "", ""])
+    return Table([Column("late task"), *numbers("late (s)", "weight", "lost since (s)")], rows)
+
+
 _NOTHING_TO_LOSE = "has no spot VM to lose"
 _LONGEST_REASON = 200
 

@@ -16,7 +16,16 @@ from ..core.quantities import BoolArray, FloatArray, IntArray, at_most, read_onl
 from ..core.records import made_all
 from ..instances.entries import BASELINE
 from ..instances.instance import Instance
-from .documents import MODES, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument, ScheduleHeader, Survival
+from .documents import (
+    MODES,
+    Lateness,
+    PlacedTask,
+    RentedVm,
+    ScheduleColumns,
+    ScheduleDocument,
+    ScheduleHeader,
+    Survival,
+)
 from .timing import makespan_s, objective_value, vm_cost_usd
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
@@ -188,8 +197,10 @@ class Schedule:
         offers = self.instance.offers
         return dict(Counter(str(offers[index]) for index in sorted(self.vm_offer.tolist())))
 
-    def columns(self, method: str | None = None, survival: Survival | None = None) -> ScheduleColumns:
-        """Return the plan's document in columns; ``method`` says what made it, ``survival`` what it survives."""
+    def columns(
+        self, method: str | None = None, survival: Survival | None = None, late: Lateness | None = None
+    ) -> ScheduleColumns:
+        """Return the plan's document in columns: what made it, what it survives, and which tasks it has late."""
         instance = self.instance
         offers = [instance.offers[index] for index in self.vm_offer.tolist()]
         burstable = instance.offer_is_burstable[self.vm_offer[self.task_vm]]
@@ -211,6 +222,7 @@ class Schedule:
                 makespan_scale_s=instance.makespan_scale_s,
                 survival=survival,
                 dates=instance.has_dates or None,
+                late=late,
             ),
             vms=tuple(
                 made_all(
@@ -279,9 +291,11 @@ class Schedule:
             rows.append(row)
         return queues
 
-    def to_document(self, method: str | None = None, survival: Survival | None = None) -> ScheduleDocument:
+    def to_document(
+        self, method: str | None = None, survival: Survival | None = None, late: Lateness | None = None
+    ) -> ScheduleDocument:
         """Return the plan as the document of a file; see `columns`."""
-        columns = self.columns(method, survival)
+        columns = self.columns(method, survival, late)
         return ScheduleDocument(**dict(columns.header), vms=columns.vms, tasks=tuple(columns.records()))
 
 

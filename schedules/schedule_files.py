@@ -22,7 +22,17 @@ from ..core.text_files import read_text, source_name, write_text
 from ..core.wording import counted
 from ..instances.entries import BASELINE, MAX_TASKS, NEVER
 from ..instances.instance import Instance
-from .documents import MODES, SCHEDULE_FORMAT, PlacedTask, RentedVm, ScheduleColumns, ScheduleDocument, Survival
+from .documents import (
+    MODES,
+    SCHEDULE_FORMAT,
+    Lateness,
+    PlacedTask,
+    RentedVm,
+    ScheduleColumns,
+    ScheduleDocument,
+    Survival,
+)
+from .lateness import with_late
 from .schedule import Schedule
 
 
@@ -95,13 +105,15 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
     """Make a schedule of a plan's document; see `read_schedule`.
 
     What the plan says that it survives is what it is to survive, and the D_spot that it was made for is its D_spot,
-    unless the instance says something else.
+    unless the instance says something else. One that names late tasks is one of an instance that allows them.
     """
     # The plan was made for a D_spot and a level of survival: they hold where the instance leaves them open.
     if instance.d_spot_s is None and document.d_spot_s is not None:
         instance = instance.replace(d_spot_s=min(document.d_spot_s, instance.deadline_s))
     if document.survival is not None and document.survival.verdict == "survives" and instance.survive is None:
         instance = instance.replace(survive=document.survival.level)
+    if document.late is not None:
+        instance = with_late(instance, "least")
     placed, issues = _placed_by_task(document, instance)
     # With another name and unknown tasks, a list of faults would hide that the wrong instance was given.
     if issues and (document.instance != instance.name or not placed):
@@ -221,7 +233,11 @@ def _placement_issues(
 
 
 def write_schedule(
-    schedule: Schedule, path: str | os.PathLike[str], method: str | None = None, survival: Survival | None = None
+    schedule: Schedule,
+    path: str | os.PathLike[str],
+    method: str | None = None,
+    survival: Survival | None = None,
+    late: Lateness | None = None,
 ) -> None:
     """Write a plan as a JSON file, or as a table to a file whose name ends in ``.csv``.
 
@@ -235,6 +251,8 @@ def write_schedule(
         What made it; not in the table.
     survival : Survival, optional
         What it survives; not in the table.
+    late : Lateness, optional
+        Which tasks it has late; not in the table.
 
     Raises
     ------
@@ -242,19 +260,25 @@ def write_schedule(
         If the file cannot be written.
     """
     as_table = os.fspath(path).lower().endswith(".csv")
-    write_text(path, format_schedule_csv(schedule) if as_table else format_schedule(schedule, method, survival))
+    write_text(path, format_schedule_csv(schedule) if as_table else format_schedule(schedule, method, survival, late))
 
 
-def format_schedule(schedule: Schedule, method: str | None = None, survival: Survival | None = None) -> str:
+def format_schedule(
+    schedule: Schedule, method: str | None = None, survival: Survival | None = None, late: Lateness | None = None
+) -> str:
     """Return a plan as a JSON text: what `format_json` makes of its document, without a record of each task."""
-    return "".join(schedule_pieces(schedule, method, survival))
+    return "".join(schedule_pieces(schedule, method, survival, late))
 
 
 def schedule_pieces(
-    schedule: Schedule, method: str | None = None, survival: Survival | None = None, indent: str = ""
+    schedule: Schedule,
+    method: str | None = None,
+    survival: Survival | None = None,
+    late: Lateness | None = None,
+    indent: str = "",
 ) -> Iterator[str]:
     """Return the JSON text of a plan piece by piece, its lines but the first after an indentation."""
-    columns = schedule.columns(method, survival)
+    columns = schedule.columns(method, survival, late)
     vms = [vm.model_dump(mode="json") for vm in columns.vms]
     head = format_json(columns.header.model_dump(mode="json", exclude_none=True) | {"vms": vms}).removesuffix("\n}\n")
     yield head.replace("\n", f"\n{indent}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from ...instances.entries import SURVIVAL_LEVELS, Burstable, Market, RunningTask
 from ...instances.instance import Instance
 from ...schedules.documents import (
     MODES,
+    Lateness,
+    LateTask,
     PlacedTask,
     RentedVm,
     ScheduleColumns,
@@ -58,14 +60,14 @@ RULES = {
     "state": "tasks that run end when the state expects it at the earliest, and its VMs have tasks while they are up",
     "core": "a core runs one task at a time",
     "memory": "the tasks that run at an instant fit the memory of the VM together",
-    "d-spot": "tasks on spot VMs end by D_spot; from a state, those that run already need not",
-    "deadline": "all tasks end by the deadline",
+    "d-spot": "tasks on spot VMs end by D_spot; from a state, those that run already need not, nor those that are late",
+    "deadline": "all tasks end by the deadline, unless the instance allows them to be late",
     "release": "no task starts before its own ready_s; from a state, those that run already need not",
     "due": "no task ends after its own deadline_s",
     "limit": "VMs per type and market, and per market, are within the limits, machines included",
     "credits": "tasks at full speed on a burstable VM have the credits they spend",
     "budget": "the plan costs at most the budget",
-    "claim": "cost, makespan and objective are what the plan says",
+    "claim": "cost, makespan, objective and late tasks are what the plan says",
 } | SURVIVAL_RULES
 """Rules by name."""
 
@@ -89,6 +91,8 @@ class CheckReport:
         What the plan survives, found here, if that was asked for or the plan says it.
     certificate : Survival, optional
         What the plan itself says of that, where it is found to hold.
+    late : Lateness, optional
+        Which tasks are late, found here, if the instance allows them to be; its bound is none but what is known of any.
     """
 
     violations: tuple[Violation, ...]
@@ -98,11 +102,17 @@ class CheckReport:
     notes: tuple[str, ...] = ()
     survival: Survival | None = None
     certificate: Survival | None = None
+    late: Lateness | None = None
 
     @property
     def feasible(self) -> bool:
-        """True if the plan breaks no rule."""
-        return not self.violations
+        """True if the plan breaks no rule, and no task is late."""
+        return not (self.violations or self.late)
+
+    @property
+    def status(self) -> Literal["feasible", "late", "infeasible"]:
+        """Verdict on the plan: it breaks a rule, or else has late tasks, where the instance allows them."""
+        return "infeasible" if self.violations else "late" if self.late else "feasible"
 
 
 def check(
@@ -316,7 +326,10 @@ class _Checker:
         objective = self._objective(cost_usd, makespan)
         violations += self._budget(cost_usd)
         violations += self._claims(cost_usd, makespan)
-        return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()))
+        late = self._lateness()
+        violations += self._claims_of_lateness(late)
+        may_be_late = late if self.instance.late is not None else None
+        return CheckReport(tuple(violations), cost_usd, makespan, objective, tuple(self._notes()), late=may_be_late)
 
     def _doubtful_rows(self) -> BoolArray:
         """Mask of the rows with signs of a broken rule of single tasks, a superset of those found by `_task`."""
@@ -456,11 +469,13 @@ class _Checker:
             message = f"task {name!r} starts at {placed.start_s} s, {early} s before {vm.id} is ready"
             yield Violation("ready", name, early, "s", message)
         deadline = self.instance.deadline_s
-        if placed.end_s > deadline:
+        too_late = placed.end_s > deadline
+        if too_late and self.instance.late is None:
             late = placed.end_s - deadline
             message = f"task {name!r} ends at {placed.end_s} s, {late} s after the deadline ({deadline} s)"
             yield Violation("deadline", name, late, "s", message)
-        if vm.market == "spot" and placed.end_s > self.d_spot_s and not runs:
+        excused = too_late and self.instance.late is not None  # D_spot is there for the deadline
+        if vm.market == "spot" and placed.end_s > self.d_spot_s and not (runs or excused):
             late = placed.end_s - self.d_spot_s
             message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
             yield Violation("d-spot", name, late, "s", message)
@@ -631,6 +646,52 @@ class _Checker:
             if claimed is not None and not _agree(claimed, found, tolerance):
                 message = f"the plan says {name} {claimed:.9g}, it comes to {found:.9g}"
                 yield Violation("claim", name, abs(claimed - found), unit, message)
+
+    def _lateness(self) -> Lateness | None:
+        """Tasks that end after the deadline, each with its weight; None if none does."""
+        ends_s, deadline_s = self.plan.task_end_s, self.instance.deadline_s
+        rows = np.flatnonzero(ends_s > deadline_s)
+        if not len(rows):
+            return None
+        rows = rows[np.argsort(-ends_s[rows], kind="stable")].tolist()
+        named = [(name := self.plan.task_ids[row], int(ends_s[row]) - deadline_s, self.bag.task(name)) for row in rows]
+        tasks = tuple(
+            LateTask(id=name, late_s=seconds, weight=1.0 if task is None or task.weight is None else task.weight)
+            for name, seconds, task in named
+        )
+        return Lateness(
+            weight=sum(task.weight for task in tasks),
+            weight_bound=0.0,
+            lateness_s=sum(task.weight * task.late_s for task in tasks),
+            tasks=tasks,
+        )
+
+    def _claims_of_lateness(self, found: Lateness | None) -> Iterator[Violation]:
+        """Violations by what the plan says of late tasks, if it is judged by the deadline that it was made for."""
+        claimed = self.plan.header.late
+        if claimed is None or self.plan.header.deadline_s not in (None, self.instance.deadline_s):
+            return
+        own = {} if found is None else {task.id: (task.late_s, task.weight) for task in found.tasks}
+        said = {task.id: (task.late_s, task.weight) for task in claimed.tasks}
+        for name in [*own, *(said.keys() - own.keys())]:
+            if own.get(name) != said.get(name):
+                seconds, told = own.get(name, (0, 0))[0], said.get(name, (0, 0))[0]
+                message = f"the plan says that task {name!r} is {told} s late, it is {seconds} s late"
+                if seconds == told:
+                    message = f"the plan says that task {name!r} counts {said[name][1]:g}, it counts {own[name][1]:g}"
+                yield Violation("claim", name, abs(told - seconds), "s", message)
+        for what, value, most in (
+            ("weight", claimed.weight, 0.0 if found is None else found.weight),
+            ("lateness_s", claimed.lateness_s, 0.0 if found is None else found.lateness_s),
+        ):
+            if not _agree(value, most):
+                message = f"the plan says a {what} of late tasks of {value:.9g}, it comes to {most:.9g}"
+                yield Violation(
+                    "claim", f"late.{what}", abs(value - most), "s" if what == "lateness_s" else "", message
+                )
+        if claimed.weight_bound > claimed.weight * (1 + _CLAIM_TOLERANCE):
+            message = f"the plan says that {claimed.weight_bound:g} are late in every plan, more than in this one"
+            yield Violation("claim", "late.weight_bound", claimed.weight_bound - claimed.weight, "", message)
 
     def _notes(self) -> Iterator[str]:
         document, instance = self.plan.header, self.instance

@@ -276,13 +276,13 @@ def run_case(
             )
     if on_result is not None:
         on_result(result)
-    plan = result.schedule
+    plan = None if result.status == "late" else result.schedule  # what is compared is in time
     return Row(
         case.label,
         case.method,
         case.seed,
-        result.status,
-        result.objective,
+        "no-plan" if result.status == "late" else result.status,
+        None if plan is None else result.objective,
         result.bound,
         None if plan is None else plan.cost_usd,
         None if plan is None else plan.makespan_s,

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import MAX_SECONDS
 from ...core.wording import counted, listed
-from ...instances.entries import MARKETS, Limits, Market
+from ...instances.entries import MARKETS, Limits, Market, RentalOffer, VmType
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import usable_offers
+from ...schedules.lateness import lost_tasks
 from .divisible_bound import divisible_bound
 
+WAY_OUT = "; --late least gives the best that can still be done"
+_NAMED = 3
 _MOST_OFFERS = 12
 """Offers of which it is asked one by one whether more of their VMs would do."""
 
@@ -87,6 +90,53 @@ def with_deadline(instance: Instance, deadline_s: int) -> Instance:
     return instance.replace(**changes)
 
 
+def types_with_limit(types: Sequence[VmType], offer: RentalOffer, limit: int) -> tuple[VmType, ...]:
+    """Return VM types with another limit of an offer."""
+    own = types[offer.type_index]
+    limited = own.offers[offer.market].model_copy(update={"limit": limit})
+    changed = own.model_copy(update={"offers": {**own.offers, offer.market: limited}})
+    return (*types[: offer.type_index], changed, *types[offer.type_index + 1 :])
+
+
+def with_more_vms(instance: Instance, offer: RentalOffer, vms: int) -> Instance:
+    """Return an instance in which so many more VMs of an offer may be rented, by the limits of its market as well."""
+    limits = instance.limits.model_dump(exclude_none=True)
+    cap = "max_spot" if offer.market == "spot" else "max_on_demand"
+    if cap in limits:
+        limits[cap] += vms
+    types = types_with_limit(instance.vm_types, offer, offer.vm_type.offers[offer.market].limit + vms)
+    return instance.replace(vm_types=types, limits=Limits(**limits))
+
+
+def why_late(instance: Instance, message: str = "") -> str:
+    """Add to a message the tasks that cannot be in time even alone, if there are any."""
+    found = lost_tasks(instance)
+    if not found:
+        return message
+    ids: dict[int, str] = {}
+    for task in reversed(instance.open_tasks.tolist()):
+        ids[int(instance.task_group[task])] = instance.task_ids[task]
+    found.sort(key=lambda lost: lost.since_s)
+    said = [
+        f"{ids[lost.group]!r} takes {lost.run_s:,} s on {instance.offers[lost.offer]}"
+        + (f" and ends there after {lost.needed_s:,} s" if lost.needed_s > lost.run_s else "")
+        + f", {-lost.since_s:,} s too late"
+        for lost in found[:_NAMED]
+    ]
+    number = int(sum(instance.open_size[lost.group] for lost in found))
+    more = "" if len(found) <= _NAMED else ", ..."
+    lost_text = f"{counted(number, 'task')} cannot be in time even alone: {', '.join(said)}{more}"
+    return "; ".join(filter(None, (message, lost_text)))
+
+
+def with_way_out(instance: Instance, message: str) -> str:
+    """Add to a message on a bag without a plan its lost tasks, and the way out where there is one."""
+    message = why_late(instance, message)
+    if instance.late or instance.objective.budget_usd is not None or instance.survive not in (None, "none"):
+        return message
+    return message + WAY_OUT
+
+
 def least_deadline_s(instance: Instance) -> int | None:
     """Deadline before which the bounds prove that no plan exists, D_spot being as much later; None if none would do.
 
@@ -138,12 +188,9 @@ def _reliefs(instance: Instance) -> Iterator[str]:
     for offer in instance.offers[:_MOST_OFFERS]:
         used_up = not offer.limit and offer.listed_as is None and offer.index in instance.machine_offer
         if (offer.limit or used_up) and offer.limit < instance.n_tasks:
-            types = list(instance.vm_types)
             own = offer.vm_type.offers[offer.market]
-            more = own.model_copy(update={"limit": instance.n_tasks + len(instance.machines)})
-            offers = {**offer.vm_type.offers, offer.market: more}
-            types[offer.type_index] = offer.vm_type.model_copy(update={"offers": offers})
-            changes.append((f"the limit of {offer} ({own.limit})", {"vm_types": tuple(types)}))
+            lifted_to = types_with_limit(instance.vm_types, offer, instance.n_tasks + len(instance.machines))
+            changes.append((f"the limit of {offer} ({own.limit})", {"vm_types": lifted_to}))
     # Without spot VMs there is no D_spot; what brings them in needs one.
     latest = {"d_spot_s": instance.deadline_s} if instance.d_spot_s is None else {}
     for name, change in changes:

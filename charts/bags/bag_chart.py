@@ -18,6 +18,8 @@ SPOT, ON_DEMAND, BURST, BASELINE = TASKS = tuple(
 )
 """Tasks by the market of their VM, or by the mode of a burstable one."""
 
+LATE = Look("late", "#C8372D", "white", text="white")
+"""Tasks that end after they are due, wherever they run."""
 BOOTING = Look("booting", BOOT_COLOUR, layer=0.5)
 RENTED = Look("rented, idle", IDLE_COLOUR, layer=0.5)
 DEADLINE = Look("deadline", "#C8372D", line="-", width=1.6, layer=2)

@@ -11,12 +11,13 @@ import numpy as np
 
 from ...core.wording import counted, shortened
 from ...schedules.documents import Survival
+from ...schedules.lateness import late_s
 from ...schedules.plan_text import survival_text
 from ...schedules.schedule import Schedule
 from ..chart import Bar, Chart, Look, Panel, stretch
 from ..matplotlib_renderer import axes_of_chart
 from ..picture_files import picture_format, plotting_libraries, write_chart
-from .bag_chart import BOOTING, RENTED, TASKS, bag_chart, task_look, vm_lanes
+from .bag_chart import BOOTING, LATE, RENTED, TASKS, bag_chart, task_look, vm_lanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,11 +115,13 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
         Bar(lane, None, stretch(ready_s[vm] or int(since_s[vm]), int(schedule.vm_end_s[vm])), RENTED)
         for vm, lane in lane_of.items()
     ]
+    late = late_s(schedule, instance) > 0
     for task, name in enumerate(instance.task_ids):
         vm, core = int(schedule.task_vm[task]), int(schedule.task_core[task])
         start, end = int(schedule.task_start_s[task]), int(schedule.task_end_s[task])
         offer, baseline = offers[vm], bool(schedule.task_baseline[task])
         look = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=baseline)
+        look = LATE if late[task] else look
         bars.append(Bar(lane_of[vm], core, stretch(start, end), look, name))
     found = {bar.look for bar in bars}
     lanes = vm_lanes([(_label(schedule, vm), int(schedule.vm_vcpus[vm])) for vm in order])
@@ -127,7 +130,7 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
     return bag_chart(
         f"{shortened(instance.name, 60)}{maker}: ${schedule.cost_usd:.4f}, makespan {schedule.makespan_s:,} s",
         Panel(_subtitle(schedule, order), lanes, bars),
-        [look for look in (booting, RENTED, *TASKS) if look in found],
+        [look for look in (booting, RENTED, *TASKS, LATE) if look in found],
         (instance.deadline_s, instance.d_spot_s if any(offers[vm].market == "spot" for vm in order) else None),
         (begin_s, schedule.makespan_s),
         () if survival is None else (survival_text(survival),),

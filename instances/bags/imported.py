@@ -58,12 +58,15 @@ class Asked:
         Of the instance; the name of the file if absent.
     memory_mb : float, optional
         Memory of tasks whose file does not give it.
+    late : {"least"}, optional
+        See `Instance`.
     """
 
     deadline_s: int
     vms: VmChoice
     name: str | None = None
     memory_mb: float | None = None
+    late: str | None = None
 
 
 def make_instance(
@@ -110,6 +113,7 @@ def make_instance(
         "name": name,
         "provenance": {"source": made_from, "notes": "; ".join(notes)},
         "deadline_s": asked.deadline_s,
+        **({} if asked.late is None else {"late": asked.late}),
         **({"cloud": CLOUD_OF_PROVIDER[provider]} if provider in CLOUD_OF_PROVIDER else {}),
         **({"limits": limits} if limits else {}),
         "vm_types": vm_types,

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -71,6 +71,9 @@ class IntervalModel:
         If it would be too large.
     """
 
+    order_matters: ClassVar[bool] = False
+    """Whether it matters when a task ends on a VM that runs one at a time."""
+
     def __init__(
         self,
         instance: Instance,
@@ -107,7 +110,8 @@ class IntervalModel:
         self.by_task: list[list[Place]] = [[] for _ in range(instance.n_tasks)]
         for index, kind in enumerate(self.choices.kinds):
             room = VmRoom.of(instance, kind.offer.index, kind.usable)
-            free_order = not instance.has_dates and not (instance.leaves_time and kind.offer.market == "spot")
+            free_order = not (self.order_matters or instance.has_dates)
+            free_order = free_order and not (instance.leaves_time and kind.offer.market == "spot")
             alone = kind.credits != "to be planned" and free_order and room.one_at_a_time()
             alone = alone and (not kind.busy or kind.offer.vcpus == 1)
             for number in range(kind.vms):

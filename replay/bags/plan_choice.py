@@ -22,6 +22,7 @@ from ...instances.bags.scripted_days import Scenario
 from ...instances.clouds import Cloud
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
+from ...schedules.lateness import require_in_time
 from ...schedules.plan_text import LOSSES
 from ...solvers.bags.candidates import QUIET, Candidate, candidates, survival_level
 from ...solvers.bags.methods import GivenMethod
@@ -135,6 +136,7 @@ def choose_plan(
     out early (`spotbag.core.racing.race`). All of them meet the same days.
     """
     check_runs(days, workers)
+    require_in_time(instance)
     if late_usd is not None and not late_usd >= 0:
         raise InputError("late_usd", [Issue("", "must be 0 or more", value=late_usd)])
     begin = time.perf_counter()

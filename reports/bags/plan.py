@@ -99,7 +99,7 @@ def _facts(
     gap = relative_gap(schedule.objective, bound)
     proved = [closes_gap(schedule.objective, value) for value in (bound, survivors) if value is not None]
     optimal = _can_be_run(checked) and any(proved)
-    status = "optimal" if optimal else "feasible"
+    status = "late" if checked.late else "optimal" if optimal else "feasible"
     unit = {"cheapest": "$ {:.6f}", "fastest": "{:,.0f} s", "balanced": "{:.6f}"}[instance.goal]
     rows = [
         ("status", f"{status}: {STATUS_MEANINGS[status]}" if _can_be_run(checked) else "not feasible"),  # type: ignore[index]

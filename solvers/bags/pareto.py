@@ -19,6 +19,7 @@ from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import offers_of_vms
+from ...schedules.lateness import require_in_time
 from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule
 from ...schedules.timing import require_by_second, require_no_dates
@@ -188,6 +189,7 @@ def pareto_front(
         If the class programme alone is asked for, and refuses the instance.
     """
     threads = default_threads() if threads is None else threads
+    require_in_time(instance)
     _check_arguments(time_limit_s, seed, threads, most_points, method)
     require_by_second(instance)
     require_no_dates(instance, "a front", "leave these out for it, or ask 'spotbag solve' for a plan by a deadline")

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
+from ...bounds.bags.infeasibility import with_way_out
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import (
     Limit,
@@ -37,10 +38,12 @@ from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.documents import Survival
+from ...schedules.lateness import refuse_late, with_late
 from ...schedules.plan_text import LOSSES, least_text
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from ...schedules.timing import require_by_second, require_no_dates
+from .budget import BUDGET
 from .methods import find_method
 from .result import Result, Stage
 from .solve import by_iterations, refuse_iterations_with, refuse_wrong, solve
@@ -87,6 +90,7 @@ def replan(
     method: str = "auto",
     seed: int = 0,
     threads: int | None = None,
+    late: Literal["least"] | None = None,
 ) -> Result:
     """Plan what a state has left of a bag.
 
@@ -116,6 +120,8 @@ def replan(
         For time limits over 0.3 s: one of the methods that plan from a state.
     seed, threads : int, optional
         See `solve`.
+    late : {"least"}, optional
+        See `solve`; where the deadline has passed, one of the next second stands for it.
 
     Returns
     -------
@@ -127,8 +133,8 @@ def replan(
     Raises
     ------
     InputError
-        If the state is of another bag, the deadline has passed, nothing is left, or an argument is out of
-        its range.
+        If the state is of another bag, the deadline has passed and no plan may be late, nothing is left, or an argument
+        is out of its range.
 
     Notes
     -----
@@ -146,6 +152,11 @@ def replan(
     if level != "none":
         require_no_dates(instance, "a certificate of survival", "with survive none (--survive none), plans know them")
     find_method(method)
+    late = late or instance.late
+    passed = ""
+    if late is not None:
+        refuse_late(with_late(instance, late), level)
+        instance, passed = _with_time_left(instance, state)
     collects = gc.isenabled()
     gc.disable()
     # Nothing is made after it is on again: the collector of garbage, which may take longer than the plan, runs when the
@@ -155,13 +166,24 @@ def replan(
         remaining = (state if running is None else state.with_credits_of(running)).remaining(instance)
         if remaining.d_spot_s is None:
             remaining.__dict__["d_spot_s"] = remaining.deadline_s
+        remaining.__dict__["late"] = None  # a plan in time comes first
         limit_s = math.inf if time_limit_s is None else time_limit_s
         long = limit_s > LONG_S or remaining.objective.budget_usd is not None
         quick_s = min(_QUICK_S, 0.3 * limit_s) if long else limit_s
+        quick_s *= 1.0 if long or late is None else BUDGET.before_late
         with interruptible(stop) as limit:
             wanted: SurvivalLevel | None = None if level == "none" else level
             held = None if running is None else _held(remaining, running, state.time_s)
             quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance, held)
+            if quick.schedule is None and late is not None and not long:
+                from .late import late_plan, late_result, least_weight  # here, since few ask for it
+
+                least, until = least_weight(remaining, quick), begin + limit_s
+                plan_part = partial(_part_plan, running=running, seed=seed)
+                plan, bound = late_plan(remaining, (seed, 1), least, plan_part, until)
+                quick = late_result(remaining, plan, bound, quick, seed, begin)
+            if passed:
+                quick = replace(quick, warnings=(*quick.warnings, passed))
         best = quick.status == "optimal" and (quick.survival is None or quick.survival.verdict == "survives")
         if not long or best or limit.stopped():
             return _told(quick, state, running, limit, asked)
@@ -181,7 +203,10 @@ def replan(
             survive=level,
             seed=seed,
             threads=threads,
+            late=late,
         )
+        if passed:
+            found = replace(found, warnings=(*found.warnings, passed))
     # Something must be done, even if it does not survive.
     return _told(quick if found.schedule is None and found.status == "no-plan" else found, state, running, limit, asked)
 
@@ -200,6 +225,15 @@ def _refuse_wrong(
     if level not in SURVIVAL_OPTIONS:
         rule = f"is unknown (known: {', '.join(SURVIVAL_OPTIONS)})"
         raise InputError("survive", [Issue("", rule, value=level)])
+
+
+def _with_time_left(instance: Instance, state: State) -> tuple[Instance, str]:
+    """Return a bag whose deadline has not passed, and a warning if another one stands for its own."""
+    next_s = math.floor(state.time_s) + 2
+    if instance.deadline_s - state.time_s >= 1:
+        return instance, ""
+    said = f"the deadline of {instance.deadline_s:,} s has passed: what is left is late, counted from {next_s:,} s"
+    return with_late(with_late(instance, "least").replace(deadline_s=next_s), None), said
 
 
 def _told(result: Result, state: State, running: Schedule | None, limit: Limit, asked: bool) -> Result:
@@ -425,12 +459,13 @@ def _quick(
         value = min(value, schedule.objective)
     message = ""
     if schedule is None:
-        message = (
+        message = with_way_out(
+            remaining,
             f"no plan exists: {'even divisible' if proved is None else 'the'} tasks do not end by the deadline, or do "
             "not fit the limits"
             if infeasible
             else "no plan was found in this time that ends by the deadline"
-            + ("" if budget is None else f", for at most $ {budget:g}")
+            + ("" if budget is None else f", for at most $ {budget:g}"),
         )
     dearer = "" if schedule is None else least_text(schedule)
     warnings = ("" if survival is None or survival.verdict == "survives" else _beyond(survival), dearer)
@@ -454,6 +489,11 @@ def _quick(
             memory.shares.append((clock_s() - search_end.moment) / usual_s)
         memory.warm = True
     return result
+
+
+def _part_plan(part: Instance, until: float, running: Schedule | None, seed: int) -> Schedule | None:
+    """Plan a part of what is left, in time, until a moment."""
+    return quick_plan(part, divisible_bound(part), running, seed, until)
 
 
 def _with_credits(remaining: Instance) -> Schedule | None:

@@ -9,15 +9,16 @@ from typing import Any, Literal, TypeAlias
 
 from ...core.quantities import relative_gap
 from ...instances.instance import Instance
-from ...schedules.documents import Survival
+from ...schedules.documents import Lateness, Survival
 from ...schedules.method import StepTaken, TracePoint
 from ...schedules.schedule import Schedule
 
-Status: TypeAlias = Literal["optimal", "feasible", "no-plan", "infeasible"]
+Status: TypeAlias = Literal["optimal", "feasible", "late", "no-plan", "infeasible"]
 
 STATUS_MEANINGS: dict[Status, str] = {
     "optimal": "a plan that the checker passed, at a proven lower bound",
     "feasible": "a plan that the checker passed",
+    "late": "a plan that the checker passed but for the tasks that it names, which are late; no plan in time was found",
     "no-plan": "no plan was found, by this method and in this time; this proves nothing about others",
     "infeasible": "proved: no plan exists",
 }
@@ -56,7 +57,7 @@ class Result:
 
     Attributes
     ----------
-    status : {"optimal", "feasible", "no-plan", "infeasible"}
+    status : {"optimal", "feasible", "late", "no-plan", "infeasible"}
         See `STATUS_MEANINGS`.
     instance : Instance
         The instance as it was solved: D_spot is set if spot VMs are offered.
@@ -65,7 +66,7 @@ class Result:
     schedule : Schedule or None
         The plan.
     message : str
-        Why there is no plan: which task, which limit, by how much.
+        Why there is no plan, or none in time: which task, which limit, by how much.
     warnings : tuple of str
         What a user should know about the plan.
     bound : float or None
@@ -75,6 +76,8 @@ class Result:
         For the goals ``cheapest`` and ``fastest``: what was made least in which order. The first is the objective.
     survival : Survival or None
         What the plan survives and at what cost; None without a plan, or where ``survive`` is ``none``.
+    late : Lateness or None
+        Of a plan with the status ``late``: which tasks are late, by how much, what is proved, and what would save them.
     runtime_s : float
         Time it took, without reading the instance.
     seed : int
@@ -101,6 +104,7 @@ class Result:
     bound: float | None = None
     stages: tuple[Stage, ...] = ()
     survival: Survival | None = None
+    late: Lateness | None = None
     runtime_s: float = 0.0
     seed: int = 0
     stats: Mapping[str, float] = field(default_factory=dict)
@@ -155,6 +159,7 @@ class Result:
             "deadline_s": self.instance.deadline_s,
             "d_spot_s": self.instance.d_spot_s,
             "survival": None if self.survival is None else self.survival.model_dump(mode="json"),
+            "late": None if self.late is None else self.late.model_dump(mode="json"),
             "vms": [] if schedule is None else _vms(schedule),
             "message": self.message,
             "warnings": list(self.warnings),

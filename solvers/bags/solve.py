@@ -9,10 +9,11 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound
+from ...bounds.bags.infeasibility import with_way_out
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import (
     SIGN_OF_LIFE_S,
@@ -37,6 +38,7 @@ from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
+from ...schedules.lateness import refuse_late, with_late
 from ...schedules.method import TracePoint
 from ...schedules.plan_text import LOSSES, least_text
 from ...schedules.schedule import Schedule, UnsuitablePlanError
@@ -67,6 +69,7 @@ def solve(
     budget_usd: float | None = None,
     near_least: float | None = None,
     survive: SurvivalOption | None = None,
+    late: Literal["least"] | None = None,
 ) -> Result:
     """Plan an instance.
 
@@ -115,6 +118,9 @@ def solve(
         cheapest plan is looked for first, in half of the time; what it costs, and so much more, is the budget then.
     survive : {"one-type", "blackout", "each", "none"}, optional
         Instead of what the instance says.
+    late : {"least"}, optional
+        Instead of what the instance says: if no plan in time is found in half of the time, one is looked for with as
+        few tasks late as can be, and as little late; it has the status ``late``.
 
     Returns
     -------
@@ -134,8 +140,9 @@ def solve(
         refuse_iterations_with(time_limit_s, threads, method)
         ask = partial(solve, instance, method, target_gap=target_gap, seed=seed, initial=initial, options=options)
         ask = partial(ask, on_progress=on_progress, stop=stop, goal=goal, budget_usd=budget_usd)
-        return by_iterations(partial(ask, near_least=near_least, survive=survive), iterations)
+        return by_iterations(partial(ask, near_least=near_least, survive=survive, late=late), iterations)
     if near_least is not None:
+        refuse_late(instance if late is None else with_late(instance, late), near_least=near_least)
         ask = partial(solve, method=method, target_gap=target_gap, seed=seed, threads=threads, options=options)
         ask = partial(ask, on_progress=on_progress, stop=stop, survive=survive)
         if goal is not None or budget_usd is not None:
@@ -153,6 +160,19 @@ def solve(
         instance = instance.with_goal(goal, budget_usd)
     if survive is not None:
         instance = instance.replace(survive=survive)
+    if late is not None:
+        instance = instance.replace(late=late)
+    if instance.late is not None:
+        from .late import least_late  # here, since few ask for it
+
+        refuse_late(instance, instance.survive or "none")
+        ask = partial(solve, method=method, target_gap=target_gap, seed=seed, threads=threads)
+        ask = partial(ask, options=options, on_progress=on_progress)
+        begin = clock_s()
+        with interruptible(stop) as limit:
+            asked = with_d_spot(instance, "paper" if chosen.published else None)
+            result = least_late(ask, instance, asked, time_limit_s, (seed, threads), begin, initial)
+        return replace(result, interrupted=limit.stopped())
     began_s = time.perf_counter()
     progress = _Progress(on_progress)
     on_life = None if on_progress is None else progress.again
@@ -202,7 +222,7 @@ def solve(
             instance=first.instance,
             method=chosen.name,
             schedule=schedule,
-            message=first.attempt.message,
+            message=first.attempt.message if schedule else with_way_out(question.instance, first.attempt.message),
             warnings=tuple(text for text in warnings if text),
             bound=bound,
             bound_without=without,

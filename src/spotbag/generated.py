@@ -124,12 +124,13 @@ def _rerun(block: re.Match[str], measured: Sequence[str]) -> str:
 def _printed(command: str) -> str:
     """Return the output of a command."""
     from .cli import main
+    from .cli.progress import LATE
     from .cli.tables import repeatable_tables
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), repeatable_tables():
         code = main(command.split())
-    if code != 0:
+    if code not in (0, LATE):
         raise SpotbagError(f"spotbag {command} ends with {code}")
     return printed.getvalue()
 

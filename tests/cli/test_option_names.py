@@ -14,6 +14,7 @@ from spotbag.cli.app import make_app
 from tests.helpers.command_shell import Shell
 
 _TWO_MEANINGS = {
+    "--late": "with a scenario, also what a late day counts",
     "--d-spot": "imported files have a time only, not a rule",
     "--job": "of a stream to size, and job.json of the HADS authors",
     "--out": "a file, and the folder that a plan is exported to",

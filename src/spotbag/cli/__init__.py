@@ -18,7 +18,7 @@ from .progress import BAD_INPUT, INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit code: 0 done, 1 no feasible plan, 2 bad input, 130 after Ctrl-C or SIGTERM."""
+    """Run a command; return the exit code: 0 done, 1 no feasible plan, 2 bad input, 3 late, 130 after a signal."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     interruptions: list[int] = []
     if arguments is None:  # what is registered first is called last

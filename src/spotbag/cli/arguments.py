@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
-    from ..schedules.documents import Survival
+    from ..schedules.documents import Lateness, Survival
     from ..schedules.schedule import Schedule
     from ..traces.trace import Trace
 
@@ -286,6 +286,14 @@ InstanceArgument: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+LateOption: TypeAlias = Annotated[
+    Literal["least"] | None,
+    typer.Option(
+        "--late",
+        metavar="least",
+        help="If no plan ends in time: as few tasks late as can be, then as little late. Exit code 3 then.",
+    ),
+]
 StreamArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -361,6 +369,7 @@ _OPTION_AT = {
     "objective.budget_usd": "--budget",
     "markets": "--markets",
     "survive": "--survive",
+    "late": "--late",
     "d_spot_s": "--d-spot",
     "deadline_s": "--deadline",
 }
@@ -379,17 +388,21 @@ def _with_near(option: str, issue: Issue) -> str:
     return issue.rule.replace("'", "") + (f"; {near}" if near else "")
 
 
-def _d_spot(given: str) -> str:
-    """Refuse a D_spot that is neither a time nor the rule of the paper."""
-    if given == D_SPOT_OF_PAPER:
-        return given
-    from ..core.errors import InputError, Issue
+def quantity_or(word: str, option: str, reader: str) -> Callable[[str], str]:
+    """Return a parser of an option that is a word, or a quantity by a function of `spotbag.core.quantities`."""
 
-    try:
-        return f"{_parser('--d-spot', 'whole_seconds')(given)}"
-    except InputError as error:
-        issues = [Issue("", f"{issue.rule}; or {D_SPOT_OF_PAPER}", value=issue.value) for issue in error.issues]
-        raise InputError("--d-spot", issues) from None
+    def read(given: str) -> str:
+        if given == word:
+            return given
+        from ..core.errors import InputError, Issue
+
+        try:
+            return f"{_parser(option, reader)(given)}"
+        except InputError as error:
+            issues = [Issue("", f"{issue.rule}; or {word}", value=issue.value) for issue in error.issues]
+            raise InputError(option, issues) from None
+
+    return read
 
 
 def _as_typed(value: Any, annotation: Any) -> Any:
@@ -410,7 +423,7 @@ class InstanceOptions(CsvOptions):
         typer.Option(
             "--d-spot",
             metavar="TIME|paper",
-            parser=_d_spot,
+            parser=quantity_or(D_SPOT_OF_PAPER, "--d-spot", "whole_seconds"),
             help="D_spot: spot VMs end by then; or paper, the rule of HADS. Chosen by --survive if nowhere given.",
         ),
     ] = None
@@ -451,20 +464,20 @@ class InstanceOptions(CsvOptions):
     cost_scale: Annotated[float | None, amount_option("--cost-scale", "Scale of the cost.")] = None
     makespan_scale: Annotated[float | None, duration_option("--makespan-scale", "Scale of the makespan.")] = None
 
-    def load(self, argument: str, *, zone_of_days: bool = False) -> Instance:
+    def load(self, argument: str, late: str | None = None, *, zone_of_days: bool = False) -> Instance:
         """Load an instance by path, ``-`` or library name, or make it of a file of tasks, and `apply` the options.
 
-        Standard input is a file of tasks if options are given that only such files need. With `zone_of_days`, the zone
-        is that of a scenario, too.
+        Standard input is a file of tasks if options are given that only such files need. Where tasks may be ``late``,
+        none is refused for taking longer than the deadline. With `zone_of_days`, the zone is that of a scenario, too.
         """
         given = [option for option in self.task_file_options if not (zone_of_days and option == "--zone")]
         if not self.is_of_tasks(argument):
-            instance = load_instance(argument)
+            instance = load_instance(argument, late)
             if given:
                 warn([f"{instance.name} has VM types of its own: {', '.join(given)} changed nothing"])
             return self.apply(instance)
         _refuse_table_of_plan(argument)
-        imported = self.imported(argument, self.asked(self.deadline))
+        imported = self.imported(argument, replace(self.asked(self.deadline), late=late))
         warn(imported.warnings)
         return self.apply(imported.instance)
 
@@ -755,12 +768,21 @@ def _refuse_table_of_plan(path: str) -> None:
 _MOST_OF_HEADINGS = 200
 
 
-def load_instance(argument: str) -> Instance:
+def load_instance(argument: str, late: str | None = None) -> Instance:
     """Load an instance by path, ``-`` or library name; warnings go to standard error."""
-    from ..instances.instance import instance_warnings, read_instance
+    from ..core.json_documents import parse_json
+    from ..core.text_files import read_text, source_name
+    from ..instances.instance import Instance, instance_warnings, read_instance
     from ..instances.library import library_instance, library_names
 
-    instance = read_instance(argument) if is_path(argument, library_names()) else library_instance(argument)
+    if not is_path(argument, library_names()):
+        instance = library_instance(argument)
+        instance = instance if late is None else instance.replace(late=late)
+    elif late is None:
+        instance = read_instance(argument)
+    else:
+        source = source_name(argument)
+        instance = Instance.parse_document({**parse_json(read_text(argument), source), "late": late}, source)
     warn(instance_warnings(instance))
     return instance
 
@@ -821,11 +843,13 @@ def wrote(path: str, what: str = "") -> None:
     print(f"wrote {path}{f': {what}' if what else ''}", file=sys.stderr)
 
 
-def print_plan(schedule: Schedule, method: str | None, survival: Survival | None = None) -> None:
+def print_plan(
+    schedule: Schedule, method: str | None, survival: Survival | None = None, late: Lateness | None = None
+) -> None:
     """Print a plan as a JSON document, piece by piece."""
     from ..schedules.schedule_files import schedule_pieces
 
-    for piece in schedule_pieces(schedule, method, survival):
+    for piece in schedule_pieces(schedule, method, survival, late):
         sys.stdout.write(piece)
 
 

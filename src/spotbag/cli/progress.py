@@ -23,6 +23,8 @@ INTERRUPTED = 130
 
 
 NO_FEASIBLE_PLAN = 1
+LATE = 3
+"""There is a plan, with tasks that are late."""
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .arguments import ZoneOption, amount_option
+from .arguments import ZoneOption, quantity_or
 from .completion import names_of
 
 if TYPE_CHECKING:
@@ -107,9 +107,13 @@ class DaysToComeOptions:
         ),
     ] = None
     late: Annotated[
-        float | None,
-        amount_option(
-            "--late", "What a day that misses the deadline counts more; ten times the bag on demand if absent."
+        str | None,
+        typer.Option(
+            "--late",
+            metavar="least|USD",
+            parser=quantity_or("least", "--late", "amount_usd"),
+            help="least: if no plan ends in time, as few tasks late as can be, then as little late (exit code 3). With "
+            "--scenario, what a day that misses the deadline counts more; ten times the bag on demand if absent.",
         ),
     ] = None
     workers: Annotated[

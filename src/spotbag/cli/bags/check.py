@@ -15,18 +15,19 @@ from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
+    LateOption,
     StateOption,
     refuse_two_from_standard_input,
     warn,
 )
-from ..progress import NO_FEASIBLE_PLAN
+from ..progress import LATE, NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...audits.bags.plan import CheckReport
     from ...audits.facts import Violation
     from ...instances.instance import Instance
-    from ...schedules.documents import ScheduleDocument, Survival
+    from ...schedules.documents import Lateness, ScheduleDocument, Survival
     from ...schedules.state import State
 
 EXAMPLE = "Example:  spotbag check burst-hads/J60 plan.json"
@@ -38,20 +39,21 @@ class Check(Answer, kind="check"):
     """``spotbag check``."""
 
     instance: str
-    status: Literal["feasible", "infeasible"]
+    status: Literal["feasible", "late", "infeasible"]
     cost_usd: float
     makespan_s: int
     objective: float
     deadline_s: int
     d_spot_s: int | None
     survival: Survival | None
+    late: Lateness | None
     violations: tuple[Violation, ...]
     notes: tuple[str, ...]
 
     @classmethod
     def of_report(cls, problem: Instance, report: CheckReport) -> Check:
         """Make the answer of a report on a plan for an instance."""
-        return cls.of(report, problem, instance=problem.name, status="feasible" if report.feasible else "infeasible")
+        return cls.of(report, problem, instance=problem.name, status=report.status, late=report.late)
 
 
 def judged(problem: Instance, plan: ScheduleDocument, state: State | None) -> tuple[Instance, CheckReport]:
@@ -72,18 +74,20 @@ def check_command(
     ],
     changes: InstanceOptions,
     state: StateOption = None,
+    late: LateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check a plan against an instance, by code that shares nothing with what makes plans.
 
     Broken rules are listed with their amounts; what the plan survives is judged with --survive, or if the plan says it.
     With --state, the times and the cost of the plan count from its moment on.
-    Exit code 0: feasible, and shown to survive what was asked for; 1: not so; 2: bad input.
+    With --late, a plan that breaks no rule but has tasks after the deadline is late, not infeasible.
+    Exit code 0: feasible, and shown to survive what was asked for; 1: not so; 2: bad input; 3: late.
     """
     from ...schedules.schedule_files import another_instance, read_schedule_document
 
     refuse_two_from_standard_input(instance, plan, state)
-    problem = changes.load(instance)
+    problem = changes.load(instance, late)
     so_far = None
     if state is not None:
         from ...schedules.state import State
@@ -104,29 +108,36 @@ def check_command(
         print(f"(--json lists all {counted(len(report.violations), 'violation')})")
     else:
         _print_report(problem, report, None if so_far is None else so_far.spent_usd)
-    if not (report.feasible and shown):
+    if report.violations or not shown:
         raise typer.Exit(NO_FEASIBLE_PLAN)
+    if report.late is not None:
+        raise typer.Exit(LATE)
 
 
 def _print_report(problem: Instance, report: CheckReport, spent_usd: float | None) -> None:
     """Print the verdict on a plan, its figures, and the violations, if there are any."""
     from ...audits.bags.plan import CLAIMS
-    from ...schedules.plan_text import checked_lines
+    from ...schedules.plan_text import checked_lines, late_lines, late_table
 
     found = report.violations
     warn(report.notes)
     broken = counted(len(found), "violation")
     only_claims = {violation.rule for violation in found} <= CLAIMS
     verdict = f"feasible, but not what it claims ({broken})" if only_claims else f"not feasible, {broken}"
-    print(f"{problem.name}: {'feasible' if report.feasible else verdict}")
+    print(f"{problem.name}: {verdict if found else report.status}")
     if spent_usd is not None:
         print(f"  spent      $ {spent_usd:.6f} before")
+    for name, text in () if report.late is None else late_lines(report.late):
+        print(f"  {name:<10} {text}")
     print(f"  cost       $ {report.cost_usd:.6f}")
     print(f"  makespan   {seconds(report.makespan_s)} s")
     if problem.goal == "balanced":
         print(f"  objective  {report.objective:.6f}")
     for name, text in () if report.survival is None else checked_lines(report.survival, report.certificate):
         print(f"  {name:<10} {text}")
+    if report.late is not None:
+        print()
+        print_table(late_table(report.late))
     if found:
         print()
         _print_violations(found)

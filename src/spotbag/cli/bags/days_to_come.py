@@ -42,7 +42,7 @@ def choose(
             asked.days or USUAL_DAYS,
             method=planning.one_method(),
             time_limit_s=planning.time_limit,
-            late_usd=asked.late,
+            late_usd=None if asked.late is None else float(asked.late),
             seed=planning.seed,
             workers=asked.workers,
             on_progress=count,

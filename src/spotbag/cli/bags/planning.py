@@ -57,7 +57,7 @@ def schedule_by_instance(
     from ...heuristics.bags.d_spot import with_d_spot
     from ...schedules.schedule_files import schedule_of_document
 
-    problem = changes.load(instance)
+    problem = changes.load(instance, None if document.late is None else "least")
     if state is not None:
         from ...schedules.state import State
 

@@ -15,14 +15,15 @@ from ..arguments import (
     InstanceArgument,
     InstanceOptions,
     JsonOption,
+    LateOption,
     MethodOptions,
     Only,
     PlanGanttOption,
     PlanOutOption,
     warn,
 )
-from ..progress import NO_FEASIBLE_PLAN, busy
-from .solve import PlanFiles, Planned, print_result
+from ..progress import busy
+from .solve import PlanFiles, Planned, exit_by_status, print_result
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -62,6 +63,7 @@ def replan_command(
             "--start", metavar="PLAN", help="The plan that is being carried out (JSON): better plans in little time."
         ),
     ] = None,
+    late: LateOption = None,
     out: PlanOutOption = None,
     gantt: PlanGanttOption = None,
     as_json: JsonOption = False,
@@ -70,7 +72,8 @@ def replan_command(
 
     The times and the cost of the plan count from the moment of the state. Tasks that run stay where they run. Up to
     0.3 s it is a search that begins from --start; with more time, --method goes on from there. Exit code 0: there is a
-    plan; 1: no feasible plan, with the reason; 2: bad input; 130: interrupted.
+    plan; 1: no feasible plan, with the reason; 2: bad input; 3: with --late, a plan that has tasks late; 130:
+    interrupted.
     """
     from ...core.work import ITERATIONS
     from ...schedules.state import State
@@ -81,7 +84,7 @@ def replan_command(
     files.check(as_json, instance, state, start)
     method = planning.one_method()
     planning.warn_of_idle(method)
-    problem = changes.load(instance)
+    problem = changes.load(instance, late)
     so_far = State.read(state)
     limit_s = 0.05 if planning.time_limit is None else planning.time_limit
     running = None
@@ -120,8 +123,7 @@ def replan_command(
                     "times and costs count from now"
                 )
                 print_result(result, problem)
-    if result.schedule is None:
-        raise typer.Exit(NO_FEASIBLE_PLAN)
+    exit_by_status(result)
 
 
 def running_plan(document: ScheduleDocument, source: str, problem: Instance, state: State) -> Schedule | None:

@@ -108,10 +108,10 @@ def show_command(
         _show_document(found, as_json)
         return
     report = check(schedule.instance, found)
-    if not report.feasible:
+    if report.violations:
         warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' lists all"])
     if gantt is not None:
-        _draw(schedule, found, gantt, found.method if report.feasible else "NOT FEASIBLE")
+        _draw(schedule, found, gantt, "NOT FEASIBLE" if report.violations else found.method)
     _show_schedule(schedule, found, as_json)
 
 
@@ -265,16 +265,17 @@ def _summary(values: Any) -> dict[str, float]:
 
 def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool) -> None:
     if as_json:
-        print_plan(schedule, document.method, document.survival)
+        print_plan(schedule, document.method, document.survival, document.late)
         return
-    from ...schedules.plan_text import survival_lines
+    from ...schedules.plan_text import late_lines, survival_lines
 
     method = f" by {printable_line(document.method)}" if document.method else ""
     print(f"plan{method} for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
     print(f"  cost       $ {schedule.cost_usd:.6f}")
     print(f"  makespan   {seconds(schedule.makespan_s)} s (deadline {seconds(schedule.instance.deadline_s)} s)")
     print(f"  objective  {schedule.objective:.6f}")
-    for name, text in survival_lines(document.survival) if document.survival else ():
+    said = survival_lines(document.survival) if document.survival else []
+    for name, text in said + (late_lines(document.late) if document.late else []):
         print(f"  {name:<10} {text} (as the plan says)")
     print()
     print_rented(schedule)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
@@ -27,7 +27,7 @@ from ..arguments import (
     warn,
     wrote,
 )
-from ..progress import NO_FEASIBLE_PLAN, beside_the_answer, busy
+from ..progress import LATE, NO_FEASIBLE_PLAN, beside_the_answer, busy
 from ..scenario_options import DaysToComeOptions, ScenarioOptions
 from ..tables import print_table, seconds
 from .planning import d_spot_text, plan_by
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ...core.text_tables import Table
     from ...instances.entries import Goal
     from ...instances.instance import Instance
-    from ...schedules.documents import ScheduleDocument, Survival
+    from ...schedules.documents import Lateness, ScheduleDocument, Survival
     from ...schedules.method import StepEnd
     from ...schedules.schedule import Schedule
     from ...solvers.bags.plan_choice import PlanChoice
@@ -110,6 +110,7 @@ class Planned(Answer):
     deadline_s: int
     d_spot_s: int | None
     survival: Survival | None
+    late: Lateness | None
     vms: tuple[PlannedVm, ...]
     message: str
     warnings: tuple[str, ...]
@@ -125,7 +126,8 @@ class Planned(Answer):
         from ...schedules.schedule_files import schedule_pieces
 
         plan = result.schedule
-        self.print_json(() if plan is None else schedule_pieces(plan, result.method, result.survival, indent="  "))
+        said = result.method, result.survival, result.late
+        self.print_json(() if plan is None else schedule_pieces(plan, *said, indent="  "))
 
 
 class PlanOnDays(Part):
@@ -195,13 +197,16 @@ def solve_command(
     more time on a bad day: --near-least 5% is the fastest that costs little more than the cheapest.
 
     Ctrl-C ends it with the best plan so far. Exit code 0: there is a plan; 1: no feasible plan, or none that survives
-    what --survive asks for, with the reason (where D_spot is given, a warning instead); 2: bad input; 130: interrupted.
+    what --survive asks for, with the reason (where D_spot is given, a warning instead); 2: bad input; 3: with --late, a
+    plan that has tasks late; 130: interrupted.
     """
     files = PlanFiles(out, gantt, plot)
     files.check(as_json, instance, planning.initial, days_to_come.scenario)
+    late = "least" if days_to_come.late == "least" else None
+    days_to_come = replace(days_to_come, late=None) if late else days_to_come
     days_to_come.demand_scenario(scenarios)
     _refuse_goals(near_least, changes, days_to_come)
-    problem = changes.load(instance, zone_of_days=days_to_come.scenario is not None)
+    problem = changes.load(instance, late, zone_of_days=days_to_come.scenario is not None)
     with interruptible():  # from here on there is an answer, which a signal asks for
         choice = None if days_to_come.scenario is None else _choice(problem, days_to_come, scenarios, planning)
         result = plan_by(problem, planning, near_least) if choice is None else choice.result
@@ -222,8 +227,13 @@ def solve_command(
                     from .days_to_come import print_choice
 
                     print_choice(choice)
-    if result.schedule is None:
-        raise typer.Exit(NO_FEASIBLE_PLAN)
+    exit_by_status(result)
+
+
+def exit_by_status(result: Result) -> None:
+    """End a command by the exit code of a plan that is late, or that there is none."""
+    if result.schedule is None or result.late is not None:
+        raise typer.Exit(NO_FEASIBLE_PLAN if result.late is None else LATE)
 
 
 def _refuse_goals(near_least: float | None, changes: InstanceOptions, days_to_come: DaysToComeOptions) -> None:
@@ -278,11 +288,11 @@ class PlanFiles:
         """Write the plan and the pictures."""
         schedule, method = result.schedule, result.method
         if schedule is not None and self.out == STANDARD_OUTPUT:
-            print_plan(schedule, method, result.survival)
+            print_plan(schedule, method, result.survival, result.late)
         elif schedule is not None and self.out is not None:
             from ...schedules.schedule_files import write_schedule
 
-            write_schedule(schedule, self.out, method, result.survival)
+            write_schedule(schedule, self.out, method, result.survival, result.late)
             wrote(self.out)
         with beside_the_answer():
             self._draw(result, choice)
@@ -357,7 +367,7 @@ def _bound(result: Result) -> str:
 def print_result(result: Result, given: Instance) -> None:
     """Print the figures of a result, and the VMs of its plan; ``given`` is the instance as it was asked for."""
     from ...core.wording import counted
-    from ...schedules.plan_text import goal_text, survival_lines
+    from ...schedules.plan_text import goal_text, late_lines, late_table, survival_lines
     from ...solvers.bags.result import STATUS_MEANINGS
 
     instance, schedule = result.instance, result.schedule
@@ -368,11 +378,13 @@ def print_result(result: Result, given: Instance) -> None:
     work = result.stats.get("counted_iterations")
     share = 100 * schedule.makespan_s / instance.deadline_s
     makespan = f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)"
-    weighed = [("objective", f"{schedule.objective:.6f}"), ("bound", _bound(result))]
+    weighed = [("objective", f"{schedule.objective:.6f}")]
+    weighed += [] if result.bound is None else [("bound", _bound(result))]
     lines = [
         ("status", f"{result.status}: {STATUS_MEANINGS[result.status]}"),
         ("goal", goal_text(instance)),
         ("method", result.method),
+        *([] if result.late is None else late_lines(result.late, result.message)),
         ("cost", ", ".join(filter(None, (f"$ {schedule.cost_usd:.6f}", _proved(result, "cost_usd"))))),
         ("makespan", ", ".join(filter(None, (makespan, _proved(result, "makespan_s"))))),
         ("D_spot", _d_spot(result, given)),
@@ -384,6 +396,9 @@ def print_result(result: Result, given: Instance) -> None:
     for name, text in lines:
         print(f"  {name:<12} {text}")
     print()
+    if result.late is not None:
+        print_table(late_table(result.late))
+        print()
     print_rented(schedule)
 
 

@@ -1,0 +1,284 @@
+"""The best that can still be done when the deadline is lost: a plan with few tasks late, and what would save them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from ...audits.bags.plan import check
+from ...bounds.bags.infeasibility import WAY_OUT, why_late, with_deadline, with_more_vms
+from ...bounds.bags.late_bound import late_weight_bound
+from ...core.errors import ModelRefusal, SpotbagError
+from ...core.limits import LimitReached, overtime, seconds_left, stopped, within
+from ...core.quantities import NEARLY
+from ...heuristics.bags.late import LateFleet, anneal_objective, first_late_plan, plan_beside_lost
+from ...instances.instance import Instance
+from ...schedules.documents import Lateness, LateTask, MoreVms
+from ...schedules.lateness import late_s, lost_tasks, value_of, weights_and_dues, with_late
+from ...schedules.method import Run
+from ...schedules.schedule import Schedule
+from ..backend import SolverLimits
+from .attempts import NO_TIME
+from .budget import BUDGET
+from .infeasible import simple_plan
+from .result import Result
+
+LATE_TASKS = 30
+"""Most tasks to be placed of a bag whose plans with late tasks are proved."""
+_MOST_MORE_VMS = 64
+_IMPROVING, _ANNEALING = 0.3, 0.8
+"""Share of the time for exchanges of tasks, and for the objective of what is left."""
+
+
+def least_late(
+    ask: Callable[..., Result],
+    instance: Instance,
+    question: Instance,
+    time_limit_s: float | None,
+    seed_and_threads: tuple[int, int],
+    begin: float,
+    initial: Schedule | None,
+) -> Result:
+    """Return a plan in time if one is found, and else one with as few late tasks, and as little late, as are found.
+
+    Parameters
+    ----------
+    ask : callable
+        Looks for a plan in time of an instance, within ``time_limit_s``, from ``initial``.
+    instance, question : Instance
+        As it is given, and with D_spot set.
+    time_limit_s, seed_and_threads
+        See `solve`.
+    begin : float
+        Moment of `time.perf_counter` from which the time counts.
+    initial : Schedule, optional
+        A plan to start from, if it is in time.
+    """
+    seed, threads = seed_and_threads
+    bound = late_weight_bound(question)
+    in_time, asked = with_late(instance, None), None
+    if not bound:
+        limit_s = math.inf if time_limit_s is None else time_limit_s
+        share_s = BUDGET.before_late * limit_s
+        asked = ask(in_time, time_limit_s=None if share_s == math.inf else share_s, initial=initial)
+        if asked.schedule is not None and BUDGET.most_of_half * share_s <= asked.runtime_s < limit_s:
+            left_s = max(begin + limit_s - time.perf_counter(), BUDGET.least_question_s)
+            asked = ask(in_time, time_limit_s=left_s, initial=asked.schedule)
+        if asked.schedule is not None or asked.interrupted:
+            return asked
+        bound = least_weight(question, asked)
+
+    def plan_part(part: Instance, until: float) -> Schedule | None:
+        left_s = None if until == math.inf else max(until - time.perf_counter(), BUDGET.least_question_s)
+        with suppress(ModelRefusal):
+            return ask(part, time_limit_s=left_s).schedule
+        return None
+
+    look_s = BUDGET.least_s if time_limit_s is None else min(BUDGET.least_s, BUDGET.look_share * time_limit_s)
+    with within(None if time_limit_s is None else time_limit_s - 2 * look_s, begin=begin):
+        plan, bound = late_plan(question, (seed, threads), bound, plan_part)
+    return late_result(question, plan, bound, asked, seed, begin, look_s=look_s)
+
+
+def least_weight(instance: Instance, asked: Result) -> float:
+    """Return a proven lower bound of the weight of late tasks, after a search for a plan in time that found none."""
+    proved = float(weights_and_dues(instance)[0].min()) if asked.status == "infeasible" else 0.0
+    return max(late_weight_bound(instance), proved)
+
+
+def late_plan(
+    instance: Instance,
+    seed_and_threads: tuple[int, int],
+    bound: float,
+    plan_part: Callable[[Instance, float], Schedule | None],
+    until: float = math.inf,
+) -> tuple[Schedule | None, float]:
+    """Return the best plan found with tasks that are late, and a bound of their weight.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    seed_and_threads
+        See `solve`.
+    bound : float
+        A bound that is known.
+    plan_part : callable
+        Plans a part of it in time, until a moment of `time.perf_counter`; None if it finds no plan.
+    until : float
+        Such a moment for everything, where it is soon: then nothing is compiled, and no model is built.
+    """
+    seed, threads = seed_and_threads
+    left_s, soon = seconds_left(), until < math.inf
+    last = until if left_s is None else min(until, time.perf_counter() + left_s)
+    few = len(instance.open_tasks) <= LATE_TASKS and not soon
+
+    def moment(share: float) -> float:
+        now = time.perf_counter()
+        return last if last == math.inf else now + share * max(last - now, 0.0)
+
+    groups = {entry.group for entry in lost_tasks(instance)}
+    lost = [task for task in instance.open_tasks.tolist() if int(instance.task_group[task]) in groups]
+    plan = beside = None
+    with suppress(LimitReached), overtime(math.inf):  # whatever the time: something must be done
+        capped = any(instance.market_limit(market) is not None for market in instance.markets)
+        for turn in range(1 + capped * len(instance.offers)):
+            fleet = LateFleet(instance, turn)
+            found = first_late_plan(fleet, lost)
+            if found is not None:
+                break
+        plan = None if found is None else fleet.schedule()
+        if lost and not few and found is not None and found.weight <= sum(fleet.weight[task] for task in lost):
+            beside = plan_beside_lost(fleet, lost, lambda part: plan_part(part, moment(_IMPROVING)))
+    if plan is None:
+        return None, bound
+    plan = _better(instance, plan, beside)
+    if plan is not beside:
+        fleet.improve(seed, math.inf if few else moment(_IMPROVING))
+        plan = _better(instance, fleet.schedule(), plan)
+    if few:
+        with suppress(ModelRefusal, LimitReached):
+            return _by_model(instance, plan, seed, threads, bound)
+    with suppress(LimitReached):
+        return (plan if soon else anneal_objective(plan, seed, moment(_ANNEALING))), bound
+    return plan, bound
+
+
+def _better(instance: Instance, *plans: Schedule | None) -> Schedule:
+    """Return the best of some plans."""
+    values = [(value, plan) for plan in plans if plan is not None and (value := value_of(plan, instance)) is not None]
+    return min(values, key=lambda pair: pair[0])[1]
+
+
+def _by_model(instance: Instance, plan: Schedule, seed: int, threads: int, bound: float) -> tuple[Schedule, float]:
+    """Ask the interval model for the fewest late tasks, the least lateness, and the best objective, in turn."""
+    from ...models.bags.interval_late import TURNS, LateIntervalModel
+    from ..cp_sat import solve_cp_model
+
+    patience_s = BUDGET.patience_for_s(instance.n_tasks)
+    model = LateIntervalModel(instance)
+    for number, turn in enumerate(TURNS):
+        left_s = seconds_left()
+        with suppress(LimitReached), within(patience_s if left_s is None else left_s / (len(TURNS) - number)):
+            model.ask(turn, plan)
+            limits = SolverLimits(threads=threads, seed=seed % 2**31)
+            answer = solve_cp_model(model.model, limits, model.plan, model.factor, model.constant)
+            plan = _better(instance, answer.values, plan)
+            if turn == "weight":
+                bound = max(bound, answer.bound)
+    return plan, bound
+
+
+def late_result(
+    instance: Instance,
+    plan: Schedule | None,
+    bound: float,
+    asked: Result | None,
+    seed: int,
+    begin: float,
+    look_s: float = 0.0,
+) -> Result:
+    """Make the result of a plan that may have tasks late, after the checker has passed it.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    plan : Schedule or None
+        The plan.
+    bound : float
+        Proven lower bound of the weight of late tasks.
+    asked : Result or None
+        That of the search for a plan in time.
+    seed, begin
+        See `least_late`.
+    look_s : float
+        Seconds in which it may be found what would save the late tasks, for a deadline and for more VMs each.
+    """
+    message = why_late(instance) if asked is None else asked.message.removesuffix(WAY_OUT)
+    message = message or f"at least {bound:g} of the tasks, by weight, are late in every plan"
+    known = Result("infeasible", instance, "late", None, seed=seed) if asked is None else asked
+    known = replace(known, instance=instance, schedule=None, bound=None)
+    if plan is None:
+        known = replace(known, runtime_s=time.perf_counter() - begin)
+        if stopped():
+            return replace(known, status="no-plan", message=NO_TIME)
+        message = "no plan exists: some tasks fit no VM that exists or may be rented, whatever the deadline"
+        return replace(known, status="infeasible", message=message)
+    report = check(with_late(instance, "least"), plan)
+    if report.violations:
+        raise SpotbagError(f"late made a plan that breaks a rule; please report this: {report.violations[0]}")
+    late = lateness_of(plan, instance, bound)
+    if late is not None and look_s:
+        late = late.model_copy(update=_saviours(instance, late, look_s))
+    return replace(
+        known,
+        status="feasible" if late is None else "late",
+        schedule=plan,
+        message="" if late is None else message,
+        late=late,
+        runtime_s=time.perf_counter() - begin,
+    )
+
+
+def lateness_of(plan: Schedule, instance: Instance, bound: float) -> Lateness | None:
+    """Say which tasks a plan has late, with what is proved of their weight; None if none is."""
+    seconds, group = late_s(plan, instance), instance.task_group
+    rows = np.flatnonzero(seconds > 0)
+    if not len(rows):
+        return None
+    weights, _ = weights_and_dues(instance)
+    since_s = {entry.group: entry.since_s for entry in lost_tasks(instance)}
+    runs = {*instance.running.task.tolist()}
+    rows = rows[np.lexsort((rows, -seconds[rows]))]
+    tasks = tuple(
+        LateTask(
+            id=instance.task_ids[row],
+            late_s=int(seconds[row]),
+            weight=float(weights[group[row]]),
+            lost_since_s=None if row in runs else since_s.get(int(group[row])),
+        )
+        for row in rows.tolist()
+    )
+    weight = float(sum(task.weight for task in tasks))
+    latest_s = instance.latest_end_s[group, plan.vm_offer[plan.task_vm]][rows]
+    return Lateness(
+        weight=weight,
+        weight_bound=min(bound, weight) if bound < weight * (1 - NEARLY) else weight,
+        lateness_s=float(sum(task.weight * task.late_s for task in tasks)),
+        tasks=tasks,
+        enough_deadline_s=instance.deadline_s + int((plan.task_end_s[rows] - latest_s).max()),
+    )
+
+
+def _saviours(instance: Instance, late: Lateness, look_s: float) -> dict[str, object]:
+    """Return a deadline by which a quick method has a plan, and the numbers of VMs with which one has."""
+    found: dict[str, object] = {}
+    deadline_s, low = late.enough_deadline_s, instance.deadline_s
+    assert deadline_s is not None
+    with suppress(LimitReached), within(look_s):
+        while deadline_s - low > max(low // 500, 1):
+            middle = (low + deadline_s) // 2
+            if simple_plan(with_deadline(instance, middle), Run()) is None:
+                low = middle
+            else:
+                deadline_s = middle
+                found["enough_deadline_s"] = middle
+    more: list[MoreVms] = []
+    with suppress(LimitReached), within(look_s):
+        for offer in instance.offers:
+            number = 1
+            while number <= _MOST_MORE_VMS:
+                wider = with_more_vms(instance, offer, number)
+                if lost_tasks(wider):
+                    break
+                if simple_plan(wider, Run()) is not None:
+                    more.append(MoreVms(type=offer.vm_type.name, market=offer.market, vms=number))
+                    break
+                number *= 2
+    return found | {"enough_vms": tuple(more) or None}

@@ -1,0 +1,184 @@
+"""The best plan of a tiny instance whose tasks may be late, over all plans that start tasks at whole seconds.
+
+Second by second on each VM, and then VM by VM; shares nothing with the package but the reading of instances.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import lru_cache
+from operator import le
+from typing import NamedTuple, TypeAlias
+
+from spotbag.instances.instance import Instance
+from tests.helpers.exhaustive import (
+    Choice,
+    Counts,
+    Credits,
+    Running,
+    TinyOffer,
+    _objective,
+    _open_bag,
+    _start,
+    _ways_to_start,
+    tiny_machines,
+    tiny_offers,
+)
+
+Rows: TypeAlias = "list[tuple[float, ...]]"
+"""Of each way to do the same: what is spent of each quantity; none is beaten by another one in all of them."""
+
+
+class LateValue(NamedTuple):
+    """Late tasks, their seconds after the deadline, and the objective."""
+
+    weight: float
+    lateness_s: float
+    objective: float
+
+
+def least_late_value(instance: Instance, most: tuple[float, float]) -> LateValue | None:
+    """Return what the best plan comes to, if it has at most so much late for so long; None if none does."""
+    bag, deadline_s = _open_bag(instance), instance.deadline_s
+    certain_weight, certain_s = _running_late(instance)
+    most = most[0] - certain_weight, most[1] - certain_s
+    caps = {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
+    exist = Counter(machine.market for machine in instance.machines)
+    states: dict[tuple[Counts, int, int], Rows] = {(tuple(0 for _ in bag), 0, 0): [(0.0, 0.0, 0.0, 0.0)]}
+    for offer in tiny_machines(instance):
+        states = _with_vm(states, offer, bag, (deadline_s, *most), None)
+    for offer in tiny_offers(instance):
+        cap = caps[offer.market]
+        left = None if cap is None else max(cap - exist[offer.market], 0)
+        for _ in range(min(offer.vms, sum(bag))):
+            states = _with_vm(states, offer, bag, (deadline_s, *most), left)
+    found = [
+        LateValue(certain_weight + weight, certain_s + late_s, _objective(instance, Choice(cost_usd, int(end_s), ())))
+        for (done, _, _), rows in states.items()
+        if done == bag
+        for weight, late_s, cost_usd, end_s in rows
+    ]
+    return min(found, default=None)
+
+
+def _running_late(instance: Instance) -> tuple[float, float]:
+    """Tasks that run already and end after the deadline, and the seconds."""
+    ends_s = [end_s for offer in tiny_machines(instance) for _, end_s, _ in offer.busy]
+    late_s = [end_s - instance.deadline_s for end_s in ends_s if end_s > instance.deadline_s]
+    return float(len(late_s)), float(sum(late_s))
+
+
+def _with_vm(
+    states: dict[tuple[Counts, int, int], Rows],
+    offer: TinyOffer,
+    bag: Counts,
+    limits: tuple[float, float, float],
+    cap: int | None,
+) -> dict[tuple[Counts, int, int], Rows]:
+    """States with one VM more, or, unless something runs there, without it."""
+    outcomes = _outcomes(offer, bag, *limits)
+    wider = {} if offer.busy else {state: [*rows] for state, rows in states.items()}
+    for (done, spot, on_demand), rows in states.items():
+        if offer.machine is None:
+            spot, on_demand = spot + (offer.market == "spot"), on_demand + (offer.market == "on-demand")
+            if cap is not None and (spot if offer.market == "spot" else on_demand) > cap:
+                continue
+        for tasks, ways in outcomes.items():
+            both = tuple(map(int.__add__, done, tasks))
+            if any(map(int.__gt__, both, bag)):
+                continue
+            known = wider.setdefault((both, spot, on_demand), [])
+            for weight, late_s, cost_usd, end_s in rows:
+                for more, more_s, vm_end_s in ways:
+                    if (weight + more, late_s + more_s) > limits[1:]:
+                        continue
+                    cost = offer.price_usd_per_s * max(vm_end_s - offer.paid_from_s, 0)
+                    _add(known, (weight + more, late_s + more_s, cost_usd + cost, max(end_s, vm_end_s)))
+    return wider
+
+
+def _add(known: Rows, row: tuple[float, ...]) -> None:
+    """Keep what no other beats in all quantities."""
+    if not any(all(map(le, other, row)) for other in known):
+        known[:] = [other for other in known if not all(map(le, row, other))]
+        known.append(row)
+
+
+@lru_cache(maxsize=64)
+def _outcomes(offer: TinyOffer, bag: Counts, deadline_s: int, most_weight: float, most_s: float) -> dict[Counts, Rows]:
+    """Late tasks, their seconds and the end of a VM, for every part of the bag that it can run."""
+    limits = deadline_s, most_weight, most_s
+    patient = replace(offer, limit_s=10**6)
+    credits = offer.credits or Credits(0, 0, 0, 0, 0)
+    nothing = tuple(0 for _ in bag)
+    outcomes: dict[Counts, Rows] = {}
+    states: dict[tuple[Counts, Running], Rows] = {(nothing, offer.running): [(-credits.initial, 0, 0)]}
+    slowest = {way.group: 0 for way in offer.ways}
+    for way in offer.ways:
+        slowest[way.group] = max(slowest[way.group], way.seconds)
+    everything = tuple(count if group in slowest else 0 for group, count in enumerate(bag))
+    last_s = max([deadline_s, offer.ready_s, *(end for _, end, _ in offer.busy)])
+    last_s += 1 + sum(slowest.get(group, 0) * count for group, count in enumerate(bag))
+    for now in range(offer.ready_s, last_s + 1):
+        for (counts, running), rows in states.items():
+            if not running and (any(counts) or offer.busy):
+                for _, weight, late_s in rows:
+                    _add(outcomes.setdefault(counts, []), (weight, late_s, now))
+        if any(row[:2] == (0, 0) for row in outcomes.get(everything, ())):
+            break  # any part of it is in time by then as well
+        states = {key: rows for key, rows in states.items() if key[1] or key[0] != everything}
+        states = _after_a_second(offer, credits, _started(patient, offer.limit_s, bag, states, now, limits))
+        if not states:
+            break
+    return outcomes
+
+
+def _started(
+    offer: TinyOffer,
+    limit_s: int,
+    bag: Counts,
+    states: dict[tuple[Counts, Running], Rows],
+    now: int,
+    limits: tuple[int, float, float],
+) -> dict[tuple[Counts, Running], Rows]:
+    """States that can be had by starting any tasks now, or none."""
+    deadline_s, *most = limits
+    result = {key: [*rows] for key, rows in states.items()}
+    latest = states
+    while latest:
+        one_more: dict[tuple[Counts, Running], Rows] = {}
+        for (counts, running), rows in latest.items():
+            for way in _ways_to_start(offer, bag, counts, running, now):
+                end_s = now + way.seconds
+                if limit_s < end_s <= deadline_s:
+                    continue  # in time, and on a spot VM after D_spot
+                new_counts, new_running, _ = _start(way, counts, running, None, now)
+                key, after_s = (new_counts, new_running), max(end_s - deadline_s, 0)
+                for balance, weight, late_s in rows:
+                    row = (balance, weight + (after_s > 0), late_s + after_s)
+                    if [*row[1:]] > most:
+                        continue
+                    known = result.setdefault(key, [])
+                    _add(known, row)
+                    if row in known:
+                        _add(one_more.setdefault(key, []), row)
+        latest = one_more
+    return result
+
+
+def _after_a_second(
+    offer: TinyOffer, credits: Credits, states: dict[tuple[Counts, Running], Rows]
+) -> dict[tuple[Counts, Running], Rows]:
+    """States a second later: credits are earned and spent."""
+    later: dict[tuple[Counts, Running], Rows] = {}
+    for (counts, running), rows in states.items():
+        at_full = sum(full > 0 for _, full, _ in running)
+        spent = at_full * credits.full + (len(running) - at_full) * credits.baseline
+        key = (counts, tuple((seconds - 1, full, need) for seconds, full, need in running if seconds > 1))
+        for owed, weight, late_s in rows:
+            left = min(-owed + credits.earned - spent, credits.cap) if offer.credits else 0
+            if left < 0 and any(full == 1 for _, full, _ in running):
+                continue  # full speed without credits
+            _add(later.setdefault(key, []), (-max(left, 0), weight, late_s))
+    return later

@@ -1,0 +1,47 @@
+"""Weights of tasks that are late, and their dates, which such plans do not know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spotbag.audits.bags.plan import check
+from spotbag.core.errors import InputError
+from spotbag.instances.instance import Instance
+from spotbag.solvers.bags.solve import solve
+
+
+def _one_core(tasks: list[dict[str, Any]], deadline_s: int) -> Instance:
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    return Instance.from_document(
+        {
+            "format": "spotbag.instance/1",
+            "name": "late",
+            "deadline_s": deadline_s,
+            "vm_types": [{"name": "a", "vcpus": 1, "memory_mb": 100, "offers": offers}],
+            "tasks": [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": 10}} | task for k, task in enumerate(tasks)],
+        },
+        "bag",
+    )
+
+
+def test_the_task_that_weighs_most_is_in_time() -> None:
+    """Two of three are late whatever happens: those of weight 2 and 1, by 5 s and 15 s, the lighter one longer."""
+    bag = _one_core([{"weight": 2.0}, {"weight": 5.0}, {}], 15)
+    result = solve(bag, survive="none", late="least")
+    assert (result.status, result.schedule is not None) == ("late", True)
+    assert result.late is not None
+    assert result.late.weight == result.late.weight_bound == 3.0
+    assert {task.id: (task.weight, task.late_s) for task in result.late.tasks} == {"t0": (2.0, 5), "t2": (1.0, 15)}
+    assert result.late.lateness_s == 2 * 5 + 1 * 15
+    assert result.schedule is not None
+    report = check(bag.replace(late="least"), result.schedule)
+    assert not report.violations
+    assert report.late is not None
+    assert (report.late.weight, report.late.lateness_s) == (3.0, 25.0)
+
+
+def test_dates_of_tasks_are_refused_where_tasks_may_be_late() -> None:
+    with pytest.raises(InputError, match="a plan with late tasks"):
+        solve(_one_core([{"deadline_s": 12}, {}], 40), survive="none", late="least")
