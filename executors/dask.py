@@ -113,7 +113,7 @@ def run(
         Is asked now and then for VMs that are about to be taken away: they get no more tasks.
     changes : callable, optional
         Is asked now and then, until all tasks are done, for the bag as it is from now on: with more tasks or fewer,
-        other prices, quotas, or another deadline (`Instance.replace`). None, or the same object as before, if nothing
+        other prices, quotas, or another deadline (`Instance.replace`). None, or an equal bag, if nothing
         has changed. Tasks that run must be in it; VMs keep the prices at which they were requested.
     patience_s : float
         After how many seconds a VM whose worker has not come counts as lost.
@@ -344,8 +344,8 @@ class _Supervisor:
             warnings.warn(known, RuntimeWarning, stacklevel=3)
 
     def _change(self, bag: Instance | None) -> bool:
-        """Go on with a bag as it is now; return whether it is another one."""
-        if bag is None or bag is self.instance:
+        """Go on with a bag as it is now; return True if it is another one, not the same made anew."""
+        if bag is None or bag == self.instance:
             return False
         _refuse_missing_commands(bag, self.call is not None, "changes")
         self.instance, self.tasks = bag, {*bag.task_ids, *self.ended}
