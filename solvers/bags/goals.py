@@ -153,8 +153,7 @@ def simple_plan(instance: Instance, proven_s: int, limit_s: float | None) -> Sch
     budget = instance.objective.budget_usd
     if budget is None:
         return lanes_plan(instance)
-    early = _earliest_in_lanes(instance, budget, proven_s, limit_s)
-    return None if early is None else plan_of(instance, early)
+    return _earliest_in_lanes(instance, budget, proven_s, limit_s)
 
 
 def second_stage(
