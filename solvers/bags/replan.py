@@ -157,6 +157,7 @@ def replan(
     if late is not None:
         refuse_late(with_late(instance, late), level)
         instance, passed = _with_time_left(instance, state)
+    asked = asked or late is not None or instance.has_dates  # which could not be asked to survive
     collects = gc.isenabled()
     gc.disable()
     # Nothing is made after it is on again: the collector of garbage, which may take longer than the plan, runs when the
