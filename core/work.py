@@ -19,6 +19,8 @@ class Iterations:
         A move of core loads, the same in plain Python, and a move of tasks in queues.
     place
         A place for a task of a few whose plans are all looked at.
+    queued_task
+        A task that is put behind others on a VM, where tasks may be late.
     simplex_step, simplex_entry
         A step of the simplex method, and more of it for each entry of the matrix.
     look_entry
@@ -41,6 +43,7 @@ class Iterations:
     plain_move: float = 30.0
     place: float = 30.0
     queues_move: float = 1.5
+    queued_task: float = 4.0
     simplex_step: float = 5.0
     simplex_entry: float = 0.01
     look_entry: float = 7.0

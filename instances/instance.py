@@ -407,7 +407,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def machine_open(self) -> BoolArray:
-        """Which machines take more tasks than those that run there, shape (n_machines,)."""
+        """Mask of the machines that take more tasks than those that run there, shape (n_machines,)."""
         return read_only(np.array([machine.open for machine in self.machines], dtype=bool))
 
     @cached_property
@@ -471,7 +471,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def machine_held_s(self) -> IntArray:
-        """Until when each machine is paid for anyway, shape (n_machines,): as it is, or by what runs on it."""
+        """Time until which each machine is paid for anyway, shape (n_machines,): as it is, or by what runs on it."""
         held = self.machine_paid_until_s.copy()
         np.maximum.at(held, self.running.machine, self.running_end_s)
         return read_only(held)
@@ -496,7 +496,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def offer_is_burstable(self) -> BoolArray:
-        """Which offers are of burstable types, shape (n_offers,)."""
+        """Mask of the offers of burstable types, shape (n_offers,)."""
         return read_only(np.array([offer.burstable for offer in self.offers]))
 
     @cached_property
@@ -506,7 +506,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def offer_is_spot(self) -> BoolArray:
-        """Which offers are spot, shape (n_offers,)."""
+        """Mask of the spot offers, shape (n_offers,)."""
         return read_only(np.array([offer.market == "spot" for offer in self.offers]))
 
     @cached_property

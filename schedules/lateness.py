@@ -1,4 +1,4 @@
-"""Lateness: what tasks count and when they are due, which of them a plan has too late, and which are lost in any."""
+"""Lateness: which tasks a plan has too late, what they come to, and which are lost in any."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..core.errors import InputError, Issue
-from ..core.quantities import FloatArray, IntArray
+from ..core.quantities import IntArray
 from ..instances.entries import NEVER
 from ..instances.instance import Instance
 from .schedule import Schedule
 from .timing import objective_value, require_no_dates
-
-
-def weights_and_dues(instance: Instance) -> tuple[FloatArray, IntArray]:
-    """Weight of the tasks of each group, and the second by which they are due, each of shape (n_groups,)."""
-    return instance.weight, np.full(len(instance.task_rows), instance.deadline_s)
 
 
 class Value(NamedTuple):
@@ -38,7 +33,7 @@ class Value(NamedTuple):
 
 def late_s(plan: Schedule, instance: Instance) -> IntArray:
     """Seconds by which each task of a plan is late for an instance, shape (n_tasks,); 0 or less of one in time."""
-    seconds: IntArray = plan.task_end_s - weights_and_dues(instance)[1][instance.task_group]
+    seconds: IntArray = plan.task_end_s - instance.due_s[instance.task_group]
     return seconds
 
 
@@ -50,7 +45,7 @@ def value_of(plan: Schedule, instance: Instance) -> Value | None:
     too_late[instance.running.task] = False  # where they are and until when is no choice of the plan
     if (too_late & ~late).any():
         return None
-    weight = weights_and_dues(instance)[0][group]
+    weight = instance.weight[group]
     objective = objective_value(instance, plan.cost_usd, plan.makespan_s)
     return Value(float(weight[late].sum()), float((weight * seconds)[late].sum()), objective)
 
@@ -112,7 +107,8 @@ def relaxed(instance: Instance) -> Instance:
     wider = copy.copy(instance)
     # Unchecked: a valid instance with more time is valid, and replanning has milliseconds.
     wider.__dict__.update(instance.__dict__)
-    wider.__dict__.pop("latest_end_s", None)
+    for name in ("latest_end_s", "due_s"):
+        wider.__dict__.pop(name, None)
     wider.__dict__["deadline_s"] = horizon_s
     if instance.d_spot_s is not None:
         wider.__dict__["d_spot_s"] = instance.d_spot_s + horizon_s - instance.deadline_s
@@ -148,7 +144,7 @@ class LostTask(NamedTuple):
 def lost_tasks(instance: Instance) -> list[LostTask]:
     """Return the groups of tasks to be placed that end in time on no VM that exists or may be rented, even alone."""
     seconds = instance.duration_s.min(axis=2)  # at full speed, where a mode is to be chosen
-    rentable = np.array([offer.limit > 0 and instance.market_limit(offer.market) != 0 for offer in instance.offers])
+    rentable = np.array([offer.limit > 0 for offer in instance.offers])
     begin_s = np.where(rentable, instance.boot_overhead_s, NEVER)
     open_machines = instance.machine_open
     free_s = instance.machine_core_free_s.min(axis=1, initial=NEVER)[open_machines]
@@ -156,11 +152,10 @@ def lost_tasks(instance: Instance) -> list[LostTask]:
     able = (seconds < NEVER) & (begin_s < NEVER)
     ends_s = np.where(able, seconds + np.where(begin_s < NEVER, begin_s, 0), NEVER)
     in_time = (able & (ends_s <= instance.latest_end_s)).any(axis=1)
-    _, dues_s = weights_and_dues(instance)
     found = []
     for group in np.flatnonzero(~in_time & (instance.open_size > 0) & able.any(axis=1)).tolist():
         offer = int(ends_s[group].argmin())
         run_s, needed_s = int(seconds[group, offer]), int(ends_s[group, offer])
-        latest_s = min(int(instance.latest_end_s[group, offer]), int(dues_s[group]))
-        found.append(LostTask(group, run_s, needed_s, latest_s - needed_s, offer))
+        since_s = int(instance.latest_end_s[group, offer]) - needed_s
+        found.append(LostTask(group, run_s, needed_s, since_s, offer))
     return found

@@ -179,7 +179,7 @@ def _with_survival(
     from .survival import Judge
     from .survival_claims import doubts, false_claims
 
-    if not {violation.rule for violation in report.violations} <= {"claim"}:
+    if report.late is not None or not {violation.rule for violation in report.violations} <= {"claim"}:
         survival = Survival(level=level, verdict="not-shown", reason="the plan is not feasible itself")
         return replace(report, survival=survival)
     judge, claimed = Judge(instance, columns), columns.header.survival

@@ -1,4 +1,4 @@
-"""Why no plan exists, and by how much."""
+"""Reasons for which no plan exists, and by how much."""
 
 from __future__ import annotations
 
@@ -132,9 +132,8 @@ def why_late(instance: Instance, message: str = "") -> str:
 def with_way_out(instance: Instance, message: str) -> str:
     """Add to a message on a bag without a plan its lost tasks, and the way out where there is one."""
     message = why_late(instance, message)
-    if instance.late or instance.objective.budget_usd is not None or instance.survive not in (None, "none"):
-        return message
-    return message + WAY_OUT
+    refused = instance.has_dates or instance.objective.budget_usd is not None or instance.survive not in (None, "none")
+    return message if instance.late or refused else message + WAY_OUT
 
 
 def least_deadline_s(instance: Instance) -> int | None:

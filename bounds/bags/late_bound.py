@@ -9,7 +9,7 @@ import numpy as np
 from ...core.quantities import NEARLY, FloatArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER
 from ...instances.instance import Instance
-from ...schedules.lateness import lost_tasks, weights_and_dues
+from ...schedules.lateness import lost_tasks
 
 _STEPS = (0.5, 0.8, 1.25, 2.0)
 _ROUNDS = 3
@@ -22,10 +22,9 @@ def late_weight_bound(instance: Instance) -> float:
     What runs late already, and what is lost even alone, is late in every plan. All others fill, by prices of the time
     of each offer, at most the worth of all time until they are due: of what they weigh, most fits by weight for worth.
     """
-    weights, dues_s = weights_and_dues(instance)
-    open_size = instance.open_size.copy()
+    weights, open_size = instance.weight, instance.open_size.copy()
     group = instance.task_group[instance.running.task]
-    certain = float(weights[group][instance.running_end_s > dues_s[group]].sum())
+    certain = float(weights[group][instance.running_end_s > instance.due_s[group]].sum())
     for lost in lost_tasks(instance):
         certain += float(weights[lost.group] * open_size[lost.group])
         open_size[lost.group] = 0
@@ -34,7 +33,7 @@ def late_weight_bound(instance: Instance) -> float:
         return certain
     weight, count = weights[rest], open_size[rest]
     seconds = instance.duration_s[rest, :, FULL_SPEED]
-    most = min(bound for bound in _most_in_time(instance, seconds, weight, count, rest))
+    most = min(_most_in_time(instance, seconds, weight, count, rest))
     late = max(float(weight @ count) - most, 0.0)
     if (weights == np.floor(weights)).all():
         late = float(np.ceil(late * (1 - NEARLY) - NEARLY))

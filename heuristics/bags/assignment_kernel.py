@@ -26,7 +26,7 @@ _NO_CREDITS = 1e-9
 
 
 class AssignmentState(NamedTuple):
-    """Which tasks are on which VM, and in which order they start; changed in place.
+    """Tasks of each VM, in the order in which they start; changed in place.
 
     Attributes
     ----------

@@ -139,7 +139,7 @@ def _spare(plan: Schedule) -> int:
 
 
 def _ends(options: SearchOptions, n_short: int = 0) -> Iterator[float]:
-    """When each run ends at the latest; infinite for those that end by their moves. The first ones may be short."""
+    """Latest ends of runs, infinite for those that end by their moves. The first ones may be short."""
     left_s = seconds_left()
     if options.moves is not None or left_s is None:
         for _ in range(_RUNS + n_short):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -19,23 +18,22 @@ import numpy as np
 
 from ...bounds.bags.infeasibility import types_with_limit
 from ...core.errors import InputError
-from ...core.limits import checkpoint, out_of_time
+from ...core.limits import checkpoint, clock_s, count_work, out_of_time
 from ...core.quantities import NOISE
-from ...instances.entries import NEVER
+from ...core.work import ITERATIONS
+from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.lateness import Value, relaxed, value_of, weights_and_dues
+from ...schedules.lateness import Value, late_s, relaxed, value_of
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline, objective_weights
 from .annealing import QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of
 from .core_loads import SPARE_VMS
+from .quick_search import plan_of_places
 
 _MOVES_A_TASK, _MOST_MOVES = 100, 20_000
 """Moves without a limit of time."""
-_OF_LATE, _SWAPS = 0.5, 0.5
-"""Shares of moves of a task that is late, and of exchanges."""
-_LOOK_EVERY = 32
 _RUNS, _ANNEALED_A_TASK, _MOST_ANNEALED = 2, 500, 100_000
 """Runs of the annealing of the objective, and moves of each."""
 
@@ -61,16 +59,12 @@ class LateFleet:
     ----------
     instance : Instance
         With D_spot set.
-    turn : int
-        Where a limit of a market binds: 0 for the VMs with most cores, or which offer is the first of a round in which
-        each has one.
     """
 
-    def __init__(self, instance: Instance, turn: int = 0) -> None:
+    def __init__(self, instance: Instance) -> None:
         self.instance = instance
         group = instance.task_group
-        weights, dues_s = weights_and_dues(instance)
-        self.weight, self.due_s = weights[group].tolist(), dues_s[group].tolist()
+        self.weight, self.due_s = instance.weight[group].tolist(), instance.due_s[group].tolist()
         self.need_kb = instance.memory_kb[group].tolist()
         self.group = group.tolist()
         self.seconds = instance.sustained_s
@@ -78,36 +72,44 @@ class LateFleet:
         self.latest = instance.latest_end_s.tolist()
         self.price, self.time_weight = instance.offer_price_usd_per_s, objective_weights(instance)[1]
         self.cost_weight = objective_weights(instance)[0]
-        self.vms = self._all_vms(turn)
-        self.of_vm = np.array([vm.offer for vm in self.vms], dtype=np.int64)
-        self.simple = bool(instance.memory_never_binds.all()) and not (instance.latest_end_s < dues_s[:, None]).any()
-        self.held_s = int(instance.running_end_s.max(initial=0))
-
-    def _all_vms(self, turn: int) -> list[_Vm]:
-        """Open machines, and VMs that may be rented together, as many as can be of use."""
-        instance = self.instance
-        vms = [
+        self.vms = [
             _Vm(offer, number, timeline_of(instance, instance.offers[offer], number))
             for number, offer in enumerate(instance.machine_offer.tolist())
-            if instance.machines[number].open
+            if instance.machine_open[number]
         ]
-        n_open = len(instance.open_tasks)
-        for market in instance.markets:
-            cap = instance.market_limit(market)
-            offers = [offer for offer in instance.offers if offer.market == market and offer.limit]
-            offers.sort(key=lambda offer: (-offer.vcpus, offer.price_usd_per_hour))
-            each = [[(offer, number) for number in range(min(offer.limit, n_open))] for offer in offers]
-            rented = [*itertools.chain(*each)]
-            if turn and cap is not None:
-                start = (turn - 1) % max(len(offers), 1)
-                places = {offer.index: (place - start) % len(offers) for place, offer in enumerate(offers)}
-                rented.sort(key=lambda entry: (entry[1], places[entry[0].index]))
-            vms += [_Vm(offer.index, -1, timeline_of(instance, offer)) for offer, _ in rented[:cap]]
-        return vms
+        self.vms += [_Vm(offer.index, -1, timeline_of(instance, offer)) for offer in self._rented()]
+        self.of_vm = np.array([vm.offer for vm in self.vms], dtype=np.int64)
+        in_order = bool((instance.latest_end_s >= instance.due_s[:, None]).all())
+        self.simple = in_order and bool(instance.memory_never_binds.all())
+        self.held_s = int(instance.running_end_s.max(initial=0))
+
+    def _rented(self) -> list[RentalOffer]:
+        """Offers of VMs that may be rented together, as many as can be of use: first, a place for each task."""
+        instance, n_open = self.instance, len(self.instance.open_tasks)
+        able = self.seconds < NEVER
+        placeless = (instance.open_size > 0) & ~able[:, instance.machine_offer[instance.machine_open]].any(axis=1)
+        left = [min(offer.limit, n_open) for offer in instance.offers]
+        caps = {market: instance.market_limit(market) for market in instance.markets}
+        room = {market: NEVER if cap is None else cap for market, cap in caps.items()}
+        rented: list[RentalOffer] = []
+
+        def worth(offer: RentalOffer) -> tuple[int, bool, int, float]:
+            gain = int(able[placeless, offer.index].sum())
+            return gain, offer.market == "spot", offer.vcpus, -offer.price_usd_per_hour
+
+        while there := [offer for offer in instance.offers if left[offer.index] and room[offer.market]]:
+            offer = max(there, key=worth)
+            number = 1 if worth(offer)[0] else min(left[offer.index], room[offer.market])
+            rented += [offer] * number
+            left[offer.index] -= number
+            room[offer.market] -= number
+            placeless &= ~able[:, offer.index]
+        return rented
 
     def _start_s(self, timeline: VmTimeline, offer: int, task: int) -> int | None:
         """Earliest start of a task behind others; on a spot VM, none that ends after D_spot and yet in time."""
         group, due_s = self.group[task], self.due_s[task]
+        count_work(ITERATIONS.queued_task)
         seconds = self.rows[group][offer]
         if seconds >= NEVER:
             return None
@@ -191,15 +193,15 @@ class LateFleet:
         late = [vm for vm in self.vms if vm.weight]
         most = min(_MOVES_A_TASK * len(tasks), _MOST_MOVES) if until == math.inf else math.inf
         for move in itertools.count():
-            if move >= most or (move % _LOOK_EVERY == 0 and (time.perf_counter() >= until or out_of_time())):
+            if move >= most or clock_s() >= until or out_of_time():
                 return
-            task, swaps = draw.choice(tasks), draw.random() < _SWAPS
+            task, swaps = draw.choice(tasks), draw.random() < 0.5
             a = where[task]
-            if late and draw.random() < _OF_LATE:
+            if late and draw.random() < 0.5:
                 a = draw.choice(late)
                 task = draw.choice(a.tasks)
             other = draw.choice(tasks)
-            b = where[other] if swaps or draw.random() < _SWAPS else draw.choice(self.vms)
+            b = where[other] if swaps or draw.random() < 0.5 else draw.choice(self.vms)
             if task == other and swaps:
                 continue
             changed = _exchanged(a, b, task, other) if swaps else _moved(a, b, task, draw)
@@ -232,41 +234,25 @@ class LateFleet:
 
     def schedule(self, beside: Schedule | None = None) -> Schedule:
         """Return the plan; tasks that another one has, on VMs beside these, are where they are there."""
-        instance, running = self.instance, self.instance.running
-        task_vm, core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-        baseline = np.zeros(instance.n_tasks, dtype=bool)
-        busy = {*running.machine.tolist()}
-        used = [(vm.offer, vm.machine, vm) for vm in self.vms if vm.tasks]
-        there = {machine for _, machine, _ in used}
-        vms: list[tuple[int, int, _Vm | None]] = [
-            *used,
-            *((int(instance.machine_offer[machine]), machine, None) for machine in sorted(busy - there)),
-        ]
-        for number, (offer, machine, vm) in enumerate(vms):
-            mine = running.machine == machine
-            task_vm[running.task[mine]] = number
-            timeline = None if vm is None else vm.base.copy()
-            for task in () if vm is None else vm.tasks:
-                assert timeline is not None
-                start = self._start_s(timeline, offer, task)
-                assert start is not None
-                task_vm[task], start_s[task] = number, start
-                core[task] = timeline.append(start, self.need_kb[task], self.rows[self.group[task]][offer])
-                baseline[task] = instance.offers[offer].burstable
-        core[running.task], start_s[running.task] = running.core, running.start_s
-        baseline[running.task] = running.baseline
-        vm_offer, vm_machine = (np.array([row[k] for row in vms], dtype=np.int64) for k in (0, 1))
+        instance, first = self.instance, len(self.instance.machines)
+        offers = [*instance.machine_offer.tolist(), *(vm.offer for vm in self.vms)]
+        rows: list[tuple[int, ...]] = []
+        for number, vm in enumerate(self.vms, first):
+            timeline, slow = vm.base.copy(), instance.offers[vm.offer].burstable
+            for task in vm.tasks:
+                start_s = self._start_s(timeline, vm.offer, task)
+                assert start_s is not None, "each task was placed where it can run"
+                core = timeline.append(start_s, self.need_kb[task], self.rows[self.group[task]][vm.offer])
+                rows.append((task, number if vm.machine < 0 else vm.machine, core, start_s, slow))
         if beside is not None:
-            rows = [instance.task_index[name] for name in beside.instance.task_ids]
-            task_vm[rows] = beside.task_vm + len(vms)
-            core[rows], start_s[rows] = beside.task_core, beside.task_start_s
-            baseline[rows] = beside.task_baseline
-            vm_offer, vm_machine = np.r_[vm_offer, beside.vm_offer], np.r_[vm_machine, beside.vm_machine]
-            first = {machine: vm for vm, machine in reversed([*enumerate(vm_machine.tolist())])} | {-1: -1}
-            same = np.array([first[machine] for machine in vm_machine.tolist()], dtype=np.int64)
-            needed, task_vm = np.unique(np.where(same < 0, np.arange(len(same)), same)[task_vm], return_inverse=True)
-            vm_offer, vm_machine = vm_offer[needed], vm_machine[needed]
-        return Schedule(instance, vm_offer, task_vm, core, start_s, baseline, vm_machine=vm_machine)
+            new = len(offers) + np.arange(len(beside.vm_offer))
+            place = np.where(beside.vm_machine < 0, new, beside.vm_machine)[beside.task_vm]
+            columns = place, beside.task_core, beside.task_start_s, beside.task_baseline
+            tasks = [instance.task_index[name] for name in beside.instance.task_ids]
+            rows += zip(tasks, *(column.tolist() for column in columns), strict=True)
+            offers += beside.vm_offer.tolist()
+        open_tasks, places, cores, starts_s, modes = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+        return plan_of_places(instance, open_tasks, places, cores, starts_s, np.array(offers), modes.astype(bool))
 
 
 def _exchanged(a: _Vm, b: _Vm, task: int, other: int) -> list[tuple[_Vm, list[int]]]:
@@ -339,7 +325,8 @@ def plan_beside_lost(
     shortest = instance.sustained_s.min(axis=1)[instance.task_group]
     queues = fleet.pack([(sorted(lost, key=lambda task: shortest[task] / fleet.weight[task]), False)])
     groups = {*instance.task_group[[*lost]].tolist()}
-    if queues is None or len(groups) == len(instance.tasks) or groups & {*_running_groups(instance)}:
+    runs = instance.task_group[instance.running.task].tolist()
+    if queues is None or len(groups) == len(instance.tasks) or not groups.isdisjoint(runs):
         return None
     taken = [vm for vm, queue in zip(fleet.vms, queues, strict=True) if queue]
     with suppress(InputError):  # nothing may be rented beside them
@@ -350,11 +337,6 @@ def plan_beside_lost(
         fleet.set_queues(queues)
         return fleet.schedule(plan)
     return None
-
-
-def _running_groups(instance: Instance) -> list[int]:
-    groups: list[int] = instance.task_group[instance.running.task].tolist()
-    return groups
 
 
 def _part_of(instance: Instance, without: Collection[int], taken: Sequence[_Vm]) -> Instance:
@@ -399,19 +381,18 @@ def anneal_objective(plan: Schedule, seed: int, until: float) -> Schedule:
     best, best_value = plan, value_of(plan, instance)
     assert best_value is not None, "the plan is right"
     for number in range(_RUNS):
-        left_s = (until - time.perf_counter()) / (_RUNS - number)
+        left_s = (until - clock_s()) / (_RUNS - number)
         if left_s <= 0:
             break
         state = assignments_of(replace(best, instance=wider), SPARE_VMS)
-        dues_s = weights_and_dues(instance)[1][instance.task_group]
         latest = instance.latest_end_s[instance.task_group].T.copy()
-        late = best.task_end_s > dues_s
+        late = late_s(best, instance) > 0
         latest[:, late] = np.broadcast_to(best.task_end_s[late], (len(offers), int(late.sum())))
         state.fleet = state.fleet._replace(latest=np.ascontiguousarray(latest - state.zero_s))
         state.objective = state.objective._replace(task_penalty=state.objective.penalty)
         walk = QueuesWalk(state, random_state(seed, number))
         moves = min(_ANNEALED_A_TASK * instance.n_tasks, _MOST_ANNEALED) if until == math.inf else math.inf
-        end = until if until == math.inf else time.perf_counter() + left_s
+        end = until if until == math.inf else clock_s() + left_s
         for _ in cooled(walk, SearchOptions().temperatures(wider, number), Steps(moves, end, wider, "queues")):
             checkpoint()
         found = walk.schedule()

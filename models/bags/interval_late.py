@@ -11,16 +11,18 @@ On top of `interval`, with a deadline in which everything fits; r_v is when VM v
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ...core.quantities import FloatArray, at_most
 from ...instances.instance import Instance
-from ...schedules.lateness import relaxed, value_of, weights_and_dues
+from ...schedules.lateness import relaxed, value_of
 from ...schedules.schedule import Schedule
+from ..integer_program import integer_costs
 from .interval import IntervalModel
 from .interval_places import Place
 
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 Turn: TypeAlias = Literal["weight", "lateness", "objective"]
 TURNS: tuple[Turn, ...] = get_args(Turn)
 """Quantities in the order in which they are made least."""
-_DIGITS = 10**6
-"""Denominator of weights in the model, at most."""
 
 
 class LateIntervalModel(IntervalModel):
@@ -41,21 +41,12 @@ class LateIntervalModel(IntervalModel):
     ----------
     instance : Instance
         With D_spot set.
-
-    Attributes
-    ----------
-    unit : int
-        Weights in the model are so many times as large.
     """
 
     order_matters: ClassVar[bool] = True
 
     def __init__(self, instance: Instance) -> None:
         self.given = instance
-        weights, self._due_s = weights_and_dues(instance)
-        parts = [Fraction(weight).limit_denominator(_DIGITS) for weight in weights.tolist()]
-        self.unit = int(np.lcm.reduce([part.denominator for part in parts]))
-        self._weight = [int(part * self.unit) for part in parts]
         super().__init__(relaxed(instance))
 
     def _add_constraints(self) -> None:
@@ -68,7 +59,7 @@ class LateIntervalModel(IntervalModel):
         self.late: dict[int, cp_model.IntVar] = {}
         self.after: dict[int, cp_model.IntVar] = {}
         for task in self.open_tasks:
-            group, due_s = int(groups[task]), int(self._due_s[groups[task]])
+            group, due_s = int(groups[task]), int(self.given.due_s[groups[task]])
             late = self.late[task] = model.new_bool_var(f"late_{task}")
             after = self.after[task] = model.new_int_var(0, self.instance.deadline_s, f"after_{task}")
             for place in self.by_task[task]:
@@ -100,31 +91,34 @@ class LateIntervalModel(IntervalModel):
         best : Schedule, optional
             The best plan so far, with which the solver begins.
         """
-        group = self.given.task_group
-        weighted = {"weight": self.late, "lateness": self.after}
-        sums = {
-            name: sum(self._weight[group[task]] * variable for task, variable in variables.items())
-            for name, variables in weighted.items()
-        }
+        given, running = self.given, self.given.running
+        weights = given.weight[given.task_group]
         # What runs already is late in every plan, by the same.
-        held = np.maximum(self.given.running_end_s - self._due_s[group[self.given.running.task]], 0)
-        mine = np.array([self._weight[group[task]] for task in self.given.running.task.tolist()], dtype=np.int64)
-        certain = {"weight": int(mine[held > 0].sum()), "lateness": int((mine * held).sum())}
-        before = {"weight": [], "lateness": ["weight"], "objective": ["weight", "lateness"]}[turn]
-        value = None if best is None else value_of(best, self.given)
+        held = np.maximum(given.running_end_s - given.due_s[given.task_group[running.task]], 0)
+        mine = weights[running.task]
+        certain = {"weight": float(mine[held > 0].sum()), "lateness": float(mine @ held)}
+        value = None if best is None else value_of(best, given)
         self.model.clear_objective()  # type: ignore[no-untyped-call]
         self.model.clear_hints()  # type: ignore[no-untyped-call]
-        if value is not None and before:
-            reached = value.weight if before[-1] == "weight" else value.lateness_s
-            self.model.add(sums[before[-1]] <= round(reached * self.unit) - certain[before[-1]])
+        if value is not None and turn != "weight":
+            before, reached = ("weight", value.weight) if turn == "lateness" else ("lateness", value.lateness_s)
+            total, factor = self._weighted(before, weights)
+            self.model.add(total <= math.ceil(at_most(reached - certain[before]) * factor))
         if best is not None:
             self._add_hint(best)
         self.start = best
         if turn == "objective":
             super()._add_objective()
             return
-        self.factor, self.constant = float(self.unit), certain[turn] / self.unit
-        self.model.minimize(sums[turn])
+        total, self.factor = self._weighted(turn, weights)
+        self.constant = certain[turn]
+        self.model.minimize(total)
+
+    def _weighted(self, quantity: str, weights: FloatArray) -> tuple[cp_model.LinearExprT, float]:
+        """Weighted sum of the lateness, or of the late tasks, in whole numbers, and the factor of these."""
+        variables, most = (self.late, 1) if quantity == "weight" else (self.after, self.instance.deadline_s)
+        costs, factor = integer_costs(weights[[*variables]].tolist(), [most] * len(variables), math.inf)
+        return sum(cost * variable for cost, variable in zip(costs, variables.values(), strict=True)), factor
 
     def plan(self, value: Callable[[cp_model.IntVar], int]) -> Schedule:
         """Make the plan of a solution, as one of the instance that was given."""

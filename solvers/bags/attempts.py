@@ -281,7 +281,7 @@ def _proven_bound(instance: Instance, outcome: Outcome) -> float:
 
 
 def _message(instance: Instance, outcome: Outcome, bound: float) -> str:
-    """Why there is no plan: proved if it is, else what the method says."""
+    """Reason for which there is no plan: proved if it is, else what the method says."""
     if outcome.schedule is not None:
         return ""
     if math.isinf(bound) and not outcome.explanation.startswith("no plan exists"):

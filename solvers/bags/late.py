@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -14,12 +13,13 @@ from ...audits.bags.plan import check
 from ...bounds.bags.infeasibility import WAY_OUT, why_late, with_deadline, with_more_vms
 from ...bounds.bags.late_bound import late_weight_bound
 from ...core.errors import ModelRefusal, SpotbagError
-from ...core.limits import LimitReached, overtime, seconds_left, stopped, within
-from ...core.quantities import NEARLY
+from ...core.limits import LimitReached, clock_s, overtime, seconds_left, stopped, within
+from ...core.quantities import closes_gap
 from ...heuristics.bags.late import LateFleet, anneal_objective, first_late_plan, plan_beside_lost
+from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.documents import Lateness, LateTask, MoreVms
-from ...schedules.lateness import late_s, lost_tasks, value_of, weights_and_dues, with_late
+from ...schedules.lateness import late_s, lost_tasks, value_of, with_late
 from ...schedules.method import Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
@@ -30,9 +30,6 @@ from .result import Result
 
 LATE_TASKS = 30
 """Most tasks to be placed of a bag whose plans with late tasks are proved."""
-_MOST_MORE_VMS = 64
-_IMPROVING, _ANNEALING = 0.3, 0.8
-"""Share of the time for exchanges of tasks, and for the objective of what is left."""
 
 
 def least_late(
@@ -55,9 +52,9 @@ def least_late(
     time_limit_s, seed_and_threads
         See `solve`.
     begin : float
-        Moment of `time.perf_counter` from which the time counts.
+        Moment of `clock_s` from which the time counts.
     initial : Schedule, optional
-        A plan to start from, if it is in time.
+        A plan of the question to start from, in time or not.
     """
     seed, threads = seed_and_threads
     bound = late_weight_bound(question)
@@ -65,29 +62,31 @@ def least_late(
     if not bound:
         limit_s = math.inf if time_limit_s is None else time_limit_s
         share_s = BUDGET.before_late * limit_s
-        asked = ask(in_time, time_limit_s=None if share_s == math.inf else share_s, initial=initial)
-        if asked.schedule is not None and BUDGET.most_of_half * share_s <= asked.runtime_s < limit_s:
-            left_s = max(begin + limit_s - time.perf_counter(), BUDGET.least_question_s)
+        early = initial if initial is not None and (late_s(initial, question) <= 0).all() else None
+        asked = ask(in_time, time_limit_s=None if share_s == math.inf else share_s, initial=early)
+        took_s = clock_s() - begin
+        if asked.schedule is not None and BUDGET.most_of_half * share_s <= took_s < limit_s:
+            left_s = max(limit_s - took_s, BUDGET.least_question_s)
             asked = ask(in_time, time_limit_s=left_s, initial=asked.schedule)
         if asked.schedule is not None or asked.interrupted:
             return asked
         bound = least_weight(question, asked)
 
     def plan_part(part: Instance, until: float) -> Schedule | None:
-        left_s = None if until == math.inf else max(until - time.perf_counter(), BUDGET.least_question_s)
+        left_s = None if until == math.inf else max(until - clock_s(), BUDGET.least_question_s)
         with suppress(ModelRefusal):
             return ask(part, time_limit_s=left_s).schedule
         return None
 
     look_s = BUDGET.least_s if time_limit_s is None else min(BUDGET.least_s, BUDGET.look_share * time_limit_s)
     with within(None if time_limit_s is None else time_limit_s - 2 * look_s, begin=begin):
-        plan, bound = late_plan(question, (seed, threads), bound, plan_part)
+        plan, bound = late_plan(question, (seed, threads), bound, plan_part, start=initial)
     return late_result(question, plan, bound, asked, seed, begin, look_s=look_s)
 
 
 def least_weight(instance: Instance, asked: Result) -> float:
     """Return a proven lower bound of the weight of late tasks, after a search for a plan in time that found none."""
-    proved = float(weights_and_dues(instance)[0].min()) if asked.status == "infeasible" else 0.0
+    proved = float(instance.weight.min()) if asked.status == "infeasible" else 0.0
     return max(late_weight_bound(instance), proved)
 
 
@@ -97,6 +96,7 @@ def late_plan(
     bound: float,
     plan_part: Callable[[Instance, float], Schedule | None],
     until: float = math.inf,
+    start: Schedule | None = None,
 ) -> tuple[Schedule | None, float]:
     """Return the best plan found with tasks that are late, and a bound of their weight.
 
@@ -109,53 +109,51 @@ def late_plan(
     bound : float
         A bound that is known.
     plan_part : callable
-        Plans a part of it in time, until a moment of `time.perf_counter`; None if it finds no plan.
+        Plans a part of it in time, until a moment of `clock_s`; None if it finds no plan.
     until : float
         Such a moment for everything, where it is soon: then nothing is compiled, and no model is built.
+    start : Schedule, optional
+        A plan of the instance; nothing worse is returned.
     """
     seed, threads = seed_and_threads
     left_s, soon = seconds_left(), until < math.inf
-    last = until if left_s is None else min(until, time.perf_counter() + left_s)
+    last = until if left_s is None else min(until, clock_s() + left_s)
     few = len(instance.open_tasks) <= LATE_TASKS and not soon
 
     def moment(share: float) -> float:
-        now = time.perf_counter()
+        now = clock_s()
         return last if last == math.inf else now + share * max(last - now, 0.0)
 
     groups = {entry.group for entry in lost_tasks(instance)}
     lost = [task for task in instance.open_tasks.tolist() if int(instance.task_group[task]) in groups]
-    plan = beside = None
+    found = beside = None
     with suppress(LimitReached), overtime(math.inf):  # whatever the time: something must be done
-        capped = any(instance.market_limit(market) is not None for market in instance.markets)
-        for turn in range(1 + capped * len(instance.offers)):
-            fleet = LateFleet(instance, turn)
-            found = first_late_plan(fleet, lost)
-            if found is not None:
-                break
-        plan = None if found is None else fleet.schedule()
+        fleet = LateFleet(instance)
+        found = first_late_plan(fleet, lost)
         if lost and not few and found is not None and found.weight <= sum(fleet.weight[task] for task in lost):
-            beside = plan_beside_lost(fleet, lost, lambda part: plan_part(part, moment(_IMPROVING)))
-    if plan is None:
-        return None, bound
-    plan = _better(instance, plan, beside)
-    if plan is not beside:
-        fleet.improve(seed, math.inf if few else moment(_IMPROVING))
-        plan = _better(instance, fleet.schedule(), plan)
+            beside = plan_beside_lost(fleet, lost, lambda part: plan_part(part, moment(BUDGET.exchanges)))
+    plan = _best(instance, None if found is None else fleet.schedule(), beside, start)
+    if found is not None and plan is not beside:
+        fleet.improve(seed, math.inf if few else moment(BUDGET.exchanges))
+        plan = _best(instance, fleet.schedule(), plan)
     if few:
         with suppress(ModelRefusal, LimitReached):
             return _by_model(instance, plan, seed, threads, bound)
-    with suppress(LimitReached):
-        return (plan if soon else anneal_objective(plan, seed, moment(_ANNEALING))), bound
+    if plan is not None and not soon:
+        with suppress(LimitReached):
+            plan = anneal_objective(plan, seed, moment(BUDGET.late_objective))
     return plan, bound
 
 
-def _better(instance: Instance, *plans: Schedule | None) -> Schedule:
-    """Return the best of some plans."""
+def _best(instance: Instance, *plans: Schedule | None) -> Schedule | None:
+    """Return the best of some plans; None if there is none."""
     values = [(value, plan) for plan in plans if plan is not None and (value := value_of(plan, instance)) is not None]
-    return min(values, key=lambda pair: pair[0])[1]
+    return min(values, key=lambda pair: pair[0])[1] if values else None
 
 
-def _by_model(instance: Instance, plan: Schedule, seed: int, threads: int, bound: float) -> tuple[Schedule, float]:
+def _by_model(
+    instance: Instance, plan: Schedule | None, seed: int, threads: int, bound: float
+) -> tuple[Schedule | None, float]:
     """Ask the interval model for the fewest late tasks, the least lateness, and the best objective, in turn."""
     from ...models.bags.interval_late import TURNS, LateIntervalModel
     from ..cp_sat import solve_cp_model
@@ -168,9 +166,11 @@ def _by_model(instance: Instance, plan: Schedule, seed: int, threads: int, bound
             model.ask(turn, plan)
             limits = SolverLimits(threads=threads, seed=seed % 2**31)
             answer = solve_cp_model(model.model, limits, model.plan, model.factor, model.constant)
-            plan = _better(instance, answer.values, plan)
+            plan = _best(instance, answer.values, plan)
             if turn == "weight":
                 bound = max(bound, answer.bound)
+        if plan is None:
+            break
     return plan, bound
 
 
@@ -205,11 +205,16 @@ def late_result(
     known = Result("infeasible", instance, "late", None, seed=seed) if asked is None else asked
     known = replace(known, instance=instance, schedule=None, bound=None)
     if plan is None:
-        known = replace(known, runtime_s=time.perf_counter() - begin)
-        if stopped():
-            return replace(known, status="no-plan", message=NO_TIME)
-        message = "no plan exists: some tasks fit no VM that exists or may be rented, whatever the deadline"
-        return replace(known, status="infeasible", message=message)
+        known = replace(known, status="no-plan", message=NO_TIME, runtime_s=clock_s() - begin)
+        offers = [offer.index for offer in instance.offers if offer.limit]
+        offers += instance.machine_offer[instance.machine_open].tolist()
+        if (instance.duration_s[instance.open_size > 0][:, offers] == NEVER).all(axis=(1, 2)).any():
+            message = "no plan exists: some tasks fit no VM that exists or may be rented, whatever the deadline"
+            return replace(known, status="infeasible", message=message)
+        message = "all tasks fit VMs that exist or may be rented at once, within the limits of the markets"
+        if bound == math.inf:
+            return replace(known, status="infeasible", message=f"no plan exists: not {message}")
+        return known if stopped() else replace(known, message=f"no plan was found in which {message}")
     report = check(with_late(instance, "least"), plan)
     if report.violations:
         raise SpotbagError(f"late made a plan that breaks a rule; please report this: {report.violations[0]}")
@@ -222,7 +227,7 @@ def late_result(
         schedule=plan,
         message="" if late is None else message,
         late=late,
-        runtime_s=time.perf_counter() - begin,
+        runtime_s=clock_s() - begin,
     )
 
 
@@ -232,7 +237,6 @@ def lateness_of(plan: Schedule, instance: Instance, bound: float) -> Lateness | 
     rows = np.flatnonzero(seconds > 0)
     if not len(rows):
         return None
-    weights, _ = weights_and_dues(instance)
     since_s = {entry.group: entry.since_s for entry in lost_tasks(instance)}
     runs = {*instance.running.task.tolist()}
     rows = rows[np.lexsort((rows, -seconds[rows]))]
@@ -240,7 +244,7 @@ def lateness_of(plan: Schedule, instance: Instance, bound: float) -> Lateness | 
         LateTask(
             id=instance.task_ids[row],
             late_s=int(seconds[row]),
-            weight=float(weights[group[row]]),
+            weight=float(instance.weight[group[row]]),
             lost_since_s=None if row in runs else since_s.get(int(group[row])),
         )
         for row in rows.tolist()
@@ -249,7 +253,7 @@ def lateness_of(plan: Schedule, instance: Instance, bound: float) -> Lateness | 
     latest_s = instance.latest_end_s[group, plan.vm_offer[plan.task_vm]][rows]
     return Lateness(
         weight=weight,
-        weight_bound=min(bound, weight) if bound < weight * (1 - NEARLY) else weight,
+        weight_bound=weight if closes_gap(weight, bound) else bound,
         lateness_s=float(sum(task.weight * task.late_s for task in tasks)),
         tasks=tasks,
         enough_deadline_s=instance.deadline_s + int((plan.task_end_s[rows] - latest_s).max()),
@@ -273,7 +277,7 @@ def _saviours(instance: Instance, late: Lateness, look_s: float) -> dict[str, ob
     with suppress(LimitReached), within(look_s):
         for offer in instance.offers:
             number = 1
-            while number <= _MOST_MORE_VMS:
+            while number <= len(instance.open_tasks) and offer.listed_as is None and offer.market in instance.markets:
                 wider = with_more_vms(instance, offer, number)
                 if lost_tasks(wider):
                     break

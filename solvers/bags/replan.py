@@ -143,7 +143,7 @@ def replan(
     if iterations is not None:
         refuse_iterations_with(None if time_limit_s == USUAL_S else time_limit_s, threads, method)
         ask = partial(replan, instance, state, start=start, stop=stop, survive=survive, method=method, seed=seed)
-        return by_iterations(ask, iterations)
+        return by_iterations(partial(ask, late=late), iterations)
     begin = clock_s()
     level = (instance.survive or "none") if survive is None else survive
     asked = level != "none" or "none" in (survive, instance.survive)
@@ -157,6 +157,7 @@ def replan(
     if late is not None:
         refuse_late(with_late(instance, late), level)
         instance, passed = _with_time_left(instance, state)
+    asked = asked or late is not None or instance.has_dates  # which could not be asked to survive
     collects = gc.isenabled()
     gc.disable()
     # Nothing is made after it is on again: the collector of garbage, which may take longer than the plan, runs when the
@@ -175,12 +176,15 @@ def replan(
             wanted: SurvivalLevel | None = None if level == "none" else level
             held = None if running is None else _held(remaining, running, state.time_s)
             quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance, held)
+            initial = quick.schedule
+            if initial is None and late is not None and running is not None:
+                initial = _held(with_late(remaining, late), running, state.time_s)
             if quick.schedule is None and late is not None and not long:
                 from .late import late_plan, late_result, least_weight  # here, since few ask for it
 
                 least, until = least_weight(remaining, quick), begin + limit_s
                 plan_part = partial(_part_plan, running=running, seed=seed)
-                plan, bound = late_plan(remaining, (seed, 1), least, plan_part, until)
+                plan, bound = late_plan(remaining, (seed, 1), least, plan_part, until, initial)
                 quick = late_result(remaining, plan, bound, quick, seed, begin)
             if passed:
                 quick = replace(quick, warnings=(*quick.warnings, passed))
@@ -191,7 +195,6 @@ def replan(
         if collects:
             gc.enable()
     with interruptible(stop) as limit:
-        initial = quick.schedule
         given = remaining if instance.d_spot_s is not None else remaining.replace(d_spot_s=None)
         if initial is not None and initial.instance.d_spot_s != remaining.d_spot_s:
             initial = replace(initial, instance=remaining)
@@ -325,7 +328,7 @@ class _Memory:
 
 
 class _SearchEnd:
-    """When the search is to end: it is asked for once its start has been made.
+    """Moment at which the search is to end: it is asked for once its start has been made.
 
     Attributes
     ----------
@@ -406,7 +409,7 @@ def _held(remaining: Instance, running: Schedule, now_s: float) -> Schedule | No
     by_deadline_s = max(running.instance.deadline_s - remaining.deadline_s, 0)
     for moment_s in dict.fromkeys((by_deadline_s, math.ceil(now_s), 0)):  # that of another deadline by its own clock
         plan = held_plan(remaining, running, moment_s)
-        if plan is not None and plan.within_budget and check(remaining, plan).feasible:
+        if plan is not None and plan.within_budget and not check(remaining, plan).violations:
             return plan
     return None
 
@@ -561,7 +564,7 @@ def _bound(remaining: Instance, memory: _Memory, time_limit_s: float) -> Divisib
 
 
 def _stages(remaining: Instance, schedule: Schedule | None, bound: float, proved: bool) -> tuple[Stage, ...]:
-    """What was made least in which order; both quantities are proved to be where all plans were gone through."""
+    """Quantities that were made least, in order; both are proved to be where all plans were gone through."""
     if schedule is None or remaining.goal == "balanced":
         return ()
     cost = Stage("cost_usd", schedule.cost_usd, None, False)

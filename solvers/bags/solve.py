@@ -162,24 +162,25 @@ def solve(
         instance = instance.replace(survive=survive)
     if late is not None:
         instance = instance.replace(late=late)
+    began_s = time.perf_counter()
+    # Without a limit, patience is one of work: a machine that is busy proves no less.
+    patient = not chosen.plugin and time_limit_s is None and seconds_left() is None and current_limit().work is None
     if instance.late is not None:
         from .late import least_late  # here, since few ask for it
 
         refuse_late(instance, instance.survive or "none")
         ask = partial(solve, method=method, target_gap=target_gap, seed=seed, threads=threads)
         ask = partial(ask, options=options, on_progress=on_progress)
-        begin = clock_s()
-        with interruptible(stop) as limit:
+        with interruptible(stop) as limit, work_clock() if patient else nullcontext():
+            begin = clock_s()
             asked = with_d_spot(instance, "paper" if chosen.published else None)
-            result = least_late(ask, instance, asked, time_limit_s, (seed, threads), begin, initial)
-        return replace(result, interrupted=limit.stopped())
-    began_s = time.perf_counter()
+            start = None if initial is None else start_of(asked, initial)
+            result = least_late(ask, instance, asked, time_limit_s, (seed, threads), begin, start)
+        return replace(result, runtime_s=time.perf_counter() - began_s, interrupted=limit.stopped())
     progress = _Progress(on_progress)
     on_life = None if on_progress is None else progress.again
     log = StepLog(began_s)
     attempts = Attempts(chosen, made_options, seed, threads, target_gap, progress, progress.again, log)
-    # Without a limit, patience is one of work: a machine that is busy proves no less.
-    patient = not chosen.plugin and time_limit_s is None and seconds_left() is None and current_limit().work is None
     with interruptible(stop, on_life) as limit, work_clock() if patient else nullcontext():
         begin = clock_s()
         with within(BUDGET.time_for_plan_s(instance.n_tasks, time_limit_s), begin=begin):
@@ -305,7 +306,7 @@ def start_of(instance: Instance, initial: Schedule) -> Schedule:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is asked of a method.
+    """Question to a method.
 
     Attributes
     ----------
@@ -484,7 +485,7 @@ def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...], 
 def _stages(
     instance: Instance, schedule: Schedule | None, bound: float, second: SecondStage | None
 ) -> tuple[Stage, ...]:
-    """What was made least in which order, and what is proved of it; nothing for a weighted objective."""
+    """Quantities that were made least, in order, and what is proved of them; none for a weighted objective."""
     if schedule is None or instance.goal == "balanced":
         return ()
     first: Quantity = "cost_usd" if instance.goal == "cheapest" else "makespan_s"

@@ -6,9 +6,11 @@ import math
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spotbag
@@ -130,12 +132,74 @@ def test_the_late_tasks_are_named_with_what_would_save_them(late_night: spotbag.
     assert "'index' takes 700 s on c5.large spot and ends there after 760 s, 160 s too late" in late_night.message
 
 
+def parts(count: int = 9, **changes: Any) -> Instance:
+    """Return the parts without the index."""
+    return nightly(tasks=[{"id": "part", "runtime_s": {"c5.large": 200}, "memory_mb": 500, "count": count}], **changes)
+
+
 def test_more_vms_that_would_do_are_named() -> None:
-    bag = nightly(tasks=[{"id": "part", "runtime_s": {"c5.large": 200}, "memory_mb": 500, "count": 9}])
-    late = spotbag.solve(bag, threads=1).late
+    late = spotbag.solve(parts(), threads=1).late
     assert late is not None
     assert late.weight == 1
     assert [(vms.market, vms.vms) for vms in late.enough_vms or ()] == [("spot", 1), ("on-demand", 1)]
+
+
+def test_more_vms_at_the_own_price_of_one_are_none_that_would_do() -> None:
+    machine = {"id": "vm", "type": "c5.large", "market": "spot", "ready_s": 60, "price_usd_per_hour": 0.02}
+    late = spotbag.solve(parts(machines=[machine]), threads=1).late
+    assert late is not None
+    assert [(vms.market, vms.vms) for vms in late.enough_vms or ()] == [("spot", 1), ("on-demand", 1)]
+
+
+def test_vms_of_all_types_that_tasks_need_are_rented_within_the_limit_of_a_market() -> None:
+    """Three of six types may be rented together, and each of three tasks runs on one type alone."""
+    types = [
+        {
+            "name": name,
+            "vcpus": 1 + number,
+            "memory_mb": 4096,
+            "offers": {"on-demand": {"price_usd_per_hour": 0.1, "limit": 3}},
+        }
+        for number, name in enumerate("abcdef")
+    ]
+    tasks = [{"id": f"t{name}", "runtime_s": {name: 700}, "memory_mb": 500} for name in "ace"]
+    bag = nightly(vm_types=types, tasks=tasks, limits={"max_on_demand": 3})
+    result = spotbag.solve(bag, threads=1)
+    assert (result.status, result.schedule is not None) == ("late", True)
+    none = spotbag.solve(bag.replace(limits={"max_on_demand": 2}), threads=1)
+    assert (none.status, none.schedule) == ("infeasible", None)
+    assert "within the limits of the markets" in none.message
+
+
+def test_a_plan_to_start_from_may_be_late_and_nothing_worse_is_returned(late_night: spotbag.Result) -> None:
+    start = late_night.schedule
+    assert start is not None
+    result = spotbag.solve(nightly(), time_limit_s=1e-3, threads=1, initial=start)
+    assert result.late is not None
+    assert (result.late.weight, result.late.lateness_s) == (2, 620)
+    wrong = replace(start, task_start_s=np.zeros_like(start.task_start_s))
+    with pytest.raises(InputError, match="breaks a rule: ready"):
+        spotbag.solve(nightly(), threads=1, initial=wrong)
+
+
+def test_iterations_are_the_clock_of_late_plans() -> None:
+    first, second = (spotbag.solve(parts(45), iterations=100_000) for _ in range(2))
+    assert first.schedule is not None
+    assert second.schedule is not None
+    assert first.schedule.to_document() == second.schedule.to_document()
+    assert first.stats == second.stats
+    state = State(instance="nightly", time_s=100, spent_usd=0)
+    result = spotbag.replan(with_late(nightly(), None), state, iterations=20_000, late="least")
+    assert result.status == "late"
+
+
+def test_a_late_plan_has_no_certificate_of_survival() -> None:
+    bag = parts(markets=["on-demand"])
+    plan = spotbag.solve(bag, threads=1).schedule
+    assert plan is not None
+    survival = spotbag.check(bag, plan, survive="one-type").survival
+    assert survival is not None
+    assert survival.verdict == "not-shown"
 
 
 def test_a_plan_in_time_is_the_answer_where_there_is_one() -> None:
@@ -160,11 +224,12 @@ def test_who_asks_to_stop_before_there_is_a_plan_gets_none() -> None:
 def test_without_the_option_the_message_names_it(late_night: spotbag.Result) -> None:
     with pytest.raises(InputError, match="'index'"):
         nightly(late=None)
-    bag = nightly(late=None, tasks=[{"id": "part", "runtime_s": {"c5.large": 200}, "memory_mb": 500, "count": 9}])
-    result = spotbag.solve(bag, threads=1)
+    result = spotbag.solve(parts(late=None), threads=1)
     assert result.schedule is None
     assert result.message.endswith("; --late least gives the best that can still be done")
     assert "--late" not in late_night.message
+    dated = [{"id": "part", "runtime_s": {"c5.large": 200}, "memory_mb": 500, "count": 9, "ready_s": 10}]
+    assert "--late" not in spotbag.solve(nightly(late=None, tasks=dated), threads=1).message  # that knows no dates
 
 
 @pytest.mark.parametrize(

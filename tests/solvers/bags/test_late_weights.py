@@ -42,6 +42,25 @@ def test_the_task_that_weighs_most_is_in_time() -> None:
     assert (report.late.weight, report.late.lateness_s) == (3.0, 25.0)
 
 
+@pytest.mark.parametrize(
+    "weights",
+    [
+        (0.1234567, 0.7654321, 0.2345671, 0.9876543, 0.5555557, 0.3333331),
+        (1 / 3, 1 / 7, 2 / 9, 1 / 11, 1 / 13, 1 / 17),
+        (1e6, 1e6, 1e6, 1e-6, 1e-6, 1e-6),
+        (1e6, 1.0, 1.0, 1e6, 0.5, 1e6),
+    ],
+)
+@pytest.mark.parametrize("scale", [1, 40_000])
+def test_weights_of_all_digits_are_made_least(weights: tuple[float, ...], scale: int) -> None:
+    """Of six tasks on one core, two are in time: those that weigh most."""
+    tasks = [{"weight": weight, "runtime_s": {"a": 10 * scale}} for weight in weights]
+    result = solve(_one_core(tasks, 25 * scale), survive="none", late="least", threads=1)
+    assert result.late is not None
+    assert result.late.weight == pytest.approx(sum(sorted(weights)[:4]), rel=1e-12)
+    assert result.late.weight_bound == pytest.approx(result.late.weight, rel=1e-9)
+
+
 def test_dates_of_tasks_are_refused_where_tasks_may_be_late() -> None:
     with pytest.raises(InputError, match="a plan with late tasks"):
         solve(_one_core([{"deadline_s": 12}, {}], 40), survive="none", late="least")
