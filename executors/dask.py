@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import time
 import uuid
@@ -23,6 +24,7 @@ from ..instances.entries import Limits
 from ..instances.instance import Instance
 from ..schedules.schedule import Schedule, with_new_names
 from ..schedules.state import State
+from ..schedules.timing import require_no_dates
 from ..schedules.vm_state import TaskOnVm, VmState
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
@@ -114,7 +116,8 @@ def run(
     changes : callable, optional
         Is asked now and then, until all tasks are done, for the bag as it is from now on: with more tasks or fewer,
         other prices, quotas, or another deadline (`Instance.replace`). None, or an equal bag, if nothing
-        has changed. Tasks that run must be in it; VMs keep the prices at which they were requested.
+        has changed. Tasks that run must be in it; VMs keep the prices at which they were requested. Where tasks that
+        ran are in it no more, or fewer VMs can be rented, no bag has all that was run: the record has no ``instance``.
     patience_s : float
         After how many seconds a VM whose worker has not come counts as lost.
     replan : callable, optional
@@ -187,6 +190,7 @@ class _Supervisor:
             raise InputError("plan", [Issue("", "begins from a state; a plan is carried out from its beginning")])
         _refuse_missing_commands(plan.instance, call is not None)
         self.instance, self.tasks = plan.instance, set(plan.instance.task_ids)  # all that are to end
+        self.rentable = True  # whether the bag offers as many VMs as any before it
         self.client = client
         self.workers = workers
         self.call = None if call is None else dumps(call)
@@ -305,13 +309,14 @@ class _Supervisor:
         for one in self.runs:
             runs_on.setdefault(one.vm, []).append(one)
         vms = [_vm_run(rented, runs_on.get(name, [])) for name, rented in self.rented.items() if rented.address]
+        known = self.rentable and all(one.task in self.instance.task_index for one in self.runs)
         return Execution(
             planned=tuple(self.planned.values()),
             runs=tuple(sorted(self.runs, key=lambda one: (one.start_s, one.vm, one.core))),
             vms=tuple(sorted(vms, key=lambda one: (one.start_s, one.vm))),
             until_s=self.until_s,
             began_at=self.began_at,
-            instance=self.instance,
+            instance=self.instance if known else None,
         )
 
     def _clock(self) -> float:
@@ -348,6 +353,9 @@ class _Supervisor:
         if bag is None or bag == self.instance:
             return False
         _refuse_missing_commands(bag, self.call is not None, "changes")
+        require_no_dates(bag, "a run on a cluster")
+        now = _limits(bag)
+        self.rentable &= all(now.get(which, -1) >= most for which, most in _limits(self.instance).items())
         self.instance, self.tasks = bag, {*bag.task_ids, *self.ended}
         return True
 
@@ -555,6 +563,7 @@ class _Supervisor:
         for name in waiting:
             del self.futures[name]
         if len(self.ended) + len(self.running) == len(self.tasks):
+            self.orders = {}  # nothing waits any more, not for VMs that are still to come either
             return True
         state = self.state(self._now() + _PLANNED_WITHIN_S)
         plan = self._feasible(state)
@@ -651,12 +660,19 @@ class _Supervisor:
         return plan
 
 
+def _limits(bag: Instance) -> dict[tuple[str, str], float]:
+    """Return how many VMs of each type and market may be rented, and of each market."""
+    found: dict[tuple[str, str], int | None] = {(one.vm_type.name, one.market): one.limit for one in bag.offers}
+    found |= {("", "spot"): bag.limits.max_spot, ("", "on-demand"): bag.limits.max_on_demand}
+    return {which: math.inf if most is None else most for which, most in found.items()}
+
+
 def _vm_run(one: _Rented, runs: Sequence[TaskRun]) -> VmRun:
     """Return when a VM took tasks; its tasks were there, by the clock of the scheduler, which may differ a little."""
     ready_s = min([one.ready_s, *(run.start_s for run in runs)])
     end_s = None if one.end_s is None else max([one.end_s, *(run.end_s or 0.0 for run in runs)])
-    requested_s = min(one.requested_s, ready_s)
-    return VmRun(one.vm.id, ready_s, end_s, one.status == "lost", one.vm.type, one.vm.market, requested_s)
+    vm, requested_s = one.vm, min(one.requested_s, ready_s)
+    return VmRun(vm.id, ready_s, end_s, one.status == "lost", vm.type, vm.market, requested_s, vm.price_usd_per_hour)
 
 
 def _refuse_missing_commands(bag: Instance, called: bool, source: str = "plan") -> None:

@@ -53,8 +53,11 @@ def read_log(
     offers = [schedule.instance.offers[offer] for offer in schedule.vm_offer.tolist()]
     cores = {name: offer.vcpus for name, offer in zip(schedule.vm_ids, offers, strict=True)}
     found = read_logs(files, planned_tasks(schedule), cores, ready_s, lost, began_at)
-    rented = {name: (offer.vm_type.name, offer.market) for name, offer in zip(schedule.vm_ids, offers, strict=True)}
-    vms = tuple(replace(run, type=rented[run.vm][0], market=rented[run.vm][1]) for run in found.vms)
+    rented = {
+        name: {"type": one.vm_type.name, "market": one.market, "price_usd_per_hour": one.price_usd_per_hour}
+        for name, one in zip(schedule.vm_ids, offers, strict=True)
+    }
+    vms = tuple(replace(run, **rented[run.vm]) for run in found.vms)
     return replace(found, vms=vms, instance=schedule.instance)
 
 

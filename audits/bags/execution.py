@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from ...core.quantities import SECONDS_PER_HOUR
 from ...core.wording import counted
 from ...traces.trace import Trace
 from ..facts import RULES, AuditReport, Finding, InstanceFacts, TypeFacts, exact
@@ -23,6 +24,7 @@ class _Vm:
 
     type: TypeFacts
     market: str
+    usd_per_s: Fraction
     up: bool = False
     began: bool = False
     began_s: Fraction = Fraction(0)
@@ -79,6 +81,9 @@ class ExecutionAudit:
         notes = [f"{counted(len(unfinished), 'task')} unfinished"] if unfinished else []
         if late:
             notes.append(f"{counted(len(late), 'task')} after the deadline, by up to {float(max(late)):.1f} s")
+        own = sum(vm.usd_per_s != vm.type.price_usd_per_s[vm.market] for vm in self.vms.values())
+        if own:
+            notes.append(f"{counted(own, 'VM')} at another price than that of the instance")
         costs = {name: float(value) for name, value in usd.items()}
         end_s = None if makespan_s is None else float(makespan_s)
         return AuditReport(tuple(self.findings), float(sum(usd.values())), end_s, tuple(notes), costs)
@@ -115,7 +120,9 @@ class ExecutionAudit:
         elif vm_type is None or market not in vm_type.limits:
             self._find("vm", name, 1, "VMs", f"{_described(event)}: no {market} offer of {event['type']}")
         else:
-            self.vms[name] = _Vm(vm_type, market)
+            own = event.get("price_usd_per_hour")
+            listed = vm_type.price_usd_per_s[market]
+            self.vms[name] = _Vm(vm_type, market, listed if own is None else exact(own) / SECONDS_PER_HOUR)
             self._count(event, self.vms[name])
 
     def _count(self, event: dict[str, Any], vm: _Vm) -> None:
@@ -239,7 +246,7 @@ class ExecutionAudit:
         for name, vm in self.vms.items():
             self.up_s += until_s - vm.since_s if vm.up else 0
             billed_s = (until_s if vm.up else vm.ended_s) - vm.began_s
-            usd[name] = billed_s * vm.type.price_usd_per_s[vm.market]
+            usd[name] = billed_s * vm.usd_per_s
         return usd
 
     def _figures(self, found: dict[str, Any], unfinished: set[str]) -> None:

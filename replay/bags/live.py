@@ -225,7 +225,8 @@ class _Moment:
     def __init__(self, replay: Replay, state: State, told: Sequence[Event]) -> None:
         self.r: Any = replay.state
         self.cloud, self.last_call_s, self.state = replay.cloud, replay._last_call_s, state
-        if withdrawn := [event.task for event in told if isinstance(event, events.TaskWithdrawn)]:
+        told_of = [event.task for event in told if isinstance(event, events.TaskWithdrawn)]
+        if withdrawn := [*told_of, *(task for task in state.withdrawn if task in self.r.instance.task_index)]:
             raise wrong_state(f"has withdrawn the task {withdrawn[0]!r}, which no policy knows: replan the rest")
         gone = set[str]()
         self.afterwards: list[Event] = []  # a VM may be back in the second in which it goes
@@ -486,6 +487,12 @@ class _Moment:
         if rules.give_notice(self.r, vm, _KINDS[self.cloud.interruption], notice_s, 0):
             add_noticed(self.r, vm.index)
 
+    def credited(self, event: events.VmCredits) -> None:
+        """Count on the credits that a VM has."""
+        vm = self.vm(event.vm, RUNNING)
+        rules.count_running(self.r, vm, FULL_SPEED, 0)
+        vm.credit_balance = event.credits
+
     def gone(self, event: events.VmEnded | events.VmHibernated) -> None:
         """List a VM as one that is taken away now."""
         vm = self.vm(event.vm, LAUNCHING, RUNNING, TERMINATED, *_HALTED)
@@ -525,6 +532,10 @@ class _Moment:
         for name in done.symmetric_difference(self.state.done):
             what = "has not" if name in done else "has"
             raise wrong_state(f"{what} finished the task {name!r}, other than by the events")
+        there_still = {vm.id for vm in self.state.vms}
+        for name, known in self.vms.items():
+            if known.state != TERMINATED and name not in there_still:
+                raise wrong_state(f"has the VM {name!r} no more, other than by the events")
         running = {(ids[task], run.vm, run.core) for task, run in enumerate(tasks) if run.running}
         for vm in self.state.vms:
             there = self.vms.get(vm.id)
@@ -549,6 +560,7 @@ _HANDLERS: Mapping[type, Callable[[_Moment, Any], None]] = {
     events.VmDraining: _Moment.draining,
     events.VmHibernated: _Moment.gone,
     events.VmEnded: _Moment.gone,
+    events.VmCredits: _Moment.credited,
 }
 _PHASES = {kind: phase for phase, kind in enumerate(_HANDLERS)}
 """What happens first at a moment; all other events change nothing that is not in the state."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from spotbag.cli.answers import Error
-from spotbag.cli.json_rpc import Call, Method, Server, Work, params_as
+from spotbag.cli.json_rpc import Call, Method, Server, Work, _Batch, params_as
 from spotbag.core.errors import ModelRefusal
 from spotbag.core.records import Record
 from tests.helpers.served import ServedError, served
@@ -189,6 +190,23 @@ def test_what_comes_after_the_shutdown_in_its_batch_is_refused() -> None:
         assert (found["wait"], found["shutdown"]) == ("stopped", None)
         assert found["echo"]["message"] == "the server has been shut down"
         assert client.line() == b""
+
+
+def test_what_is_not_under_way_any_more_has_its_answer_among_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    add = _Batch.add
+
+    def add_late(batch: _Batch, answer: str | None) -> None:
+        if threading.current_thread().name.startswith("request"):
+            time.sleep(0.2)
+        add(batch, answer)
+
+    monkeypatch.setattr(_Batch, "add", add_late)
+    with served(methods()) as client:
+        greeted = client.send("greet", name="x")
+        while client.ask("cancel", id=greeted):
+            pass
+        client.sink.close()
+        assert client.result(greeted) == "hello x"
 
 
 def test_the_end_of_the_input_ends_all_that_is_under_way() -> None:

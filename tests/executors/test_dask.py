@@ -243,6 +243,7 @@ def test_a_bag_that_changes_is_planned_anew_and_goes_on(cluster: Cluster, tmp_pa
     )
     assert not made.unfinished
     assert not made.failures
+    assert made.instance is None  # no bag has all of it
     assert sorted(one.task for one in made.runs) == ["t0", "t1", "t3", "t4"]
     assert {one.task: one.plan for one in made.planned}["t3"] == 1
     assert all(len((tmp_path / number).read_text().splitlines()) == 1 for number in "0134")
@@ -264,9 +265,71 @@ def test_a_bag_that_cannot_go_on_is_refused(cluster: Cluster) -> None:
     with pytest.warns(RuntimeWarning, match="no plan was found with t2"):
         made = run(small, cluster.client, replan=lambda *_: None, **how, **more)
     assert not any(one.task == "t2" for one in made.runs)
+    dated = bag([1]).replace(tasks=[bag([1]).tasks[0].model_copy(update={"ready_s": 60})])
+    with pytest.raises(InputError, match="which a run on a cluster does not know"):
+        carried_out(small, cluster, call=nothing, changes=lambda: dated)
     with_commands = plan_of(bag([1], ["true"]), ["c1"], [(0, 0)])
     with pytest.raises(InputError, match=r"changes: tasks .*command is missing"):
         carried_out(with_commands, cluster, changes=lambda: bag([1, 1]))
+
+
+def test_a_run_whose_bag_changes_is_audited_as_long_as_one_bag_has_all_of_it(cluster: Cluster) -> None:
+    """A VM costs what it did when it was requested; of tasks that ran and were taken out, no bag is left."""
+    plan = plan_of(bag([1] * 2), ["c1"], [(0, 0)] * 2)
+    rows = [row.model_dump(exclude_none=True) for row in bag([1] * 4).tasks]
+    offers = {"on-demand": {"price_usd_per_hour": 0.2, "limit": 4}}
+    dearer = bag([1] * 4, vm_types=[kind.model_dump() | {"offers": offers} for kind in plan.instance.vm_types])
+    seen: list[TaskRun] = []
+    changes = {"changes": lambda: dearer if seen else None, "on_run": seen.append, "call": nothing}
+    execution = carried_out(plan, cluster, **changes)
+    assert execution.instance is dearer
+    assert {vm.price_usd_per_hour for vm in execution.vms if vm.vm == plan.vm_ids[0]} == {0.1}
+    seen.clear()
+    fewer = dearer.replace(tasks=rows[1:])
+    how: dict[str, Any] = {"start_vm": cluster.start, "stop_vm": cluster.stop, "call": nothing, "on_run": seen.append}
+    execution = run(plan, cluster.client, changes=lambda: fewer if seen else None, replan=at_once, **how)
+    assert execution.unfinished == ()
+    with pytest.raises(InputError, match="were taken out of the bag on the way"):
+        audit(execution)
+
+
+BEGUN_THERE: list[str] = []
+
+
+def note_and_wait(task: str) -> None:
+    """Note that a task has begun; wait at some."""
+    BEGUN_THERE.append(task)
+    wait_at_some(task)
+
+
+def test_tasks_taken_out_do_not_run_on_a_vm_that_comes_late(cluster: Cluster) -> None:
+    BEGUN.clear()
+    RELEASE.clear()
+    plan = plan_of(bag([1] * 7), ["c1", "c1"], [(0, 0)] * 6 + [(1, 0)])
+    fewer = plan.instance.replace(tasks=plan.instance.tasks[:6])  # without t6, the one of the second VM
+    coming: list[Vm] = []
+    calls: list[bool] = []
+
+    def changes() -> Instance | None:
+        calls.append(BEGUN.is_set())
+        if calls.count(True) == 3:
+            cluster.start(coming[0])
+        if calls.count(True) == 8:
+            RELEASE.set()
+        return fewer if BEGUN.is_set() else None
+
+    def start(vm: Vm) -> None:
+        coming.append(vm) if vm.id == plan.vm_ids[1] else cluster.start(vm)
+
+    def stop(name: str) -> None:
+        time.sleep(0.2)  # in which it could begin with what it has
+        cluster.stop(name)
+
+    BEGUN_THERE.clear()
+    execution = run(plan, cluster.client, call=note_and_wait, changes=changes, start_vm=start, stop_vm=stop)
+    assert audit(execution).findings == ()
+    assert plan.vm_ids[1] in {vm.vm for vm in execution.vms}
+    assert sorted(BEGUN_THERE) == [f"t{number}" for number in range(6)]
 
 
 def test_a_vm_that_is_about_to_leave_gets_no_more_tasks(cluster: Cluster) -> None:

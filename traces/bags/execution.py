@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core.bill import unpaid_usd
 from ...core.errors import input_error
+from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.instance import Instance
 from ..trace import Trace
 
@@ -109,6 +110,8 @@ class VmRun:
         What it was rented as; empty if that is not known.
     requested_s : float
         When it was requested.
+    price_usd_per_hour : float, optional
+        At which it was rented; that of its type if absent.
     """
 
     vm: str
@@ -118,6 +121,7 @@ class VmRun:
     type: str = ""
     market: str = ""
     requested_s: float = 0.0
+    price_usd_per_hour: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +216,7 @@ class Execution:
     began_at : float
         The start of the plan on the clock, in seconds since 1970-01-01 UTC.
     instance : Instance, optional
-        The bag that was planned, or what was left of it, if that is known.
+        The bag that was planned, or what was left of it, if that is known, and one bag that has all that was run.
     """
 
     planned: tuple[PlannedTask, ...]
@@ -364,14 +368,24 @@ def _trace(execution: Execution) -> Trace:
     bag = execution.instance
     if bag is None or not all(stretch.type for stretch in execution.vms):
         what = "does not say of which bag it is, or what its VMs were rented as"
-        raise input_error("execution", f"{what}: what read_log and executors return does")
+        but = "unless tasks that ran, or VMs that could be rented, were taken out of the bag on the way"
+        raise input_error("execution", f"{what}: what read_log and executors return does, {but}")
     ended = [(run, run.end_s) for run in execution.runs if run.end_s is not None]
     done_s = {run.task: end_s for run, end_s in reversed(ended) if run.done}
-    usd_per_s = {(offer.vm_type.name, str(offer.market)): offer.price_usd_per_s for offer in bag.offers}
-    usd = [
-        unpaid_usd(usd_per_s.get((of[0].type, of[0].market), 0.0), _end_s(of[-1], execution), of[0].start_s)
-        for of in _by_vm(execution.vms).values()
-    ]
+    listed = {
+        (one.vm_type.name, str(one.market)): one.price_usd_per_hour for one in bag.offers if one.listed_as is None
+    }
+    own: dict[str, float] = {}  # prices of VMs that are not those of the bag
+    usd = []
+    for name, stretches in _by_vm(execution.vms).items():
+        first, usd_per_hour = stretches[0], listed.get((stretches[0].type, stretches[0].market), 0.0)
+        if first.price_usd_per_hour not in (None, usd_per_hour):
+            usd_per_hour = own[name] = first.price_usd_per_hour
+        usd.append(unpaid_usd(usd_per_hour / SECONDS_PER_HOUR, _end_s(stretches[-1], execution), first.start_s))
+    events = list(_events(execution))
+    for event in events:
+        if event["event"] == "launch" and event["vm"] in own:
+            event["price_usd_per_hour"] = own[event["vm"]]
     unfinished = [name for name in bag.task_ids if name not in done_s]
     end: dict[str, Any] = {
         "record": "end",
@@ -388,7 +402,7 @@ def _trace(execution: Execution) -> Trace:
     }
     plan = [asdict(task) for task in execution.planned]
     run = {"record": "run", "policy": "executed", "day": 0, "began_at": execution.began_at, "plan": plan}
-    return Trace(bag.to_document(), run, list(_events(execution)), end)
+    return Trace(bag.to_document(), run, events, end)
 
 
 def _end_s(stretch: VmRun, execution: Execution) -> float:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from ...core.quantities import Name
+from ...core.quantities import Name, OwnPrice
 from ...core.records import Record
 from ...instances.entries import Market
 from ..vm_records import LARGEST, Amount, Count, TaskId, VmEndRecord
@@ -50,6 +50,7 @@ class ExecutionLaunchEvent(ExecutionVmEvent):
 
     type: Name
     market: Market
+    price_usd_per_hour: OwnPrice | None = None
 
 
 class ExecutionTaskEvent(ExecutionVmEvent):

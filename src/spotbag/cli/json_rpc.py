@@ -220,9 +220,9 @@ class Server:
 
         def finish(work: Work) -> None:
             answered = answer(work)
-            with self._lock:
+            with self._lock:  # whoever finds it under way no more finds its answer among the lines
                 del self._calls[key]
-            batch.add(answered)
+                batch.add(answered)
 
         def begin() -> str:
             found = self._method(message)(message.params, call)

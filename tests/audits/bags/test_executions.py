@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from spotbag import Execution, PlannedTask, TaskRun, VmRun, audit
+from spotbag import Execution, PlannedTask, State, TaskRun, VmRun, VmState, audit, export_plan, read_log, replan
 from spotbag.core.errors import InputError
 from spotbag.traces.files import parse_traces, trace_lines
 from tests.helpers.forged_executions import forged_pass
-from tests.helpers.real_runs import random_bag, run_by_scripts
+from tests.helpers.real_runs import begin, random_bag, run_by_scripts
 from tests.helpers.soaks import soak
 
 
@@ -49,6 +49,33 @@ def test_an_execution_is_judged_by_the_clock_and_not_by_its_plan() -> None:
     assert report.makespan_s == 11
     assert report.cost_usd == pytest.approx(4 * 0.3 / 3600)  # from when the VM was ready
     assert report.notes == ("1 task after the deadline, by up to 1.0 s",)
+
+
+def test_a_vm_is_billed_at_the_price_at_which_it_was_rented() -> None:
+    own = replace(by_hand().vms[0], price_usd_per_hour=0.6)
+    trace = replace(by_hand(), vms=(own,)).to_trace()
+    report = audit(trace)
+    assert report.correct
+    assert report.cost_usd == pytest.approx(4 * 0.6 / 3600)
+    assert "1 VM at another price than that of the instance" in report.notes
+    del trace.events[0]["price_usd_per_hour"]
+    assert [finding.rule for finding in audit(trace).findings] == ["figures"]
+
+
+def test_a_plan_that_goes_on_with_a_vm_at_its_own_price_is_billed_by_that(tmp_path: Path) -> None:
+    bag = random_bag(random.Random(0)).replace(deadline_s=100)
+    vm = VmState(id="a", type="c2", market="spot", price_usd_per_hour=0.01)
+    left = replan(bag, State(instance=bag.name, time_s=1.0, vms=(vm,)), time_limit_s=0.1).schedule
+    assert left is not None
+    for folder in export_plan(left, tmp_path / "run"):
+        begin(folder).wait()
+    execution = read_log(left, tmp_path / "run")
+    prices = {run.vm: run.price_usd_per_hour for run in execution.vms}
+    assert prices["a"] == 0.01
+    report = audit(execution)
+    assert report.findings == ()
+    stretches = {run.vm: (run.end_s or 0) - run.start_s for run in execution.vms}
+    assert report.cost_usd == pytest.approx(sum(prices[name] * s / 3600 for name, s in stretches.items()))
 
 
 @pytest.mark.parametrize(

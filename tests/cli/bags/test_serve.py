@@ -18,6 +18,7 @@ from spotbag.schedules.schedule_files import format_schedule, schedule_document_
 from tests.fuzzing.mutations import Mutator
 from tests.helpers.command_shell import judge
 from tests.helpers.served import Client, ServedError, served, serving_process
+from tests.solvers.bags.test_late import nightly
 
 ROOT = Path(__file__).parents[3]
 
@@ -86,6 +87,17 @@ def test_a_bag_is_planned_begun_planned_again_and_checked_by_its_name() -> None:
             client.ask("replan", bag="parts")
 
 
+def test_a_late_plan_says_so_and_is_judged_as_one() -> None:
+    parts = {"id": "part", "runtime_s": {"c5.large": 200}, "memory_mb": 500, "count": 10}  # of which 8 are in time
+    with served() as client:
+        found = client.ask("solve", bag=nightly(late=None, tasks=[parts]).to_document(), late="least", threads=1)
+        assert found["status"] == "late"
+        assert found["plan"]["late"]["lateness_s"] == found["late"]["lateness_s"] == 120
+        assert client.ask("check", bag="nightly", plan=found["plan"], late="least")["status"] == "late"
+        assert client.ask("check", bag="nightly")["status"] == "infeasible"
+        assert client.ask("check", bag="nightly", late="least")["late"]["lateness_s"] == 120
+
+
 def test_what_is_given_anew_takes_the_place_of_what_is_kept() -> None:
     with served() as client:
         client.ask("solve", bag=bag().to_document(), **QUICK)
@@ -125,6 +137,12 @@ def test_what_is_given_anew_takes_the_place_of_what_is_kept() -> None:
         ("replan", {"bag": "parts", "progress": True}, -32602, "progress is an unknown key"),
         ("replan", {"bag": "parts", "start": {}}, -32602, 'start: "format" is missing'),
         ("replan", {"bag": "parts", "state": {"format": "spotbag.state/2"}}, -32602, "cannot be read here"),
+        (
+            "advance",
+            {"bag": "parts", "state": {"format": "spotbag.state/1", "instance": "x"}},
+            -32602,
+            "not of 'parts'",
+        ),
         ("replan", {"bag": "hads/J60", "state": {"format": "spotbag.state/1", "instance": "x"}}, -32602, "'x'"),
         ("advance", {"bag": "parts", "follow": True}, -32602, "follow needs a plan: solve or replan first"),
         ("advance", {"bag": "parts", "changes": {"deadline_s": 0}}, -32602, "deadline_s 0 must be greater than"),

@@ -17,6 +17,8 @@ from spotbag import (
     State,
     TaskFinished,
     TaskStarted,
+    TaskWithdrawn,
+    VmCredits,
     VmEnded,
     VmReady,
 )
@@ -24,6 +26,7 @@ from spotbag.core.errors import InputError
 from spotbag.instances.entries import Checkpoints
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.rules import credits_of
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from tests.helpers.live_days import World, differences
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
@@ -108,6 +111,28 @@ def test_tasks_at_full_speed_may_take_longer_than_there_are_credits() -> None:
     assert not state.vms
 
 
+def test_credits_that_are_told_are_those_that_a_policy_counts_on() -> None:
+    burst = {"baseline_fraction": 0.1, "credits_per_hour": 6, "initial_credits": 2, "max_credits": 10}
+    instance = bag({"a": {"burst": 60}}, [vm_type("burst", on_demand=1, burstable=burst)], deadline_s=900)
+    plan = Schedule(instance, *map(np.array, ([0], [0], [0], [0], [False])))
+    state, live = State.begin(plan), LivePolicy.begin(plan)
+    for now_s, event in ((0, VmReady(plan.vm_ids[0])), (10, VmCredits(plan.vm_ids[0], 7.5))):
+        state = state.advance(now_s, event)
+        answer = live.decide(state, event)
+        state, live = state.advance(now_s, *answer.decisions), answer.policy
+    replay = live._replay.state
+    assert credits_of(replay, replay.vms[0], 10) == 7.5
+    assert credits_of(replay, replay.vms[0], 70) == pytest.approx(7.5 + 0.1 - 1)  # earned, and spent by the task
+
+
+def test_a_bag_whose_tasks_have_dates_is_refused_by_name() -> None:
+    instance = bag({"a": {"one": 60}}, [vm_type("one")])
+    dated = instance.replace(tasks=[instance.tasks[0].model_copy(update={"ready_s": 30})])
+    plan = Schedule(dated, *map(np.array, ([0], [0], [0], [30], [False])))
+    with pytest.raises(InputError, match=r"ready_s or a deadline_s of their own \(a\), which a replay does not know"):
+        LivePolicy.begin(plan)
+
+
 def begun() -> tuple[Schedule, State, LivePolicy]:
     """Return a plan whose VMs are ready and run their first tasks."""
     plan = random_plan(0)
@@ -131,6 +156,10 @@ def test_what_contradicts_what_was_decided_is_refused_by_name() -> None:
         live.decide(state.advance(later_s), TaskFinished(waiting))
     with pytest.raises(InputError, match="does not know in that state"):
         live.decide(state.advance(later_s), VmReady(state.vms[0].id))
+    with pytest.raises(InputError, match=f"has withdrawn the task '{waiting}'"):
+        live.decide(state.advance(later_s, TaskWithdrawn(waiting)))
+    with pytest.raises(InputError, match=f"has the VM '{state.vms[0].id}' no more, other than by the events"):
+        live.decide(state.advance(later_s, VmEnded(state.vms[0].id)))
     ended = state.advance(later_s, TaskFinished(running))
     vm = next(vm for vm in state.vms if any(run.task == running for run in vm.running))
     core = next(run.core for run in vm.running if run.task == running)

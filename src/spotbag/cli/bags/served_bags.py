@@ -20,9 +20,9 @@ from ...core.wording import near_names
 from ...instances.entries import SurvivalOption
 from ...instances.instance import Instance
 from ...instances.library import library_instance, library_names
-from ...schedules.events import Event
+from ...schedules.events import Event, wrong_state
 from ...schedules.schedule import Schedule
-from ...schedules.schedule_files import schedule_document_of, schedule_pieces
+from ...schedules.schedule_files import schedule_document_of
 from ...schedules.state import State
 from ...solvers.bags.replan import replan
 from ...solvers.bags.result import Result
@@ -32,7 +32,7 @@ from ..answers import Served, as_json, object_line
 from ..json_rpc import Call, Method, Work, params_as
 from .check import Check, judged
 from .replan import Replan, running_plan
-from .solve import Planned, Solve
+from .solve import Solve, plan_pieces
 
 _WARM = ("auto", "search")
 
@@ -83,6 +83,7 @@ class _Check(_OfBag):
     plan: dict[str, Any] | None = None
     state: dict[str, Any] | None = None
     survive: SurvivalOption | None = None
+    late: Literal["least"] | None = None
 
 
 _OF_SOLVE = _fields_of(solve, ("instance", "method", "initial", "on_progress", "stop"))
@@ -153,7 +154,7 @@ class ServedBags:
         def work() -> str:
             result = solve(bag, **options, on_progress=tell if asked.progress else None, stop=call.stop)
             self._keep(kept, call, result, None)
-            return _line(Solve(**result.to_dict()), result)
+            return object_line(Solve(**result.to_dict()).to_dict(), plan_pieces(result))
 
         return work
 
@@ -172,7 +173,8 @@ class ServedBags:
         def work() -> str:
             result = replan(bag, state, start=start, stop=call.stop, **options)
             self._keep(kept, call, result, state)
-            return _line(Replan(time_s=state.time_s, spent_usd=state.spent_usd, **result.to_dict()), result)
+            answer = Replan(time_s=state.time_s, spent_usd=state.spent_usd, **result.to_dict())
+            return object_line(answer.to_dict(), plan_pieces(result))
 
         return work
 
@@ -206,7 +208,8 @@ class ServedBags:
             document = schedule_document_of(asked.plan, "plan")
             since = None if asked.state is None else now
         self._hold(kept, bag, kept.state)
-        judge = bag if asked.survive is None else bag.replace(survive=asked.survive)
+        levels = {name: level for name in ("survive", "late") if (level := getattr(asked, name)) is not None}
+        judge = bag.replace(**levels) if levels else bag
         return lambda: object_line(Check.of_report(*judged(judge, document, since)).to_dict())
 
     def forget(self, given: dict[str, Any], call: Call) -> str:
@@ -232,8 +235,11 @@ class ServedBags:
         bag = kept.bag.replace(**asked.changes) if asked.changes else kept.bag
         if bag.name != kept.bag.name:
             raise InputError("params", [Issue("", "cannot be changed: give the bag anew", "changes.name")])
-        state = getattr(asked, "state", None)
-        return kept, bag, kept.state if state is None else State.parse_document(state, "state")
+        given_state = getattr(asked, "state", None)
+        state = kept.state if given_state is None else State.parse_document(given_state, "state")
+        if state.instance != bag.name:
+            raise wrong_state(f"is of the instance {state.instance!r}, not of {bag.name!r}")
+        return kept, bag, state
 
     def _unknown(self, given: object) -> InputError:
         names = near_names(str(given), dict.fromkeys([*self._kept, *library_names()]))
@@ -250,9 +256,3 @@ class ServedBags:
         with self._lock:
             if result.schedule is not None and call.number > kept.number:
                 kept.plan, kept.since, kept.number = result.schedule, since, call.number
-
-
-def _line(answer: Planned, result: Result) -> str:
-    plan = result.schedule
-    pieces = () if plan is None else schedule_pieces(plan, result.method, result.survival)
-    return object_line(answer.to_dict(), pieces)

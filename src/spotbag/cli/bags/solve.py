@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -123,11 +124,15 @@ class Planned(Answer):
 
     def print_with_plan(self, result: Result) -> None:
         """Print the answer as JSON, with the plan of the result, if there is one."""
-        from ...schedules.schedule_files import schedule_pieces
+        self.print_json(plan_pieces(result, indent="  "))
 
-        plan = result.schedule
-        said = result.method, result.survival, result.late
-        self.print_json(() if plan is None else schedule_pieces(plan, *said, indent="  "))
+
+def plan_pieces(result: Result, indent: str = "") -> Iterable[str]:
+    """Return the plan of a result, with all that is said of it, as the pieces of a document; none without a plan."""
+    from ...schedules.schedule_files import schedule_pieces
+
+    said = result.method, result.survival, result.late
+    return () if result.schedule is None else schedule_pieces(result.schedule, *said, indent)
 
 
 class PlanOnDays(Part):
