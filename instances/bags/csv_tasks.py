@@ -22,7 +22,7 @@ from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..entries import MAX_TASKS, Architecture, Task
 from ..instance import Instance
-from .amounts import (
+from ..amounts import (
     MEMORY_UNITS_MB,
     MINUTES_AND_SECONDS,
     memory_mb_of,

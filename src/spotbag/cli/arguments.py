@@ -247,7 +247,7 @@ def kind_of(path: str) -> str:
 
 def _memory_mb(text: str | None) -> float | None:
     from ..core.errors import SpotbagError
-    from ..instances.bags.amounts import memory_mb_of
+    from ..instances.amounts import memory_mb_of
 
     if text is None:
         return None

@@ -137,7 +137,7 @@ def _named(name: str, wanted: list[str]) -> bool:
 
 def _memory_mb(option: str, text: str | None) -> float | None:
     from ..core.errors import SpotbagError
-    from ..instances.bags.amounts import MEMORY_UNITS_MB, memory_mb_of
+    from ..instances.amounts import MEMORY_UNITS_MB, memory_mb_of
 
     if text is None:
         return None

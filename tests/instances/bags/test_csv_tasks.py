@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.instances.bags.amounts import memory_mb_of, seconds_of
+from spotbag.instances.amounts import memory_mb_of, seconds_of
 from spotbag.instances.bags.csv_tasks import CsvFormat, instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.vm_catalogue import VmChoice
