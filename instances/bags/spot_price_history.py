@@ -17,7 +17,8 @@ from ...core.quantities import Price, moment, number_in, number_of
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
-from .imported import COMMENTS, grouped
+from ..columns import COMMENTS
+from .imported import grouped
 
 LINUX = "Linux/UNIX"
 _IN_A_VPC = " (Amazon VPC)"

@@ -101,7 +101,7 @@ def test_cells_that_are_no_dates(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_tasks(path, 3600, ["c6i.large"])
     text = str(caught.value)
-    assert "line 2: ready '5' has no unit" in text
+    assert "line 2: ready '5' has no unit: call the column ready_s" in text
     assert "line 2: deadline_s '-3' must be at least 0" in text
     assert "line 2: weight 'x' must be a number" in text
     assert "line 3 'b': weight -1" in text
