@@ -12,8 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from ..core.errors import InputError, Issue, SpotbagError, input_error
-from ..core.quantities import NO_NUMBER, TIME_UNITS_S, duration_s, exact_seconds, is_name, moment, number_of
+from ..core.quantities import MAX_SECONDS, NO_NUMBER, TIME_UNITS_S, exact_seconds, is_name, moment, number_of
 from ..core.text_tables import TextTable, columns_text
+from .amounts import MINUTES_AND_SECONDS, seconds_of
 from .columns import COMMENTS, OF_JOBS, JobRole, meaning, normal
 
 _UNITS: Mapping[JobRole, Mapping[str, float]] = dict.fromkeys(
@@ -286,9 +287,13 @@ def _seconds(cell: str, factor: float | None) -> float:
         raise ValueError("has no unit: call the column runtime_s or within_min, or write 90s")
     if number is not None and factor is not None:
         number = float(exact(number) * exact(factor))
-    seconds = duration_s(cell) if number is None else number
-    if seconds < 0:
-        raise ValueError("must not be negative")
+    if MINUTES_AND_SECONDS.fullmatch(cell):
+        raise ValueError("may be minutes and seconds, or hours and minutes: write 00:12:30, or 12min30s")
+    seconds = seconds_of(cell) if number is None else number
+    if seconds is None:
+        raise ValueError("must be a duration such as 90s, 12min, 1h30m or 00:12:30")
+    if not 0 <= seconds <= MAX_SECONDS:
+        raise ValueError("must not be negative" if seconds < 0 else f"must be at most {MAX_SECONDS:,} s")
     return seconds
 
 

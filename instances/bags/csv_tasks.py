@@ -370,7 +370,8 @@ class _Reader:
         if value is None:
             name = column.role
             no_unit = f"has no unit: call the column {name}_s or {name}_min, write 90s, or say --runtime-unit"
-            example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
+            since = " since the bag was begun" if column.role in DATES else ""
+            example = f"a duration{since} such as 90s, 12min, 1h30m or 00:12:30"
             raise ValueError(rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example))
         if value < 0:
             raise ValueError("must be at least 0" if column.role in DATES else "must be greater than 0")

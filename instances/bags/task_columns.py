@@ -108,11 +108,13 @@ def columns_of(
         name = normal(heading)
         column = mapped.get(index) or _column_of(index, heading, known, catalogue, names)
         why = next(((harmless, rule) for headings, harmless, rule in REFUSED if name in headings), None)
+        own = meaning(name, OF_TASKS, _UNITS)
+        of_people = known.own or (own is not None and own[1] is not None)  # no tool names units so
         if column is not None and index in filtered and column.role in ("state", "exit"):
             continue  # whoever chooses rows by a state has said which of them are tasks
         if column is None and why is not None:
             refused[index] = heading, *why
-        elif column is None and (name in COMMENTS or index in filtered or not known.own):
+        elif column is None and (name in COMMENTS or index in filtered or not of_people):
             passed += [] if index in filtered or name in known.joined else [heading]
         elif column is None:
             refused[index] = heading, None, ""
@@ -191,7 +193,7 @@ def _mapped(
         if found[0] in mapped or found[0] in ignored:
             taken = "to be left out" if found[0] in ignored else f"the {mapped[found[0]].role} already"
             raise SpotbagError(f"{option}: that column is {taken}")
-        own = _column_of(found[0], heading, known)
+        own = _column_of(found[0], heading, known) or _column(found[0], heading, ())
         factor = own.factor if column.factor is None and own is not None and own.role == column.role else column.factor
         mapped[found[0]] = replace(column, heading=heading, factor=factor)
     return mapped

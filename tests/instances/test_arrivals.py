@@ -55,6 +55,12 @@ def test_a_clock_of_its_own_and_times_within_which_jobs_should_end() -> None:
     assert arrivals == [Arrival(2, "x", Fraction(600), 3600.0, 4, Fraction(600 + 7200), "fit")]
 
 
+def test_run_times_are_written_as_those_of_tasks() -> None:
+    cells = {"90s": 90, "1h30m": 5400, "00:12:30.5": 750.5, "1-02:03:04": 93784, "0 days 00:45:00": 2700, "PT1H": 3600}
+    found = read("arrival_s;runtime\n" + "".join(f"0;{cell}\n" for cell in cells))
+    assert [arrival.runtime_s for arrival in found] == [*cells.values()]
+
+
 def test_fractions_of_a_second_make_arrivals_later_and_deadlines_earlier() -> None:
     arrivals = read("arrival_s,runtime_s,deadline_s\n0.5,1,10.9\n1.2,1,12\n")
     assert [(at_s, due_s) for _, at_s, due_s in since_first(arrivals, Deadlines())] == [(0, 9), (1, 11)]
@@ -140,6 +146,9 @@ def test_options_of_columns_that_cannot_be_met(columns: dict[str, str], ignored:
         ("arrival_s,submitted_s,runtime_s\n5,5,1\n", "columns 'arrival_s' and 'submitted_s' both hold the arrival"),
         ("arrival,runtime_s\n5,1\n", "line 2: arrival '5' must be a date such as 2026-11-28T09:00:00Z"),
         ("arrival_s,runtime\n5,1\n", "line 2: runtime '1' has no unit: call the column runtime_s"),
+        ("arrival_s,runtime\n5,12:30\n", "line 2: runtime '12:30' may be minutes and seconds, or hours and minutes"),
+        ("arrival_s,runtime\n5,soon\n", "line 2: runtime 'soon' must be a duration such as 90s"),
+        ("arrival_s,runtime_s,within_h\n5,1,1e6\n", "line 2: within_h '1e6' must be at most 1,000,000,000 s"),
         ("arrival_s,runtime_s\n,1\n", "line 2: arrival_s is missing"),
         ("arrival_s,runtime_s\n1,-1\n", "line 2: runtime_s '-1' must not be negative"),
         ("arrival_s,runtime_s,count\n1,1,1.5\n", "line 2: count '1.5' must be a whole number"),

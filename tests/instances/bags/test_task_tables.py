@@ -240,6 +240,19 @@ def test_columns_of_tools_that_are_said_have_their_units_and_one_of_a_role_count
         instance_of_csv(path, ASKED, CsvFormat(columns={"memory": "rss", "memory_b": "peak_rss"}))
 
 
+def test_a_column_with_a_unit_in_a_table_of_a_tool_is_of_whoever_made_it(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("jobid,elapsed,memory_gb,deadline_s\n1,00:00:05,2,30\n")
+    with pytest.raises(InputError) as caught:
+        instance_of_csv(path, ASKED)
+    for heading in ("memory_gb", "deadline_s"):
+        assert f"{heading} '" in str(caught.value)
+        assert f"--ignore-column {heading!r} leaves it out, --column ROLE={heading!r} takes it" in str(caught.value)
+    said_so = CsvFormat(columns={"memory": "memory_gb", "deadline": "deadline_s"})
+    [task] = instance_of_csv(path, ASKED, said_so).instance.tasks
+    assert (task.memory_mb, task.deadline_s) == (2048, 30)
+
+
 def test_dates_hold_in_documents_and_by_option_and_clocks_of_each_column_are_said(tmp_path: Path) -> None:
     path = tmp_path / "tasks.json"
     path.write_text('[{"id": "a", "runtime_s": 60, "ready_s": 5, "deadline": "10:30", "weight": 2}]')
