@@ -269,6 +269,12 @@ def prices_command(
 
     path = to_file(out)
     check_output(path, instance_types, spot_history, skypilot, base, *(price_list or []), *(azure_retail or []))
+    if window is not None and spot_history is None:
+        raise SpotbagError("--window: is of spot prices; --spot-history names their file")
+    if accelerators and instance_types is None and skypilot is None and price_list is None:
+        raise SpotbagError(
+            "--accelerators: no file says which types have some; --instance-types, --skypilot and --price-list do"
+        )
     news = []
     if instance_types is not None:
         news.append(instance_types_of_aws(instance_types, date or _day(instance_types), accelerators))
