@@ -1,4 +1,4 @@
-"""Jobs that arrive over time, as tables and logs have them: what streams and platforms are made of."""
+"""Arrivals: jobs of tables and logs, from which streams and platforms are made."""
 
 from __future__ import annotations
 

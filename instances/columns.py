@@ -77,7 +77,7 @@ def normal(heading: str) -> str:
 def meaning(
     heading: str, spellings: Mapping[RoleOf, tuple[str, ...]], units: Mapping[RoleOf, Mapping[str, float]]
 ) -> tuple[RoleOf, float | None] | None:
-    """Role that a heading names, and the factor of its unit, of those of the role, if it has one."""
+    """Role of a heading, and the factor of its unit, of those of the role; None for no unit, or no role."""
     name = re.sub(r"[\[\](){}]", "_", normal(heading)).replace("__", "_").strip("_")
     head, _, unit = name.rpartition("_")
     for role, names in spellings.items():

@@ -36,7 +36,7 @@ _LINES_PER_CHECK = 10_000
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs of a log are taken.
+    """Choice of the jobs of a log.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class _Numbers(dict[str, float]):
 _MOST_KB = 1e12
 _INDEPENDENT = "UNITARY", "BOT", "-1", "?"
 _Job: TypeAlias = tuple[float, float, int, float, int, bool, float | str]
-"""When a job was submitted, its run time, cores, memory (KB) and status, whether it depends on others, its user."""
+"""Submission of a job, its run time, cores, memory (KB) and status, dependence on others, and user."""
 
 
 def _cells_of_grid(line: str) -> list[str]:

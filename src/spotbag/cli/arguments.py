@@ -52,7 +52,7 @@ ZoneOption: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFileOptions:
-    """Which VM types a bag may use; a command has them by a parameter of this type (see `arguments.spread`)."""
+    """Options of the VM types of a bag; a command has them by a parameter of this type (see `arguments.spread`)."""
 
     types: Annotated[
         str | None,
