@@ -1,6 +1,6 @@
 """Tables of words and numbers: shown on a console or in Markdown, and read from texts.
 
-Texts are as spreadsheets and scripts write them: cells divided by comma, semicolon or tab, some in quotes.
+Texts are as spreadsheets and scripts write them: cells divided by comma, semicolon, tab or bar, some in quotes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ _UNTIL_CLOSED = re.compile(r'[^"]*(?:""[^"]*)*')
 _BLANKS = (
     "\t \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""What is taken off around cells: no control characters but tabs."""
+"""Characters that are taken off around cells: no control characters but tabs."""
 _MOST_COLUMNS = 16_384
 """As many as a sheet of a spreadsheet has."""
 _MOST_ISSUES = 1_000
-
-
 BARE_DELIMITERS = "\t", "|"
-"""What divides the cells of tools that quote none."""
+"""Delimiters of tools that quote no cells."""
 
 
 def first_line_of(text: str) -> str:
@@ -42,7 +40,7 @@ def first_line_of(text: str) -> str:
 
 
 def delimiter_of(line: str) -> str:
-    """Return what divides the cells of a line: what it has most of, outside quotation marks."""
+    """Return the delimiter that a line has most of, outside quotation marks."""
     return max(DELIMITERS, key=_IN_QUOTES.sub("", line).count)
 
 

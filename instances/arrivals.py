@@ -1,8 +1,7 @@
-"""Jobs that arrive over time, as tables and logs have them: what streams and platforms are made of."""
+"""Arrivals: jobs of tables and logs, from which streams and platforms are made."""
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,39 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from ..core.errors import InputError, Issue, SpotbagError, input_error
-from ..core.quantities import NO_NUMBER, TIME_UNITS_S, duration_s, exact_seconds, is_name, moment, number_of
+from ..core.quantities import MAX_SECONDS, NO_NUMBER, TIME_UNITS_S, exact_seconds, is_name, moment, number_of
 from ..core.text_tables import TextTable, columns_text
+from .amounts import MINUTES_AND_SECONDS, seconds_of
+from .columns import COMMENTS, OF_JOBS, JobRole, meaning, normal
 
-ArrivalRole: TypeAlias = Literal[
-    "id", "arrival", "runtime", "count", "deadline", "within", "application", "budget", "priority"
-]
-FileKind: TypeAlias = Literal["json", "swf", "gwf", "table"]
-
-_SPELLINGS: Mapping[ArrivalRole, tuple[str, ...]] = {
-    "id": ("id", "job", "job_id", "jobid", "name", "job_name"),
-    "arrival": (
-        *("arrival", "arrival_time", "arrived", "submitted", "submit", "submit_time", "submission_time"),
-        *("timestamp", "time", "date", "datetime", "created_at", "epoch"),
-    ),
-    "runtime": ("runtime", "run_time", "duration", "elapsed", "elapsed_time", "walltime", "wall_time", "service_time"),
-    "count": ("count", "tasks", "n_tasks", "number", "n", "copies"),
-    "deadline": ("deadline", "due", "due_time", "due_date"),
-    "within": ("within", "time_to_deadline", "relative_deadline", "time_limit", "timelimit"),
-    "application": ("application", "app", "class", "program", "executable"),
-    "budget": ("budget", "max_cost"),
-    "priority": ("priority", "prio"),
-}
-_TIMES = "arrival", "runtime", "deadline", "within"
-_COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
+_UNITS: Mapping[JobRole, Mapping[str, float]] = dict.fromkeys(
+    ("arrival", "runtime", "deadline", "within"), TIME_UNITS_S
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_S, _EPOCH_MS = (10**8, 10**10), (10**11, 10**13)
 """Numbers without a unit that are seconds, or milliseconds, of the epoch: from 1973 on."""
-_COLUMNS_OF_LOGS = {"swf": range(18, 19), "gwf": range(20, 30)}
-_NUMBERS_OF_LOGS = 11
-"""Columns of a log, from the first on, that are numbers in both formats."""
 _MOST_ISSUES = 1_000
 _PLACE = re.compile(r"(jobs|applications)\[([0-9]+)\]")
 
@@ -132,21 +112,6 @@ def places_of(lines: Mapping[str, Sequence[int]], source: str) -> Iterator[None]
         raise InputError(source, placed) from None
 
 
-def kind_of(text: str) -> FileKind:
-    """Kind of a file of jobs, by its first line with content."""
-    for line in io.StringIO(text, newline=None):
-        cells = line.lstrip("\ufeff").split()
-        if not cells or cells[0][0] in ";#":
-            continue
-        if cells[0][0] in "{[":
-            return "json"
-        cells = line.strip("\n").split("\t") if "\t" in line and "," not in line else cells
-        numbers = len(cells) >= _NUMBERS_OF_LOGS and all(number_of(cell.strip()) is not None for cell in cells[:11])
-        found: list[FileKind] = [kind for kind in ("swf", "gwf") if numbers and len(cells) in _COLUMNS_OF_LOGS[kind]]
-        return found[0] if found else "table"
-    return "table"
-
-
 def arrivals_of_table(
     text: str, source: str, columns: Mapping[str, str] | None = None, ignored: Sequence[str] = ()
 ) -> tuple[list[Arrival], list[str]]:
@@ -168,56 +133,60 @@ def arrivals_of_table(
     """
     table = TextTable(text, source)
     table.check_headings()
-    rows = _Rows(table, _roles(table, columns or {}, ignored))
+    roles, left_out = _roles(table, columns or {}, ignored)
+    rows = _Rows(table, roles)
     found = [arrival for line, cells in table if (arrival := rows.arrival(line, cells)) is not None]
     if rows.issues or table.issues:
         raise InputError(source, [*rows.issues, *table.issues])
     if not found:
         raise input_error(source, "has no job with a run time below its headings")
-    said = [f"{source}: {rows.without:,} jobs without a run time, or with one of 0, left out"] if rows.without else []
+    said = [f"{source}: {columns_text(left_out)} left out: --column says which counts"] if left_out else []
+    said += [f"{source}: {rows.without:,} jobs without a run time, or with one of 0, left out"] if rows.without else []
     return found, said
 
 
-_Roles = dict[ArrivalRole, tuple[int, Fraction | None]]
+_Roles = dict[JobRole, tuple[int, float | None]]
 """Columns of the roles, and the factors of the units in their headings."""
+_KNOWN = ", ".join(OF_JOBS)
 
 
-def _meaning(heading: str) -> tuple[ArrivalRole, Fraction | None] | None:
-    """Role that a heading names, and the factor of its unit, if it has one."""
-    name = re.sub(r"[^a-z0-9]+", "_", heading.lower()).strip("_")
-    head, _, unit = name.rpartition("_")
-    for role, spellings in _SPELLINGS.items():
-        if name in spellings:
-            return role, None
-        if role in _TIMES and head in spellings and unit in TIME_UNITS_S:
-            return role, exact(TIME_UNITS_S[unit])
-    return None
+def _meaning(heading: str) -> tuple[JobRole, float | None] | None:
+    return meaning(heading, OF_JOBS, _UNITS)
 
 
-def _roles(table: TextTable, columns: Mapping[str, str], ignored: Sequence[str]) -> _Roles:
-    """Find the columns of the roles; refuse one that is not understood, and a role that several have."""
-    known = ", ".join(_SPELLINGS)
-    said = {}
+def _said(
+    table: TextTable, columns: Mapping[str, str], ignored: Sequence[str]
+) -> dict[str, tuple[JobRole, float | None]]:
+    """Roles of headings that are said by name; the unit, too, if the heading of one of that role has none."""
+    said: dict[str, tuple[JobRole, float | None]] = {}
     for role, heading in columns.items():
-        meaning = _meaning(role)
-        if meaning is None:
-            raise SpotbagError(
-                f"--column {role}={heading}: {role!r} is no role; roles are {known}, with a unit: arrival_s"
-            )
-        said[heading] = meaning
+        option, found, own = f"--column {role}={heading}", _meaning(role), _meaning(heading)
+        if found is None:
+            raise SpotbagError(f"{option}: {role!r} is no role; roles are {_KNOWN}, with a unit: arrival_s")
+        if heading in said or heading in ignored:
+            taken = "to be left out" if heading in ignored else f"the {said[heading][0]} already"
+            raise SpotbagError(f"{option}: that column is {taken}")
+        said[heading] = own if own is not None and found == (own[0], None) else found
     for heading in (*said, *ignored):
         if table.place(heading) is None:
             option = "--ignore-column " if heading in ignored else "--column ROLE="
             raise SpotbagError(f"{option}{heading}: there is no such column ({columns_text(table.first)})")
-    taken, roles = {role for role, _ in said.values()}, _Roles()
+    return said
+
+
+def _roles(table: TextTable, columns: Mapping[str, str], ignored: Sequence[str]) -> tuple[_Roles, list[str]]:
+    """Columns of the roles, and those left out for what is said; others are refused."""
+    said = _said(table, columns, ignored)
+    taken, roles, left_out = {role for role, _ in said.values()}, _Roles(), list[str]()
     for index, heading in enumerate(table.first):
         found = said.get(heading) or _meaning(heading)
-        if heading in ignored or (found is None and heading.strip().lower() in _COMMENTS):
+        if heading in ignored or (found is None and normal(heading) in COMMENTS):
             continue
         if found is None:
-            rule = f"is not understood: --ignore-column leaves it out, --column ROLE=HEADING takes it as {known}"
+            rule = f"is not understood: --ignore-column leaves it out, --column ROLE=HEADING takes it as {_KNOWN}"
             raise InputError(table.source, [Issue(f"line {table.first_line}", rule, f"column {heading!r}")])
         if heading not in said and found[0] in taken:
+            left_out.append(heading)
             continue
         if found[0] in roles:
             other = table.first[roles[found[0]][0]]
@@ -230,7 +199,7 @@ def _roles(table: TextTable, columns: Mapping[str, str], ignored: Sequence[str])
         raise input_error(table.source, f"{rule} ({columns_text(table.first)})")
     if "deadline" in roles and "within" in roles:
         raise input_error(table.source, "has deadlines, and times within which jobs should end: leave one of them out")
-    return roles
+    return roles, left_out
 
 
 class _Rows:
@@ -255,7 +224,7 @@ class _Rows:
         if within_s is not None and at_s is not None:
             due_s = at_s + exact_seconds(within_s)
         if at_s is not None and due_s is not None and due_s <= at_s:
-            role: ArrivalRole = "deadline" if within_s is None else "within"
+            role: JobRole = "deadline" if within_s is None else "within"
             rule = "must be after the arrival, on the same clock (a time from the arrival on is called within_s)"
             self._fault(line, role, cells[self._roles[role][0]], rule)
         if len(self.issues) > before or at_s is None:
@@ -270,7 +239,7 @@ class _Rows:
         }
         return Arrival(line, name, at_s, values["runtime"], due_s=due_s, **more)
 
-    def _value(self, line: int, role: ArrivalRole, cell: str, factor: Fraction | None) -> Any:
+    def _value(self, line: int, role: JobRole, cell: str, factor: float | None) -> Any:
         if not cell:
             if role == "arrival":
                 self._fault(line, role, Issue.NOTHING, "is missing")
@@ -287,17 +256,17 @@ class _Rows:
                 self._fault(line, role, cell, rule)
         return value
 
-    def _fault(self, line: int, role: ArrivalRole, value: Any, rule: str) -> None:
+    def _fault(self, line: int, role: JobRole, value: Any, rule: str) -> None:
         if len(self.issues) < _MOST_ISSUES:
             heading = self._headings[self._roles[role][0]] if role in self._roles else role
             self.issues.append(Issue(f"line {line}", rule, heading, value))
 
 
-def _clock_s(cell: str, factor: Fraction | None) -> Fraction:
+def _clock_s(cell: str, factor: float | None) -> Fraction:
     """Seconds of a moment, on the clock of the file: those of the epoch for a date."""
     number = number_of(cell)
     if number is not None and factor is not None:
-        return exact(number) * factor
+        return exact(number) * exact(factor)
     if number is not None and _EPOCH_S[0] <= number < _EPOCH_S[1]:
         return exact(number)
     if number is not None and _EPOCH_MS[0] <= number < _EPOCH_MS[1]:
@@ -312,46 +281,50 @@ def _clock_s(cell: str, factor: Fraction | None) -> Fraction:
     return since.days * 86400 + since.seconds + Fraction(since.microseconds, 10**6)
 
 
-def _seconds(cell: str, factor: Fraction | None) -> float:
+def _seconds(cell: str, factor: float | None) -> float:
     number = number_of(cell)
     if number is not None and factor is None:
         raise ValueError("has no unit: call the column runtime_s or within_min, or write 90s")
     if number is not None and factor is not None:
-        number = float(exact(number) * factor)
-    seconds = duration_s(cell) if number is None else number
-    if seconds < 0:
-        raise ValueError("must not be negative")
+        number = float(exact(number) * exact(factor))
+    if MINUTES_AND_SECONDS.fullmatch(cell):
+        raise ValueError("may be minutes and seconds, or hours and minutes: write 00:12:30, or 12min30s")
+    seconds = seconds_of(cell) if number is None else number
+    if seconds is None:
+        raise ValueError("must be a duration such as 90s, 12min, 1h30m or 00:12:30")
+    if not 0 <= seconds <= MAX_SECONDS:
+        raise ValueError("must not be negative" if seconds < 0 else f"must be at most {MAX_SECONDS:,} s")
     return seconds
 
 
-def _whole(cell: str, factor: Fraction | None) -> int:
+def _whole(cell: str, factor: float | None) -> int:
     number = number_of(cell)
     if number is None or not number.is_integer():
         raise ValueError("must be a whole number")
     return int(number)
 
 
-def _count(cell: str, factor: Fraction | None) -> int:
+def _count(cell: str, factor: float | None) -> int:
     count = _whole(cell, factor)
     if count < 1:
         raise ValueError("must be at least 1")
     return count
 
 
-def _amount(cell: str, factor: Fraction | None) -> float:
+def _amount(cell: str, factor: float | None) -> float:
     number = number_of(cell)
     if number is None:
         raise ValueError(NO_NUMBER)
     return number
 
 
-def _name(cell: str, factor: Fraction | None) -> str:
+def _name(cell: str, factor: float | None) -> str:
     if not is_name(cell):
         raise ValueError("must be a name of up to 200 characters")
     return cell
 
 
-_READERS: Mapping[ArrivalRole, Callable[[str, Fraction | None], Any]] = {
+_READERS: Mapping[JobRole, Callable[[str, float | None], Any]] = {
     "id": _name,
     "arrival": _clock_s,
     "runtime": _seconds,

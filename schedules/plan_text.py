@@ -85,7 +85,7 @@ LOSSES: dict[SurvivalLevel, str] = {
     "blackout": "any spot types down for good at once",
     "each": "any spot VMs down for good, each at a moment of its own",
 }
-"""What is survived at each level."""
+"""Losses that plans survive at each level, in words."""
 _MOST_LATE = 10
 """Late tasks that a table has."""
 

@@ -9,8 +9,8 @@ import gc
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -20,26 +20,27 @@ from ...core.quantities import MAX_SECONDS, STATED, TIME_UNITS_S, number_of
 from ...core.records import field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
+from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
+from ..columns import TaskRole, normal
 from ..entries import MAX_TASKS, Architecture, Task
 from ..instance import Instance
-from .amounts import (
-    MEMORY_UNITS_MB,
-    MINUTES_AND_SECONDS,
-    memory_mb_of,
-    rule_of_amount,
-    seconds_of,
-    unit_of,
+from .imported import Asked, Imported, grouped, make_instance, several_cores
+from .task_columns import (
+    DATES,
+    ROLES,
+    CellValues,
+    CsvFormat,
+    TaskColumn,
+    TaskColumns,
+    columns_of,
+    columns_of_types,
+    filters_of,
+    with_types,
 )
-from .imported import COMMENTS, Asked, Imported, MultiCore, grouped, make_instance, several_cores
 from .task_documents import MadeTable, read_table
-from .task_formats import CSV, REFUSED, Role, TaskFormat, normal
+from .task_formats import CSV, TaskFormat
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
-_ROLES = (
-    *("id", "command", "memory", "runtime", "count", "architecture", "ready", "deadline", "weight"),
-    *("cores", "state", "exit"),
-)
-_DATES: Mapping[Role, str] = {"ready": "ready_s", "deadline": "deadline_s"}
 _ARCHITECTURES: dict[str, Architecture] = {
     "x86_64": "x86_64",
     "x86-64": "x86_64",
@@ -54,78 +55,11 @@ _ARCHITECTURES: dict[str, Architecture] = {
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9:]*,[0-9]+[^,.]*")
 _OR_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}(?![0-9])")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\s*[a-zA-Z]*")
-_STATISTICS = {"max", "mean", "avg", "average", "median", "stddev"}
-"""Headings beside which ``min`` is the least of several values, and no minute."""
 _EXITED = re.compile(r"-?[0-9]+(?::[0-9]+)?(?:\.0+)?")
 _ENDED_WELL = "", "-", "0", "0:0", "0.0"
 _CORES = re.compile(r"([0-9]+)m")
 """Thousandths of cores, as Kubernetes has them."""
-_TYPE_NAME = re.compile(r"[\[(]([^\])]+)[\])]")
 _MOST_ISSUES = 25_000
-
-
-@dataclass(frozen=True, slots=True)
-class CsvFormat:
-    """Roles and units of the columns of a CSV file, where the header does not give them.
-
-    Attributes
-    ----------
-    columns : dict
-        Role (``id``, ``command``, ``memory``, ``runtime``, ``count``, ``architecture``, ``ready``, ``deadline``,
-        ``weight``, or ``runtime[TYPE]``) to the
-        heading of its column.
-    ignored : sequence of str
-        Headings of columns that are left out.
-    memory_unit, runtime_unit : str, optional
-        Units of numbers in columns whose heading names none.
-    only : dict
-        Heading to the cells of the rows that are taken.
-    stage : str, optional
-        Stage, process or rule of a workflow whose tasks are taken.
-    multi_core : {"refuse", "split", "skip"}
-        What is done with tasks of several cores: an error, a task for each core, or nothing is made of them.
-    """
-
-    columns: Mapping[str, str] | None = None
-    ignored: Sequence[str] = ()
-    memory_unit: str | None = None
-    runtime_unit: str | None = None
-    only: Mapping[str, Collection[str]] = field(default_factory=dict)
-    stage: str | None = None
-    multi_core: MultiCore = "refuse"
-
-
-class _Values(dict[str, Any]):
-    """Values of a column by the texts of its cells; each text is looked at once."""
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._read = read
-
-    def __missing__(self, text: str) -> Any:
-        value = self[text] = self._read(text)
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column of the file: its heading, its role, the factor of its numbers, and the VM type of its run times."""
-
-    index: int
-    heading: str
-    role: Role
-    factor: float | None = None
-    vm_type: str | None = None
-    values: _Values = field(default_factory=lambda: _Values(str), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """All columns of a table: those that are read, and those of which nothing is made, with the reason."""
-
-    read: list[_Column]
-    refused: dict[int, tuple[str, re.Pattern[str] | None, str]]
-    warnings: list[str]
 
 
 def instance_of_csv(
@@ -172,9 +106,9 @@ def _instance_of(known: TaskFormat, table: TextTable | MadeTable, asked: Asked, 
     source = table.source
     catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
     # Longer type names first: a heading with c6i.large.metal must not be taken for c6i.large.
-    columns = _columns(table, form, known, sorted(catalogue, key=len, reverse=True))
-    asked = _with_types(asked, columns.read, source)
-    read, more = _columns_of_types(columns.read, [row.name for row in chosen_rows(asked.vms)], source, known)
+    columns = columns_of(table, form, known, sorted(catalogue, key=len, reverse=True))
+    asked = with_types(asked, columns.read, source)
+    read, more = columns_of_types(columns.read, [row.name for row in chosen_rows(asked.vms)], source, known)
     columns = replace(columns, read=read)
     rows: Iterable[tuple[int, list[str]]] = _jobs(table, known) if known.steps else table
     if table.delimiter in BARE_DELIMITERS:
@@ -247,219 +181,6 @@ def read_tasks(
     return instance_of_csv(path, Asked(deadline_s, vms)).instance
 
 
-def _columns(table: TextTable | MadeTable, form: CsvFormat, known: TaskFormat, catalogue: Sequence[str]) -> _Columns:
-    """Content of each column, columns that are not understood, and warnings about columns that are passed over."""
-    ignored = _ignored(table, form)
-    mapped = _mapped(table, form, ignored)
-    decided = {(column.role, column.vm_type) for column in mapped.values()}
-    names = [normal(heading) for heading in table.first]
-    filtered = _filters(table, form)
-    columns: list[_Column] = []
-    refused: dict[int, tuple[str, re.Pattern[str] | None, str]] = {}
-    passed: list[str] = []
-    warnings = [] if known.own else [f"{table.source}: read as {known.title}"]
-    for index, heading in enumerate(table.first):
-        if index in ignored:
-            continue
-        name = normal(heading)
-        column = mapped.get(index) or (
-            _column(index, heading, catalogue, names) if known.own else _column_of(index, heading, known)
-        )
-        why = next(((harmless, rule) for headings, harmless, rule in REFUSED if name in headings), None)
-        if column is not None and index in filtered and column.role in ("state", "exit"):
-            continue  # whoever chooses rows by a state has said which of them are tasks
-        if column is None and why is not None:
-            refused[index] = heading, *why
-        elif column is None and (name in COMMENTS or index in filtered or not known.own):
-            passed += [] if index in filtered or name in known.joined else [heading]
-        elif column is None:
-            refused[index] = heading, None, ""
-        elif index not in mapped and (column.role, column.vm_type) in decided:
-            warnings.append(f"{table.source}: column {heading!r} left out: --column says which is the {column.role}")
-        else:
-            columns.append(column)
-    if passed:
-        warnings.append(f"{table.source}: nothing was made of {columns_text(passed)}")
-    if known.own:
-        _refuse_two_of_a_role(columns, table.source)
-    elif twice := next((column for column in columns if names.count(normal(column.heading)) > 1), None):
-        raise input_error(
-            table.source, f"has {names.count(normal(twice.heading))} columns {twice.heading!r}: which of them counts?"
-        )
-    order = {name: place for of_role in known.columns.values() for place, name in enumerate(of_role)}
-    columns.sort(key=lambda column: order.get(normal(column.heading), 0))
-    return _Columns(columns, refused, warnings)
-
-
-def _refuse_two_of_a_role(columns: Sequence[_Column], source: str) -> None:
-    seen: dict[tuple[str, str | None], _Column] = {}
-    for column in columns:
-        other = seen.setdefault((column.role, column.vm_type), column)
-        if other is not column:
-            of_type = f" on {column.vm_type}" if column.vm_type else ""
-            rule = (
-                f"columns {other.heading!r} and {column.heading!r} both hold the {column.role}{of_type}: "
-                f"--column {column.role}={column.heading} takes one, --ignore-column {column.heading} leaves it out"
-            )
-            raise input_error(source, rule)
-
-
-def _column_of(index: int, heading: str, known: TaskFormat) -> _Column | None:
-    """Meaning of a heading in a table of a tool."""
-    name = normal(heading)
-    role, unit = known.role_of(name), known.units.get(name)
-    return (
-        None
-        if role is None
-        else _Column(index, heading, role, (TIME_UNITS_S | MEMORY_UNITS_MB)[unit] if unit else None)
-    )
-
-
-def _filters(table: TextTable | MadeTable, form: CsvFormat) -> dict[int, Collection[str]]:
-    """Cells of the columns by which rows are chosen."""
-    found: dict[int, Collection[str]] = {}
-    for heading, values in form.only.items():
-        places = [index for index, cell in enumerate(table.first) if heading in (cell, normal(cell))]
-        if len(places) != 1:
-            rule = "there is no such column" if not places else f"there are {len(places)} such columns"
-            raise SpotbagError(f"--only {heading}=...: {rule} in {table.source} ({columns_text(table.first)})")
-        found[places[0]] = values
-    return found
-
-
-def _mapped(table: TextTable | MadeTable, form: CsvFormat, ignored: Collection[int]) -> dict[int, _Column]:
-    """Columns whose role is said by its name."""
-    mapped: dict[int, _Column] = {}
-    for role, heading in (form.columns or {}).items():
-        option = f"--column {role}={heading}"
-        found = [index for index, cell in enumerate(table.first) if cell == heading]
-        if len(found) != 1:
-            rule = "there is no such column" if not found else f"there are {len(found)} such columns"
-            raise SpotbagError(f"{option}: {rule} in {table.source} ({columns_text(table.first)})")
-        column = _column(found[0], role, ())
-        if column is None:
-            raise SpotbagError(
-                f"{option}: {role!r} is no role; roles are {', '.join(_ROLES)} and runtime[TYPE], with a unit such "
-                "as memory_gb or runtime_min"
-            )
-        if found[0] in mapped or found[0] in ignored:
-            taken = "to be left out" if found[0] in ignored else f"the {mapped[found[0]].role} already"
-            raise SpotbagError(f"{option}: that column is {taken}")
-        mapped[found[0]] = replace(column, heading=heading)
-    return mapped
-
-
-def _ignored(table: TextTable | MadeTable, form: CsvFormat) -> set[int]:
-    """Columns to leave out."""
-    unknown = [heading for heading in form.ignored if heading not in table.first]
-    if unknown:
-        rule = f"there is no such column in {table.source} ({columns_text(table.first)})"
-        raise SpotbagError(f"--ignore-column {unknown[0]}: {rule}")
-    return {index for index, heading in enumerate(table.first) if heading in form.ignored}
-
-
-def _column(index: int, heading: str, catalogue: Sequence[str], beside: Collection[str] = ()) -> _Column | None:
-    """Meaning of a heading beside others; None if it has none, or names a type that is not in the given catalogue."""
-    vm_type, rest = _type_in(heading, catalogue)
-    name = normal(rest)
-    if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]")):
-        return None
-    if vm_type is not None and catalogue and vm_type not in catalogue:
-        return None
-    if vm_type is not None:
-        if name in ("", *TIME_UNITS_S):
-            return _Column(index, heading, "runtime", TIME_UNITS_S.get(name), vm_type)
-        found = _role(name)
-        return _Column(index, heading, "runtime", found[1], vm_type) if found and found[0] == "runtime" else None
-    if name == "min" and not _STATISTICS.isdisjoint(beside):
-        return None
-    if name in TIME_UNITS_S and len(name) > 2:  # "seconds", "min"
-        return _Column(index, heading, "runtime", TIME_UNITS_S[name])
-    found = _role(name)
-    return None if found is None else _Column(index, heading, *found)
-
-
-def _type_in(heading: str, catalogue: Sequence[str]) -> tuple[str | None, str]:
-    """VM type that a heading names, of those of a catalogue, longest names first, and the rest of the heading."""
-    # Up to the last bracket that closes: behind it, whatever opens one would be followed to the end in vain.
-    bracketed = _TYPE_NAME.search(heading, 0, max(heading.rfind("]"), heading.rfind(")")) + 1)
-    if bracketed is not None and normal(bracketed[1]) not in {**TIME_UNITS_S, **MEMORY_UNITS_MB}:
-        return bracketed[1].strip(), heading[: bracketed.start()] + "_" + heading[bracketed.end() :]
-    lowered = heading.lower()
-    for name in catalogue:
-        start = lowered.find(name.lower())
-        if start >= 0:
-            return name, heading[:start] + "_" + heading[start + len(name) :]
-    return None, heading
-
-
-def _role(name: str) -> tuple[Role, float | None] | None:
-    """Role of a normal heading, and the factor of its unit if it has one."""
-    name = re.sub(r"[\[\](){}]", "_", name).replace("__", "_").strip("_")
-    role = CSV.role_of(name)
-    if role is not None:
-        return role, None
-    head, _, unit = name.rpartition("_")
-    if head in CSV.columns["memory"] and unit in MEMORY_UNITS_MB:
-        return "memory", MEMORY_UNITS_MB[unit]
-    of_time = [role for role in ("runtime", *_DATES) if head in CSV.columns[role] and unit in TIME_UNITS_S]
-    return (of_time[0], TIME_UNITS_S[unit]) if of_time else None
-
-
-def _with_types(asked: Asked, columns: Sequence[_Column], source: str) -> Asked:
-    """Take the types of the headings if none are asked for."""
-    if asked.vms.types:
-        return asked
-    named = [column.vm_type for column in columns if column.vm_type is not None]
-    if not named:
-        raise SpotbagError(
-            f"{source}: no VM types are chosen: --types c6i.large,m6i.xlarge ('spotbag instance types' lists them)"
-        )
-    return replace(asked, vms=replace(asked.vms, types=named))
-
-
-def _columns_of_types(
-    columns: Sequence[_Column], chosen: Sequence[str], source: str, known: TaskFormat
-) -> tuple[list[_Column], list[str]]:
-    """Leave out run times on types that are not chosen; every chosen type needs some."""
-    times = [column for column in columns if column.role == "runtime"]
-    by_type = [column for column in times if column.vm_type is not None]
-    if not times and not known.own:
-        names = " or ".join(known.columns["runtime"])
-        rule = f"is {known.title} without a column of run times: {names}; or say --column runtime_s=HEADING"
-        raise input_error(source, rule)
-    if not times:
-        raise input_error(
-            source,
-            "has no column of run times: call it runtime_s, runtime_min or runtime_h, or runtime_s[c6i.large] for each "
-            "VM type, or say --column runtime=HEADING",
-        )
-    if len(by_type) < len(times) and by_type:
-        common = next(column for column in times if column.vm_type is None)
-        raise input_error(
-            source,
-            f"column {common.heading!r} holds run times for all types, column {by_type[0].heading!r} for one: give one "
-            "of both (with one for all, --speed says how types differ)",
-        )
-    given = {column.vm_type for column in by_type}
-    missing = [name for name in chosen if name not in given]
-    if by_type and missing:
-        raise input_error(
-            source,
-            f"has no column of run times on {', '.join(missing)} "
-            f"({_there_are([column.heading for column in by_type])}); add one, or leave the type out of --types",
-        )
-    left_out = [column for column in by_type if column.vm_type not in chosen]
-    if not left_out:
-        return [*columns], []
-    names = columns_text([column.heading for column in left_out])
-    return [column for column in columns if column not in left_out], [f"{source}: {names} left out, not among --types"]
-
-
-def _there_are(headings: Sequence[str]) -> str:
-    return f"there {'are' if len(headings) > 1 else 'is'} {columns_text(headings)}"
-
-
 def _size(cell: str) -> float:
     """Order of cells of memory; what is no amount is the largest, for a fault to be found."""
     size = memory_mb_of(cell, 1)
@@ -506,7 +227,7 @@ class _Reader:
     def __init__(
         self,
         table: TextTable | MadeTable,
-        columns: _Columns,
+        columns: TaskColumns,
         asked: Asked,
         form: CsvFormat,
         known: TaskFormat,
@@ -523,7 +244,7 @@ class _Reader:
         self._commas = table.delimiter != ","
         self._or_thousands: Issue | None = None
         self._with_point: Issue | None = None
-        self._clock: Issue | None = None
+        self._clocks: dict[int, Issue] = {}
         self._refused = dict(columns.refused)
         self._known, self._form = known, form
         self._memory_mb = asked.memory_mb
@@ -533,15 +254,15 @@ class _Reader:
         self._left: dict[str, tuple[int, int]] = {}
         self._several: tuple[int, int, int] | None = None
         self._split = 0
-        made = [replace(column, values=_Values(self._reading(column))) for column in columns.read]
+        made = [replace(column, values=CellValues(self._reading(column))) for column in columns.read]
         self._by_type = [column for column in made if column.vm_type is not None]
-        self._of: dict[Role, list[_Column]] = {}
+        self._of: dict[TaskRole, list[TaskColumn]] = {}
         for column in made:
             if column.vm_type is None:
                 self._of.setdefault(column.role, []).append(column)
         self._ids = self._names_of_tasks(table)
         self._names: list[tuple[str, ...]] = []
-        self._only = _filters(table, form)
+        self._only = filters_of(table, form)
         self._stages: dict[str, int] = {}
         self._stage = self._stage_of(table)
         self._filtered = bool(self._only or self._stage or "state" in self._of or "exit" in self._of)
@@ -574,15 +295,15 @@ class _Reader:
             )
         return None
 
-    def _reading(self, column: _Column) -> Callable[[str], Any]:
+    def _reading(self, column: TaskColumn) -> Callable[[str], Any]:
         """Return the function that reads the cells of a column; it raises ValueError with the rule."""
         return {
             "memory": lambda cell: self._amount_mb(column, cell),
             "runtime": lambda cell: self._seconds(column, cell),
             "ready": lambda cell: self._date(column, cell),
             "deadline": lambda cell: self._date(column, cell),
-            "weight": _weight,
-            "count": _count,
+            "weight": lambda cell: _weight(self._number(column, cell)),
+            "count": lambda cell: _count(self._number(column, cell)),
             "cores": _cores,
             "architecture": _architecture,
             "state": lambda cell: self._not_done(column, cell),
@@ -591,12 +312,12 @@ class _Reader:
             ),
         }.get(column.role, str)
 
-    def _exited(self, column: _Column, cell: str) -> str:
+    def _exited(self, column: TaskColumn, cell: str) -> str:
         if self._known.own and not _EXITED.fullmatch(cell):
             raise ValueError(f"must be a number, 0 if all went well (--ignore-column {column.heading!r} leaves it out)")
         return f"with {column.heading} {cell}"
 
-    def _not_done(self, column: _Column, cell: str) -> str | None:
+    def _not_done(self, column: TaskColumn, cell: str) -> str | None:
         """Return the reason to leave a row out by its state; None if it is done."""
         word = cell.upper().split(" ")[0].rstrip("+")
         if word in self._known.done or not word:
@@ -608,7 +329,7 @@ class _Reader:
             )
         return f"with {heading} {word}"
 
-    def _number(self, column: _Column, cell: str) -> str:
+    def _number(self, column: TaskColumn, cell: str) -> str:
         """Return a cell with a decimal point; a comma is one too, where something else divides the cells."""
         if not self._commas:
             return cell
@@ -626,7 +347,7 @@ class _Reader:
             self.with_comma = self.with_comma or found
         return cell.replace(",", ".", 1)
 
-    def _amount_mb(self, column: _Column, cell: str) -> float | None:
+    def _amount_mb(self, column: TaskColumn, cell: str) -> float | None:
         if cell.upper() in self._known.nothing:
             return None
         text = self._number(column, cell)
@@ -641,24 +362,26 @@ class _Reader:
             raise ValueError("must be greater than 0")
         return value or None
 
-    def _seconds(self, column: _Column, cell: str) -> float | None:
+    def _seconds(self, column: TaskColumn, cell: str) -> float | None:
         if cell.upper() in self._known.nothing:
             return None
         factor = column.factor or self._time_unit
         value = seconds_of(self._number(column, cell), factor)
         if value is None:
-            no_unit = "has no unit: call the column runtime_s or runtime_min, write 90s, or say --runtime-unit"
-            example = "a duration such as 90s, 12min, 1h30m or 00:12:30"
+            name = column.role
+            no_unit = f"has no unit: call the column {name}_s or {name}_min, write 90s, or say --runtime-unit"
+            since = " since the bag was begun" if column.role in DATES else ""
+            example = f"a duration{since} such as 90s, 12min, 1h30m or 00:12:30"
             raise ValueError(rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example))
         if value < 0:
-            raise ValueError("must be at least 0" if column.role in _DATES else "must be greater than 0")
+            raise ValueError("must be at least 0" if column.role in DATES else "must be greater than 0")
         if value > MAX_SECONDS:
             raise ValueError(f"must be at most {MAX_SECONDS:,} s")
-        if self._clock is None and MINUTES_AND_SECONDS.fullmatch(cell):
-            self._clock = Issue(f"{self._word} {self._line}", "", column.heading, cell)
+        if MINUTES_AND_SECONDS.fullmatch(cell):
+            self._clocks.setdefault(column.index, Issue(f"{self._word} {self._line}", "", column.heading, cell))
         return value
 
-    def _date(self, column: _Column, cell: str) -> int | None:
+    def _date(self, column: TaskColumn, cell: str) -> int | None:
         """Whole seconds of a release, rounded up, or of a deadline, rounded down: neither may be missed by a part."""
         seconds = 0.0 if number_of(cell) == 0 else self._seconds(column, cell)
         if seconds is None:
@@ -761,7 +484,7 @@ class _Reader:
             else:
                 rule = (
                     f"is in a column of which nothing is made: --ignore-column {heading!r} leaves it out, "
-                    f"--column ROLE={heading!r} takes it as {', '.join(_ROLES)} or runtime[TYPE]"
+                    f"--column ROLE={heading!r} takes it as {', '.join(ROLES)} or runtime[TYPE]"
                 )
             self._fault(heading or f"column {index + 1}", cells[index], rule)
 
@@ -805,11 +528,11 @@ class _Reader:
         if comma is not None:
             kind = "stand between thousands" if self.thousands else "are decimal commas"
             said.append(f"commas in numbers {kind}, as in {comma.where}: {comma.field} {comma.value}")
-        if self._clock is not None:
-            minutes, _, seconds = str(self._clock.value).partition(":")
+        for clock in self._clocks.values():
+            minutes, _, seconds = str(clock.value).partition(":")
             said.append(
-                f"times of two parts are minutes and seconds, as in {self._clock.where}: {self._clock.field} "
-                f"{self._clock.value} is {minutes} min {seconds} s"
+                f"times of two parts are minutes and seconds, as in {clock.where}: {clock.field} {clock.value} is "
+                f"{minutes} min {seconds} s"
             )
         return [f"{self._source}: {text}" for text in said]
 
@@ -831,7 +554,7 @@ class _Reader:
 
     # ------------------------------------------------------------------ a row
 
-    def _value(self, column: _Column, cells: Sequence[str]) -> Any:
+    def _value(self, column: TaskColumn, cells: Sequence[str]) -> Any:
         """Value of a cell; None if it has none, or is at fault."""
         try:
             return column.values[cells[column.index]]
@@ -925,7 +648,7 @@ class _Reader:
         return times
 
 
-_KEYS: Mapping[str, Role] = {
+_KEYS: Mapping[str, TaskRole] = {
     "id": "id",
     "command": "command",
     "count": "count",
@@ -937,7 +660,7 @@ _KEYS: Mapping[str, Role] = {
     "weight": "weight",
 }
 """Role of each key of a task."""
-_OPTIONAL = {key: role for key, role in _KEYS.items() if role in ("count", "architecture", *_DATES, "weight")}
+_OPTIONAL = {key: role for key, role in _KEYS.items() if role in ("count", "architecture", *DATES, "weight")}
 
 
 def _cell_at(index: int) -> Callable[[Sequence[str]], str]:

@@ -16,9 +16,6 @@ from ..instance import Instance, instance_warnings
 from ..instance_checks import with_deadline_first
 from .vm_catalogue import VmChoice, choose_vm_types, price_notes, read_catalogue
 
-COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
-"""Columns that are for people: nothing is made of them, and nothing could be."""
-
 MultiCore: TypeAlias = Literal["refuse", "split", "skip"]
 
 _TASK = re.compile(r"tasks\[([0-9]+)\]")

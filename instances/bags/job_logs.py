@@ -12,23 +12,19 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from operator import itemgetter
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
 from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
 from ...core.text_files import STANDARD_INPUT, source_name
 from ...core.wording import counted
-from ..arrivals import Arrival
+from ..arrivals import Arrival, exact
 from ..entries import MAX_TASKS
 from .imported import Asked, Imported, MultiCore, grouped, make_instance, several_cores
+from .task_formats import COLUMNS_OF_LOGS, LogFormat
 
-LogFormat = Literal["swf", "gwf"]
-COLUMNS: dict[LogFormat, int] = {"swf": 18, "gwf": 29}
-"""Columns of a line; of GWF, the last ones may be missing."""
-_FEWEST_COLUMNS: dict[LogFormat, int] = {"swf": 18, "gwf": 20}
 _COMMENTS = (";", "#")
 _RUN, _ALLOCATED, _USED_KB, _REQUESTED, _TIME, _ASKED_KB, _STATUS, _USER = 3, 4, 6, 7, 8, 9, 10, 11
 _PROGRAM, _STRUCTURE, _BAG = 13, 18, 19
@@ -40,7 +36,7 @@ _LINES_PER_CHECK = 10_000
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs of a log are taken.
+    """Choice of the jobs of a log.
 
     Attributes
     ----------
@@ -188,7 +184,7 @@ class _Numbers(dict[str, float]):
 _MOST_KB = 1e12
 _INDEPENDENT = "UNITARY", "BOT", "-1", "?"
 _Job: TypeAlias = tuple[float, float, int, float, int, bool, float | str]
-"""When a job was submitted, its run time, cores, memory (KB) and status, whether it depends on others, its user."""
+"""Submission of a job, its run time, cores, memory (KB) and status, dependence on others, and user."""
 
 
 def _cells_of_grid(line: str) -> list[str]:
@@ -282,9 +278,9 @@ class _Log:
 
     def _has_width(self, cells: list[str], number: int, line: str) -> bool:
         """Compare the columns of a line with the format, or, where blanks divide them, with the lines before."""
-        least, most = _FEWEST_COLUMNS[self.kind], COLUMNS[self.kind]
-        if not least <= len(cells) <= most:
-            columns = f"{most}" if least == most else f"{least} to {most}"
+        widths = COLUMNS_OF_LOGS[self.kind]
+        if len(cells) not in widths:
+            columns = f"{widths[-1]}" if len(widths) == 1 else f"{widths[0]} to {widths[-1]}"
             rule = f"has {len(cells)} columns; a line of {self.kind.upper()} has {columns}"
         elif "\t" in line or not self._width:
             self._width = len(cells)
@@ -401,10 +397,14 @@ class _Arrivals(_Log):
         self._first: dict[str, int] = {}
 
     def _take(self, line: int, cells: list[str], key: tuple[float, float], cores: int) -> None:
+        if float(cells[1]) == -1:
+            self._left_out("without a time of submission")
+            return
         super()._take(line, cells, key, cores)
         name, program = f"j{cells[0]}", cells[_PROGRAM]
         if self._first.setdefault(name, line) != line:
             self._fault(line, "column 1", cells[0], f"is a duplicate of line {self._first[name]}")
         application = "app" if program == "-1" else f"app{program}"
-        submitted = Fraction(cells[1])
-        self.arrivals.append(Arrival(line, name, submitted, key[0], max(cores, 1), application=application))
+        self.arrivals.append(
+            Arrival(line, name, exact(float(cells[1])), key[0], max(cores, 1), application=application)
+        )

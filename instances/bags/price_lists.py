@@ -7,23 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
-from ...core.quantities import MB_PER_GB, Memory, Price, VCpus, moment, number_in, number_of
+from ...core.quantities import MB_PER_GB, moment, number_in, number_of
 from ...core.records import validate_record
 from ...core.text_files import read_text, source_name
 from ..entries import Market
 from .imported import grouped
-from .price_sources import NewRows, credits_of
+from .price_sources import GIB, USD, VCPUS, NewRows, credits_of
 from .providers import PROVIDERS
 from .spot_price_history import TheirRecord
 from .vm_catalogue import Quote
-
-_USD: TypeAdapter[float] = TypeAdapter(Price)
-_CORES: TypeAdapter[int] = TypeAdapter(VCpus)
-_GIB: TypeAdapter[float] = TypeAdapter(Memory)
 
 
 class _Product(TheirRecord):
@@ -37,7 +33,6 @@ class _Dimension(TheirRecord):
 
 
 class _Term(TheirRecord):
-    since: Annotated[str, Field(alias="effectiveDate")] = ""
     dimensions: Annotated[dict[str, _Dimension], Field(alias="priceDimensions")]
 
 
@@ -100,10 +95,10 @@ def price_list_of_aws(
             continue
         try:
             day = _day(listed.day, date)
-            facts = {"vcpus": number_in(attributes.get("vcpu", ""), _CORES), "source": said, "date": day}
+            facts = {"vcpus": number_in(attributes.get("vcpu", ""), VCPUS), "source": said, "date": day}
             memory = attributes.get("memory", "").removesuffix(" GiB").replace(",", "")
-            facts["memory_mb"] = number_in(memory, _GIB) * MB_PER_GB
-            prices = [number_in(text, _USD) for text in _hourly(listed)]
+            facts["memory_mb"] = number_in(memory, GIB) * MB_PER_GB
+            prices = [number_in(text, USD) for text in _hourly(listed)]
         except ValueError as error:
             issues.append(Issue(where, f"has vcpu, memory or a price that {error}", item=name))
             continue
@@ -124,8 +119,8 @@ def _left_out(listed: _Listed, region: str | None, accelerators: bool) -> str | 
     name = attributes.get("instanceType", "")
     if not PROVIDERS["aws"].type.fullmatch(name) or listed.product.family not in ("", "Compute Instance"):
         return "that are no VM types"
-    if region is not None and attributes.get("regionCode") != region:
-        return "of other regions"
+    if why := _elsewhere("aws", attributes.get("regionCode", ""), region):
+        return why
     if any(attributes.get(key, value) != value for key, value in _LINUX_ON_DEMAND.items()):
         return "of other systems, tenancies or places"
     if not accelerators and attributes.get("gpu", "0") != "0":
@@ -133,6 +128,12 @@ def _left_out(listed: _Listed, region: str | None, accelerators: bool) -> str | 
     if PROVIDERS["aws"].burstable.match(name) and credits_of(name) is None:
         return "of burstable types, with credits that are not known,"
     return None if any(True for _ in _hourly(listed)) else "without a price for an hour"
+
+
+def _elsewhere(provider: str, place: str, region: str | None) -> str | None:
+    if not PROVIDERS[provider].region.fullmatch(place):
+        return "of no region"
+    return None if region in (None, place) else "of other regions"
 
 
 def _hourly(listed: _Listed) -> Iterator[str]:
@@ -196,7 +197,7 @@ def retail_prices_of_azure(path: str | os.PathLike[str], date: str, region: str 
     path : path
         The JSON, which does not say what types are.
     date : str
-        Day of items that have none.
+        Day of the page, and of items that have none; prices that begin later are left out.
     region : str, optional
         Items of other regions are left out.
 
@@ -210,17 +211,21 @@ def retail_prices_of_azure(path: str | os.PathLike[str], date: str, region: str 
     rows, issues, dropped = NewRows(provider="azure"), [], defaultdict[str, int](int)
     for index, item in enumerate(page.items):
         where = f"Items[{index}]"
-        why = _item_left_out(item, region)
+        day = _day(item.since, date)
+        why = _item_left_out(item, region) or ("that begin later" if day > date else None)
         if why is not None:
             dropped[why] += 1
             continue
-        if item.currency != "USD" or not 0 < item.price <= _MOST_USD:
-            rule = "must be in USD" if item.currency != "USD" else f"must be greater than 0, and at most {_MOST_USD:,}"
-            issues.append(Issue(where, rule, "retailPrice", f"{item.price:g} {item.currency}", item.name))
+        try:
+            if item.currency != "USD":
+                raise ValueError("must be in USD")
+            usd = number_in(repr(item.price), USD)
+        except ValueError as error:
+            issues.append(Issue(where, str(error), "retailPrice", f"{item.price:g} {item.currency}", item.name))
             continue
         market: Market = "spot" if item.sku.endswith(" Spot") else "on-demand"
         said = f"Azure retail prices, {os.path.basename(source)}"
-        quote = Quote(price_usd_per_hour=item.price, date=_day(item.since, date), source=said)
+        quote = Quote(price_usd_per_hour=usd, date=day, source=said)
         key = item.name, item.region, market
         before = rows.quotes.setdefault(key, quote)
         if before.date < quote.date:
@@ -230,9 +235,6 @@ def retail_prices_of_azure(path: str | os.PathLike[str], date: str, region: str 
     if issues:
         raise InputError(source, grouped(issues))
     return _with_notes(rows, source, dropped, page.more)
-
-
-_MOST_USD = 10**6
 
 
 def _item_left_out(item: _Item, region: str | None) -> str | None:
@@ -245,6 +247,4 @@ def _item_left_out(item: _Item, region: str | None) -> str | None:
         return "of Windows and of Cloud Services"
     if item.sku.endswith(" Low Priority"):
         return "of low priority"
-    if region is not None and item.region != region:
-        return "of other regions"
-    return None
+    return _elsewhere("azure", item.region, region)

@@ -305,9 +305,9 @@ def rows_of_skypilot(
 
 _NEEDED = "InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region"
 _MORE = "AvailabilityZone", "AcceleratorName", "AcceleratorCount", "Arch"
-_VCPUS: TypeAdapter[int] = TypeAdapter(VCpus)
-_GIB: TypeAdapter[float] = TypeAdapter(Memory)
-_USD: TypeAdapter[float] = TypeAdapter(Price)
+VCPUS: TypeAdapter[int] = TypeAdapter(VCpus)
+GIB: TypeAdapter[float] = TypeAdapter(Memory)
+USD: TypeAdapter[float] = TypeAdapter(Price)
 _MOST_ISSUES = 1_000
 
 
@@ -347,7 +347,7 @@ class _Skypilot:
         # A row with a fault must leave no trace in the catalogue, so nothing is kept before all of it is read.
         before = len(self.issues)
         facts = self._facts(line, row, of)
-        prices = {key: self._number(line, row, key, _USD) for key in ("Price", "SpotPrice") if row[key]}
+        prices = {key: self._number(line, row, key, USD) for key in ("Price", "SpotPrice") if row[key]}
         name, region, zone = row["InstanceType"], row["Region"], row["AvailabilityZone"]
         if (zone or row["SpotPrice"]) and not of.zone.fullmatch(zone):
             rule = f"must be an availability zone of {of.title}: a spot price is that of a zone"
@@ -386,8 +386,8 @@ class _Skypilot:
         """Machine of a type, the same in all its rows."""
         name = row["InstanceType"]
         facts: dict[str, Any] = {"source": self._said, "date": self._date}
-        facts["vcpus"] = self._number(line, row, "vCPUs", _VCPUS)
-        facts["memory_mb"] = self._number(line, row, "MemoryGiB", _GIB) * MB_PER_GB
+        facts["vcpus"] = self._number(line, row, "vCPUs", VCPUS)
+        facts["memory_mb"] = self._number(line, row, "MemoryGiB", GIB) * MB_PER_GB
         if row["Arch"] in _ARCHITECTURES:
             facts["architecture"] = _ARCHITECTURES[row["Arch"]]
         elif row["Arch"]:

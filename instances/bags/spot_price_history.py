@@ -17,7 +17,8 @@ from ...core.quantities import Price, moment, number_in, number_of
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
-from .imported import COMMENTS, grouped
+from ..columns import COMMENTS
+from .imported import grouped
 
 LINUX = "Linux/UNIX"
 _IN_A_VPC = " (Amazon VPC)"
@@ -30,7 +31,7 @@ _HEADINGS: Mapping[str, tuple[str, ...]] = {
     "price": ("spotprice", "price"),
     "time": ("timestamp", "datetime", "date", "time"),
 }
-"""What the columns of a table may be called, in small letters and without anything between words."""
+"""Headings of a table, in small letters and without anything between words."""
 _NEEDED = "name", "price", "time"
 _OF_AWS = ("zone", "name", "product", "price", "time"), ("zone", "zone_id", "name", "product", "price", "time")
 """Columns of a table without headings: those of ``--output text``, before 2025 and since."""
@@ -129,7 +130,7 @@ def spot_prices_of_table(text: str, source: str) -> list[SpotPrice]:
 
 
 def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
-    """Which column has what, and whether the first row says so."""
+    """Columns of the roles; True if the first row has their headings."""
     plain = [re.sub(r"[\s_.-]", "", cell.lower()) for cell in table.first]
     roles: dict[str, int] = {}
     for role, names in _HEADINGS.items():
@@ -172,7 +173,7 @@ def _refuse_unknown_headings(table: TextTable, roles: Mapping[str, int]) -> None
 
 
 def _roles_of_aws(first: Sequence[str]) -> dict[str, int]:
-    """Which column has what in a table without headings; nothing if it is not that of AWS."""
+    """Columns of the roles in a table without headings; none if it is not that of AWS."""
     marked = int(first[0] == _MARK)
     for columns in _OF_AWS:
         roles = {role: marked + place for place, role in enumerate(columns)}

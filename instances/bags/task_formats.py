@@ -5,6 +5,7 @@ A table is one of these whatever divides its cells. `task_documents` makes table
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,22 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, cast
 
 from ...core.text_tables import delimiter_of, first_line_of
-
-Role: TypeAlias = Literal[
-    "id",
-    "command",
-    "memory",
-    "runtime",
-    "count",
-    "architecture",
-    "ready",
-    "deadline",
-    "weight",
-    "cores",
-    "state",
-    "exit",
-    "stage",
-]
+from ..columns import OF_TASKS, TaskRole, normal, spelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +59,7 @@ class TaskFormat:
     source: str = ""
     example: str
     marks: tuple[frozenset[str], ...] = ()
-    columns: Mapping[Role, tuple[str, ...]]
+    columns: Mapping[TaskRole, tuple[str, ...]]
     units: Mapping[str, str] = field(default_factory=dict)
     done: frozenset[str]
     not_done: frozenset[str] | None = None
@@ -84,14 +70,9 @@ class TaskFormat:
     repeats: bool = False
     stage_in: tuple[str, str] | None = None
 
-    def role_of(self, heading: str) -> Role | None:
+    def role_of(self, heading: str) -> TaskRole | None:
         """Role of a normal heading."""
         return next((role for role, names in self.columns.items() if heading in names), None)
-
-
-def normal(heading: str) -> str:
-    """Return a heading in small letters, with ``_`` between its words."""
-    return re.sub(r"[\s\-_.:/]+", "_", heading.strip().lower()).strip("_")
 
 
 _DONE = frozenset({"COMPLETED", "COMPLETE", "DONE", "OK", "SUCCESS", "SUCCEEDED", "SUCCESSFUL", "FINISHED", "PASSED"})
@@ -135,11 +116,6 @@ _NOT_DONE = frozenset(
 )
 
 
-def _listed(text: str) -> dict[str, tuple[str, ...]]:
-    """Words by what stands before their colon: ``id: name task_id, memory: rss``."""
-    return {key.strip(): tuple(words.split()) for key, _, words in (part.partition(":") for part in text.split(","))}
-
-
 def _tool(
     name: str, title: str, source: str, marks: str, columns: str, units: str, done: str, **more: Any
 ) -> TaskFormat:
@@ -150,30 +126,14 @@ def _tool(
         title=title,
         source=source,
         marks=tuple(frozenset(mark.split()) for mark in marks.split(",")),
-        columns=cast("Mapping[Role, tuple[str, ...]]", _listed(columns)),
-        units={heading: unit for unit, headings in _listed(units).items() for heading in headings},
+        columns=cast("Mapping[TaskRole, tuple[str, ...]]", spelled(columns)),
+        units={heading: unit for unit, headings in spelled(units).items() for heading in headings},
         done=frozenset(done.split()),
         **more | states,
     )
 
 
-_OWN = cast(
-    "Mapping[Role, tuple[str, ...]]",
-    _listed(
-        "id: id task task_id taskid name task_name job job_id job_name,"
-        "command: command cmd command_line commandline script,"
-        "memory: memory mem ram memory_usage max_memory peak_memory max_rss rss peak_rss maxrss,"
-        "runtime: runtime run_time duration time elapsed elapsed_time walltime wall_time wall,"
-        "count: count copies n number tasks repeat repetitions,"
-        "architecture: architecture arch cpu_architecture,"
-        "ready: ready release earliest_start, deadline: deadline due latest_end, weight: weight,"
-        "cores: cores cpus ncpus vcpus threads slots n_cores num_cores core_count,"
-        "state: status state,"
-        "exit: exit exit_code exitcode exit_status exitval returncode return_code,"
-        "stage: stage process rule"
-    ),
-)
-_OF_PEOPLE: dict[str, Any] = {"columns": _OWN, "done": _DONE, "not_done": _NOT_DONE, "own": True}
+_OF_PEOPLE: dict[str, Any] = {"columns": OF_TASKS, "done": _DONE, "not_done": _NOT_DONE, "own": True}
 CSV = TaskFormat(name="csv", title="a table of tasks", example="tasks.csv", **_OF_PEOPLE)
 _FORMATS = (
     _tool(
@@ -296,7 +256,8 @@ def format_of_table(text: str) -> TaskFormat:
     return format_of_headings([cell.strip().strip('"') for cell in line.split(delimiter_of(line))])
 
 
-FileKind: TypeAlias = Literal["table", "document", "instance", "wfformat", "swf", "gwf"]
+LogFormat: TypeAlias = Literal["swf", "gwf"]
+FileKind: TypeAlias = Literal["table", "document", "instance", "wfformat", LogFormat]
 """Kinds of files with tasks: a table, JSON of which a table is made, an instance, or what has a reader of its own."""
 _BATCH = re.compile(r'\{\s*"(?:jobs|jobSummaryList)"\s*:\s*\[')
 _LSF = re.compile(r'\{[^{}\[\]]*"RECORDS"\s*:\s*\[')
@@ -304,12 +265,16 @@ _FORMAT = re.compile(r'\{\s*"format"\s*:|.*"format"\s*:\s*"spotbag\.', re.DOTALL
 _WORKFLOW = re.compile(r'"(?:schemaVersion|workflow)"\s*:')
 _RECORD_IN_A_LINE = re.compile(r"\{.*\}[ \t]*\r?\n\s*\{")
 _FLAT = re.compile(r'\{\s*"[^\n\[\]{}]*\}\s*\Z')
-_LEAST_OF_GRID = 20
-_COLUMNS_OF_SWF = 18
+COLUMNS_OF_LOGS: Mapping[LogFormat, range] = {"swf": range(18, 19), "gwf": range(20, 30)}
+"""Numbers of columns that a line may have; of GWF, the last ones may be missing."""
+_NUMBERS_OF_LOGS = 11
+"""Columns of a log, from the first on, that are numbers in both formats."""
 
 
 def kind_of_file(head: str) -> FileKind:
     """Kind of a file, by its beginning."""
+    from ...core.quantities import number_of  # which loads numpy, and the help of imports need not
+
     start = head.lstrip("\ufeff \t\r\n")
     if start.startswith("["):
         return "document"
@@ -321,21 +286,15 @@ def kind_of_file(head: str) -> FileKind:
         if _WORKFLOW.search(start):
             return "wfformat"
         return "document" if _RECORD_IN_A_LINE.match(start) or _FLAT.match(start) else "instance"
-    for line in start.splitlines():
-        if line.strip() and line[0] not in ";#":
-            cells = line.split()
-            if cells[0].isdigit() and len(cells) == _COLUMNS_OF_SWF and _numbers(cells):
-                return "swf"
-            if cells[0].isdigit() and len(cells) >= _LEAST_OF_GRID and _numbers(cells[:10]):
-                return "gwf"
-            break
-    return "table"
+    line = next(
+        (line for line in io.StringIO(start, newline=None) if line.strip() and line.lstrip()[0] not in ";#"), ""
+    )
+    cells = line.strip("\n").split("\t") if "\t" in line and "," not in line else line.split()
+    if any(number_of(cell.strip()) is None for cell in cells[:_NUMBERS_OF_LOGS]):
+        return "table"
+    return next((kind for kind, widths in COLUMNS_OF_LOGS.items() if len(cells) in widths), "table")
 
 
 def has_jobs_inside(text: str) -> bool:
     """True if a text begins as an object of AWS Batch or LSF does, which holds a list of jobs."""
     return bool(_BATCH.match(text) or _LSF.match(text))
-
-
-def _numbers(cells: Collection[str]) -> bool:
-    return all(re.fullmatch(r"-?[0-9]+(?:\.[0-9]*)?", cell) for cell in cells)

@@ -154,7 +154,7 @@ def shipped_catalogue() -> Catalogue:
 
 @dataclass(frozen=True, slots=True)
 class VmChoice:
-    """Which VM types a bag may use, and how many VMs of them.
+    """VM types that a bag may use, and how many VMs of them.
 
     Attributes
     ----------

@@ -272,15 +272,16 @@ def _tasks(
         if not (cores == int(cores) and 1 <= cores <= MAX_TASKS):
             rule = f"must be a whole number of cores from 1 to {MAX_TASKS:,}"
             issues.append(Issue(where, rule, "coreCount", cores, name))
-        if memory is None:
-            rule = "is missing (--memory 1GB is for tasks that do not say)"
-            issues.append(Issue(where, rule, "memoryInBytes", item=name))
         entry: dict[str, Any] = {"id": name, "memory_mb": memory, "base_runtime_s": task.runtime_s}
         if cores > 1:
             several.append((number, int(cores)))
             if multi_core == "skip":
                 left["of several cores"].append(number)
                 continue
+        if memory is None:
+            rule = "is missing (--memory 1GB is for tasks that do not say)"
+            issues.append(Issue(where, rule, "memoryInBytes", item=name))
+        if cores > 1:
             entry["memory_mb"] = None if memory is None else memory / int(cores)
             entry["count"] = int(cores)
         if task.command is not None and task.command.text():

@@ -43,14 +43,6 @@ def stream_of_arrivals(
     runs = dict[str, dict[float, int]]()
     for arrival in arrivals:
         runs.setdefault(arrival.application, {}).setdefault(arrival.runtime_s, arrival.line)
-    applications: list[dict[str, Any]] = []
-    for application, seconds in runs.items():
-        for run_s in seconds:
-            times = {
-                kind.name: {"distribution": "constant", "value_s": run_s / speeds.get(kind.name, 1)}
-                for kind in vm_types
-            }
-            applications.append({"name": _name(application, run_s, seconds), "runtime_s": times})
     jobs = [
         {
             "id": arrival.id,
@@ -67,13 +59,21 @@ def stream_of_arrivals(
         "block_s": block_s,
         "creation_overhead_s": creation_overhead_s,
         "vm_types": [vm_type.model_dump(mode="json", exclude_none=True) for vm_type in vm_types],
-        "applications": applications,
+        "applications": [
+            {"name": _name(application, run_s, seconds), "runtime_s": _run_times(run_s, vm_types, speeds)}
+            for application, seconds in runs.items()
+            for run_s in seconds
+        ],
         "jobs": jobs,
     }
     first = [line for seconds in runs.values() for line in seconds.values()]
-    lines = {"jobs": [arrival.line for arrival in arrivals], "applications": first}
-    with places_of(lines, source):
+    with places_of({"jobs": [arrival.line for arrival in arrivals], "applications": first}, source):
         return Stream.from_document(document, source)
+
+
+def _run_times(run_s: float, vm_types: Sequence[StreamVmType], speeds: Mapping[str, float]) -> dict[str, Any]:
+    values_s = {vm_type.name: run_s / speeds.get(vm_type.name, 1) for vm_type in vm_types}
+    return {name: {"distribution": "constant", "value_s": value_s} for name, value_s in values_s.items()}
 
 
 def _name(application: str, run_s: float, runs: Mapping[float, int]) -> str:

@@ -235,7 +235,7 @@ def _halve(
 
 
 def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
-    """Return what a plan comes to that need not survive, and the bound of all plans."""
+    """Return a plan that need not survive, and the bound of all plans."""
     bound = divisible_bound(instance).objective
     if closes_gap(best.objective, bound, BUDGET.little_to_gain):
         return Attempt(None, bound)
@@ -390,7 +390,7 @@ class _Search:
         return replace(self._silent, method=method, options=make_options(method, {"moves": most}))
 
     def chosen(self, took_s: float) -> FirstStage:
-        """Return what was chosen; the plan without the guarantee if none survives."""
+        """Return the plan that was chosen; the one without the guarantee if none survives."""
         first, best = self.first, self.best
         assert first.schedule is not None, "there is a plan to begin with"
         if best is None:
@@ -423,7 +423,7 @@ class _Search:
         return self.best is not None and closes_gap(self.best.objective, self.first.bound, self._attempts.target_gap)
 
     def go_on(self) -> None:
-        """Use what is left of a time limit for a better plan, where there is one."""
+        """Use the rest of a time limit, where there is one, for a better plan."""
         if seconds_left() is None or self.settled():
             return
         better = first_stage(self._attempts, self._instance, self.best)

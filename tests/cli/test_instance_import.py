@@ -154,6 +154,10 @@ def test_newer_prices_are_those_that_plans_are_made_at(shell: Shell, tasks: str)
     assert Catalogue.parse(printed) == Catalogue.read("prices.json")
     shell.run("instance", "prices", "--out", "prices.json", code=2)
     assert "there is nothing to take: --instance-types, --spot-history, --skypilot, --price-list or" in shell.err
+    shell.run("instance", "prices", "--spot-history", "history.json", "--accelerators", "--out", "-", code=2)
+    assert "--accelerators: no file says which types have some" in shell.err
+    shell.run("instance", "prices", "--azure-retail", "page.json", "--window", "7d", "--out", "-", code=2)
+    assert "--window: is of spot prices" in shell.err
 
 
 def blocks(kind: str, start: str, end: str) -> list[str]:

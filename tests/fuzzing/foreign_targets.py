@@ -14,7 +14,7 @@ from spotbag.core.text_files import read_text
 from spotbag.instances.arrivals import Arrival, Deadlines, arrivals_of_table
 from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
-from spotbag.instances.bags.job_logs import JobFilter, LogFormat, arrivals_of_log, instance_of_log
+from spotbag.instances.bags.job_logs import JobFilter, arrivals_of_log, instance_of_log
 from spotbag.instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
 from spotbag.instances.bags.price_sources import (
     instance_types_of_aws,
@@ -24,6 +24,7 @@ from spotbag.instances.bags.price_sources import (
 )
 from spotbag.instances.bags.scenario_files import format_scenario
 from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.bags.task_formats import LogFormat
 from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice
 from spotbag.instances.bags.wfformat import instance_of_wfformat
 from spotbag.instances.instance import Instance

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.instances.arrivals import Arrival, Deadlines, arrivals_of_table, kind_of, since_first
+from spotbag.instances.arrivals import Arrival, Deadlines, arrivals_of_table, since_first
 from spotbag.instances.bags.job_logs import JobFilter, arrivals_of_log
+from spotbag.instances.bags.task_formats import kind_of_file
 from spotbag.instances.platforms.arrivals import platform_of_arrivals
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.arrivals import stream_of_arrivals
@@ -52,6 +53,12 @@ def test_dates_and_seconds_of_the_epoch_count_from_the_first_arrival() -> None:
 def test_a_clock_of_its_own_and_times_within_which_jobs_should_end() -> None:
     arrivals = read("job;submit time (min);elapsed_h;within;tasks;app\nx;10,0;1;2h;4;fit\n".replace("10,0", "10"))
     assert arrivals == [Arrival(2, "x", Fraction(600), 3600.0, 4, Fraction(600 + 7200), "fit")]
+
+
+def test_run_times_are_written_as_those_of_tasks() -> None:
+    cells = {"90s": 90, "1h30m": 5400, "00:12:30.5": 750.5, "1-02:03:04": 93784, "0 days 00:45:00": 2700, "PT1H": 3600}
+    found = read("arrival_s;runtime\n" + "".join(f"0;{cell}\n" for cell in cells))
+    assert [arrival.runtime_s for arrival in found] == [*cells.values()]
 
 
 def test_fractions_of_a_second_make_arrivals_later_and_deadlines_earlier() -> None:
@@ -110,6 +117,24 @@ def test_columns_by_option_take_the_place_of_those_by_heading() -> None:
     text = "when,duration_s,real,queue,notes\n3,99,5,q,n\n"
     arrivals = read(text, columns={"arrival_s": "when", "runtime_s": "real"}, ignored=["queue"])
     assert arrivals == [Arrival(2, "j1", Fraction(3), 5.0)]
+    found, said = arrivals_of_table("submitted_min,time,runtime_s\n3,x,5\n", "a.csv", {"arrival": "submitted_min"})
+    assert found == [Arrival(2, "j1", Fraction(180), 5.0)]  # with the unit of its heading
+    assert said == ["a.csv: column 'time' left out: --column says which counts"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "ignored", "message"),
+    [
+        ({"arrival_s": "t", "runtime_s": "t"}, [], "--column runtime_s=t: that column is the arrival already"),
+        ({"runtime_s": "t"}, ["t"], "--column runtime_s=t: that column is to be left out"),
+        ({"size": "t"}, [], "'size' is no role; roles are id, arrival"),
+        ({}, ["x"], "--ignore-column x: there is no such column"),
+    ],
+)
+def test_options_of_columns_that_cannot_be_met(columns: dict[str, str], ignored: list[str], message: str) -> None:
+    with pytest.raises(SpotbagError) as caught:
+        read("arrival_s,runtime_s,t\n1,2,3\n", columns=columns, ignored=ignored)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +146,9 @@ def test_columns_by_option_take_the_place_of_those_by_heading() -> None:
         ("arrival_s,submitted_s,runtime_s\n5,5,1\n", "columns 'arrival_s' and 'submitted_s' both hold the arrival"),
         ("arrival,runtime_s\n5,1\n", "line 2: arrival '5' must be a date such as 2026-11-28T09:00:00Z"),
         ("arrival_s,runtime\n5,1\n", "line 2: runtime '1' has no unit: call the column runtime_s"),
+        ("arrival_s,runtime\n5,12:30\n", "line 2: runtime '12:30' may be minutes and seconds, or hours and minutes"),
+        ("arrival_s,runtime\n5,soon\n", "line 2: runtime 'soon' must be a duration such as 90s"),
+        ("arrival_s,runtime_s,within_h\n5,1,1e6\n", "line 2: within_h '1e6' must be at most 1,000,000,000 s"),
         ("arrival_s,runtime_s\n,1\n", "line 2: arrival_s is missing"),
         ("arrival_s,runtime_s\n1,-1\n", "line 2: runtime_s '-1' must not be negative"),
         ("arrival_s,runtime_s,count\n1,1,1.5\n", "line 2: count '1.5' must be a whole number"),
@@ -156,13 +184,20 @@ def test_jobs_of_a_log_of_several_cores_are_tasks_and_programs_applications() ->
         arrivals_of_log(SWF.replace("\n2 160", "\n1 160").splitlines(), "swf", "log.swf", JobFilter())
 
 
+def test_a_job_of_a_log_whose_submission_is_not_known_is_left_out() -> None:
+    lines = [*SWF.splitlines(), SWF_JOB.format(3, -1, 30, 1, -1, -1), SWF_JOB.format(4, "0e999999999", 30, 1, -1, -1)]
+    found, said = arrivals_of_log(lines, "swf", "log.swf", JobFilter())
+    assert [(arrival.id, arrival.at_s) for arrival in found] == [("j1", 100), ("j2", 160), ("j4", 0)]
+    assert "log.swf: 1 jobs without a time of submission left out" in said
+
+
 GWF_JOB = "1\t0\t3\t60\t1\t-1\t-1\t1\t600\t-1\t1\tU1\tG1\tprog\tQ\tP\tS\tS\tBoT\tb1\n"
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ('\n {"format": "spotbag.jobs/1"}', "json"),
+        ('\n {"format": "spotbag.jobs/1"}', "instance"),
         (SWF, "swf"),
         (GWF_JOB, "gwf"),
         ("# JobID\n" + GWF_JOB.replace("\t", " "), "gwf"),
@@ -172,7 +207,7 @@ GWF_JOB = "1\t0\t3\t60\t1\t-1\t-1\t1\t600\t-1\t1\tU1\tG1\tprog\tQ\tP\tS\tS\tBoT\
     ],
 )
 def test_files_are_recognised_by_their_content(text: str, kind: str) -> None:
-    assert kind_of(text) == kind
+    assert kind_of_file(text) == kind
 
 
 def test_a_program_of_a_grid_log_is_an_application() -> None:

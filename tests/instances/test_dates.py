@@ -101,8 +101,11 @@ def test_cells_that_are_no_dates(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_tasks(path, 3600, ["c6i.large"])
     text = str(caught.value)
-    assert "line 2: ready '5' has no unit" in text
+    assert "line 2: ready '5' has no unit: call the column ready_s" in text
     assert "line 2: deadline_s '-3' must be at least 0" in text
+    path.write_text("id,memory_mb,runtime_s,deadline\na,1,10,2026-11-28T10:00\n")
+    with pytest.raises(InputError, match="must be a duration since the bag was begun such as 90s"):
+        read_tasks(path, 3600, ["c6i.large"])
     assert "line 2: weight 'x' must be a number" in text
     assert "line 3 'b': weight -1" in text
     path.write_text("id,memory_mb,runtime_s,ready_s,deadline_s\na,1,10,5,100\nb,1,20,5,24\n")

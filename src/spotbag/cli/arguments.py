@@ -18,8 +18,9 @@ from .tables import terminal_width
 
 if TYPE_CHECKING:
     from ..core.errors import InputError, Issue
-    from ..instances.bags.csv_tasks import CsvFormat
     from ..instances.bags.imported import Asked, Imported
+    from ..instances.bags.task_columns import CsvFormat
+    from ..instances.bags.task_formats import LogFormat
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
@@ -51,7 +52,7 @@ ZoneOption: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFileOptions:
-    """Which VM types a bag may use; a command has them by a parameter of this type (see `arguments.spread`)."""
+    """Options of the VM types of a bag; a command has them by a parameter of this type (see `arguments.spread`)."""
 
     types: Annotated[
         str | None,
@@ -165,7 +166,7 @@ class CsvOptions(TaskFileOptions):
             If a column has no role, or a role has two columns.
         """
         from ..core.errors import SpotbagError
-        from ..instances.bags.csv_tasks import CsvFormat
+        from ..instances.bags.task_columns import CsvFormat
 
         columns: dict[str, str] = {}
         for pair in self.column or []:
@@ -209,7 +210,7 @@ class CsvOptions(TaskFileOptions):
     def _of_other(self, path: str, asked: Asked, kind: str) -> Imported:
         """Read a log, or a workflow, which have no columns by headings."""
         from ..core.errors import SpotbagError
-        from ..instances.bags.job_logs import JobFilter, LogFormat, instance_of_log
+        from ..instances.bags.job_logs import JobFilter, instance_of_log
         from ..instances.bags.wfformat import instance_of_wfformat
 
         of_columns = [
@@ -247,7 +248,7 @@ def kind_of(path: str) -> str:
 
 def _memory_mb(text: str | None) -> float | None:
     from ..core.errors import SpotbagError
-    from ..instances.bags.amounts import memory_mb_of
+    from ..instances.amounts import memory_mb_of
 
     if text is None:
         return None

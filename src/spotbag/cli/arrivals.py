@@ -72,14 +72,15 @@ class ArrivalOptions(JobOptions, CsvOptions):
     def arrivals(self, text: str, source: str) -> tuple[list[Arrival], Deadlines]:
         """Read the jobs of a table or a log, and say what is left out."""
         from ..core.errors import SpotbagError
-        from ..instances.arrivals import Deadlines, arrivals_of_table, kind_of
+        from ..instances.arrivals import Deadlines, arrivals_of_table
         from ..instances.bags.job_logs import arrivals_of_log
+        from ..instances.bags.task_formats import kind_of_file
 
-        kind = kind_of(text)
+        kind = kind_of_file(text)
         of_others = _OF_TABLES if kind in ("swf", "gwf") else {field.name for field in fields(JobOptions)}
         wrong = [option for name, option in self.given().items() if name in of_others]
         if wrong:
-            called = "a table" if kind == "table" else f"a log in {kind.upper()}"
+            called = f"a log in {kind.upper()}" if kind in ("swf", "gwf") else "a table"
             raise SpotbagError(f"{', '.join(wrong)}: {source} is {called}; leave out what others have")
         if kind in ("swf", "gwf"):
             found, said = arrivals_of_log(io.StringIO(text, newline=None), kind, source, self.filter())
@@ -99,10 +100,10 @@ class ArrivalOptions(JobOptions, CsvOptions):
     ) -> Made:
         """Read a document or a file of jobs, which is made into one, by path or ``-``; or load it from the library."""
         from ..core.text_files import read_text, source_name
-        from ..instances.arrivals import kind_of
+        from ..instances.bags.task_formats import kind_of_file
 
         text = read_text(argument) if is_path(argument, names) else None
-        if text is not None and kind_of(text) != "json":
+        if text is not None and kind_of_file(text) in ("table", "swf", "gwf"):
             return make(text, source_name(argument))
         if self.given():
             warn([f"{argument} is no file of arrivals: {', '.join(self.given().values())} changed nothing"])

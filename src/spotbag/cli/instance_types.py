@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +11,14 @@ import typer
 
 from ..core.text_tables import Column, Table, numbers
 from .answers import ABSENT, Answer, Part, Written
-from .arguments import JsonOption, check_output, duration_option, names_in, warn, wrote
+from .arguments import JsonOption, check_output, duration_option, names_in, spread, warn, wrote
 from .instance_output import to_file
 from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..instances.bags.price_sources import NewRows
     from ..instances.bags.vm_catalogue import Catalogue, CataloguedType
     from ..instances.entries import Burstable, Market
 
@@ -137,7 +139,7 @@ def _named(name: str, wanted: list[str]) -> bool:
 
 def _memory_mb(option: str, text: str | None) -> float | None:
     from ..core.errors import SpotbagError
-    from ..instances.bags.amounts import MEMORY_UNITS_MB, memory_mb_of
+    from ..instances.amounts import MEMORY_UNITS_MB, memory_mb_of
 
     if text is None:
         return None
@@ -200,16 +202,16 @@ def _listed(row: CataloguedType) -> ListedType:
     return ListedType(**document)
 
 
-def prices_command(
-    out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="Where to write the catalogue, - for standard output.")
-    ],
+@dataclass(frozen=True, kw_only=True)
+class PriceFiles:
+    """Files of newer types and prices, and what is taken of them; the command has them by `spread`."""
+
     instance_types: Annotated[
         str | None,
         typer.Option(
             "--instance-types", metavar="FILE", help="JSON of 'aws ec2 describe-instance-types': what types are."
         ),
-    ] = None,
+    ] = None
     spot_history: Annotated[
         str | None,
         typer.Option(
@@ -217,24 +219,88 @@ def prices_command(
             metavar="FILE",
             help="What 'aws ec2 describe-spot-price-history' prints, or a table of it: prices.",
         ),
-    ] = None,
+    ] = None
     skypilot: Annotated[
         str | None,
         typer.Option("--skypilot", metavar="FILE", help="SkyPilot's catalogue of AWS, Google Cloud or Azure: both."),
-    ] = None,
+    ] = None
     price_list: Annotated[
         list[str] | None,
-        typer.Option("--price-list", metavar="FILE", help="What 'aws pricing get-products' prints: both, on demand."),
-    ] = None,
+        typer.Option(
+            "--price-list",
+            metavar="FILE",
+            help="What 'aws pricing get-products' prints; may be repeated: both, on demand.",
+        ),
+    ] = None
     azure_retail: Annotated[
         list[str] | None,
         typer.Option(
             "--azure-retail", metavar="FILE", help="A page of Azure's retail prices; may be repeated: prices."
         ),
-    ] = None,
+    ] = None
     accelerators: Annotated[
         bool, typer.Option("--accelerators", help="Take types with GPUs and the like, too, and mark them.")
-    ] = False,
+    ] = False
+    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Region to be taken.")] = None
+    window: Annotated[
+        float | None, duration_option("--window", "Mean of spot prices over this time, instead of the last price.")
+    ] = None
+    product: Annotated[str, typer.Option("--product", metavar="NAME", help="Product of the spot prices.")] = (
+        "Linux/UNIX"
+    )
+    date: Annotated[
+        str | None,
+        typer.Option("--date", metavar="YYYY-MM-DD", help="Day of files that have none; that of the file if absent."),
+    ] = None
+
+    @property
+    def paths(self) -> list[str]:
+        """Files that are given."""
+        single = [path for path in (self.instance_types, self.skypilot, self.spot_history) if path is not None]
+        return [*single, *(self.price_list or []), *(self.azure_retail or [])]
+
+    def read(self) -> list[NewRows]:
+        """Read the files, each as of its day.
+
+        Raises
+        ------
+        SpotbagError
+            If one cannot be read, there is none, or an option is of others.
+        """
+        from ..core.errors import SpotbagError
+        from ..instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
+        from ..instances.bags.price_sources import instance_types_of_aws, rows_of_skypilot, spot_prices_of_aws
+
+        if not self.paths:
+            raise SpotbagError(
+                "there is nothing to take: --instance-types, --spot-history, --skypilot, --price-list or "
+                "--azure-retail names a file"
+            )
+        if self.window is not None and self.spot_history is None:
+            raise SpotbagError("--window: is of spot prices; --spot-history names their file")
+        if self.accelerators and self.instance_types is None and self.skypilot is None and not self.price_list:
+            raise SpotbagError(
+                "--accelerators: no file says which types have some; --instance-types, --skypilot and --price-list do"
+            )
+        day, region, accelerators = self.date, self.region, self.accelerators
+        news = []
+        if (path := self.instance_types) is not None:
+            news.append(instance_types_of_aws(path, day or _day(path), accelerators))
+        if (path := self.skypilot) is not None:
+            news.append(rows_of_skypilot(path, day or _day(path), region, accelerators))
+        news += [price_list_of_aws(page, day or _day(page), region, accelerators) for page in self.price_list or []]
+        news += [retail_prices_of_azure(page, day or _day(page), region) for page in self.azure_retail or []]
+        if self.spot_history is not None:
+            news.append(spot_prices_of_aws(self.spot_history, self.window, self.product, region))
+        return news
+
+
+@spread
+def prices_command(
+    out: Annotated[
+        str, typer.Option("--out", metavar="FILE", help="Where to write the catalogue, - for standard output.")
+    ],
+    files: PriceFiles,
     base: Annotated[
         str | None,
         typer.Option("--base", metavar="FILE", help="Catalogue to begin with; the shipped one if absent, or none."),
@@ -243,51 +309,21 @@ def prices_command(
         str | None,
         typer.Option("--types", metavar="NAMES", help="Types to be taken, also patterns such as 'c6i.*'."),
     ] = None,
-    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Region to be taken.")] = None,
-    window: Annotated[
-        float | None, duration_option("--window", "Mean of spot prices over this time, instead of the last price.")
-    ] = None,
-    product: Annotated[
-        str, typer.Option("--product", metavar="NAME", help="Product of the spot prices.")
-    ] = "Linux/UNIX",
-    date: Annotated[
-        str | None,
-        typer.Option("--date", metavar="YYYY-MM-DD", help="Day of files that have none; that of the file if absent."),
-    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a catalogue with newer types and prices, for --prices of all commands."""
-    from ..core.errors import SpotbagError
-    from ..instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
-    from ..instances.bags.price_sources import (
-        instance_types_of_aws,
-        rows_of_skypilot,
-        spot_prices_of_aws,
-        updated,
-    )
+    from ..instances.bags.price_sources import updated
     from ..instances.bags.vm_catalogue import read_catalogue
 
     path = to_file(out)
-    check_output(path, instance_types, spot_history, skypilot, base, *(price_list or []), *(azure_retail or []))
-    news = []
-    if instance_types is not None:
-        news.append(instance_types_of_aws(instance_types, date or _day(instance_types), accelerators))
-    if skypilot is not None:
-        news.append(rows_of_skypilot(skypilot, date or _day(skypilot), region, accelerators))
-    news += [price_list_of_aws(page, date or _day(page), region, accelerators) for page in price_list or []]
-    news += [retail_prices_of_azure(page, date or _day(page), region) for page in azure_retail or []]
-    if spot_history is not None:
-        news.append(spot_prices_of_aws(spot_history, window, product, region))
-    if not news:
-        raise SpotbagError(
-            "there is nothing to take: --instance-types, --spot-history, --skypilot, --price-list or --azure-retail "
-            "names a file"
-        )
+    check_output(path, base, *files.paths)
+    news = files.read()
     if base is None and news[0].provider != (shipped := read_catalogue()).provider:
         warn([f"the catalogue begins with nothing: the shipped one is of {shipped.provider}"])
         base = "none"
     begun = None if base == "none" else read_catalogue(base)
-    place = region if region is not None or begun is None or len(begun.regions) > 1 else begun.regions[0]
+    place = files.region
+    place = place if place is not None or begun is None or len(begun.regions) > 1 else begun.regions[0]
     wanted = names_in([types] if types else [])
     catalogue, warnings = updated(begun, news, types=wanted, region=place)
     warn(warnings)

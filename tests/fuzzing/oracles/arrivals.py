@@ -220,6 +220,8 @@ def jobs_of_log(data: bytes, kind: str, asked: LogAsked, wanted: Callable[[list[
         jobs = []
         for fields, (name, run_s, _, count) in jobs_of_lines(data, kind, asked, doubts):
             at_s = Fraction(repr(float(number_of(fields[1], doubts))))
+            if at_s == -1:  # not known
+                continue
             jobs.append(OwnJob(checked_name(f"j{name}", "job"), at_s, None, run_s, count))
             if len(fields[13]) > 150 or not NAME.fullmatch(fields[13]):
                 doubts.add("a program that is no name, of which a platform makes nothing")

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.instances.bags.amounts import memory_mb_of, seconds_of
-from spotbag.instances.bags.csv_tasks import CsvFormat, instance_of_csv
+from spotbag.instances.amounts import memory_mb_of, seconds_of
+from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
+from spotbag.instances.bags.task_columns import CsvFormat
 from spotbag.instances.bags.vm_catalogue import VmChoice
 from tests.helpers.soaks import soak_of
 
@@ -213,6 +214,11 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> N
             VmChoice(types=["c6i.large"]),
             CsvFormat(columns={"id": "id", "command": "id"}),
             "--column command=id: that column is the id already",
+        ),
+        (
+            VmChoice(types=["c6i.large"]),
+            CsvFormat(columns={"memory_gb": "id", "memory": "memory_mb"}),
+            "columns 'id' and 'memory_mb' both hold the memory",
         ),
         (
             VmChoice(types=["c6i.large"]),
@@ -437,3 +443,19 @@ def test_what_is_written_as_csv_is_read_again(table: list[dict[str, Any]], delim
     with tempfile.TemporaryDirectory() as folder:
         found = rows(read(Path(folder), buffer.getvalue()))
     assert found == [{key: value for key, value in row.items() if value != ""} for row in table]
+
+
+def test_a_column_that_is_said_has_the_unit_of_its_heading(tmp_path: Path) -> None:
+    form = CsvFormat(columns={"memory": "mem_gb", "runtime": "wall_min"}, memory_unit="KB")
+    [task] = rows(read(tmp_path, "mem_gb,rss_mb,wall_min,duration_s\n2,100,1.5,7\n", form=form))
+    assert (task["memory_mb"], task["base_runtime_s"]) == (2048, 90)
+    form = CsvFormat(columns={"memory_mb": "mem_gb"})  # what an option says counts
+    [task] = rows(read(tmp_path, "mem_gb,runtime_s\n2,1\n", form=form))
+    assert task["memory_mb"] == 2
+
+
+def test_counts_and_weights_have_decimal_commas_where_other_numbers_have(tmp_path: Path) -> None:
+    [task] = rows(read(tmp_path, "memory_mb;runtime_s;count;weight\n1,5;1;2,0;0,5\n"))
+    assert (task["memory_mb"], task["count"], task["weight"]) == (1.5, 2, 0.5)
+    with pytest.raises(InputError, match=r"has a comma where line 2, '0\.5', has a point"):
+        read(tmp_path, "memory_mb;runtime_s;weight\n1,5;1;0.5\n")

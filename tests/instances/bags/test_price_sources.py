@@ -434,6 +434,8 @@ def test_the_price_list_of_aws(tmp_path: Path) -> None:
     assert "2 prices of other systems, tenancies or places left out" in text
     assert "is one of several pages" in text
     assert price_list_of_aws(path, "2026-11-05", accelerators=True).facts["g9.large"]["accelerators"] == "1 GPU"
+    with pytest.raises(InputError, match="has no price of Linux \\(1 of no region\\)"):
+        price_list_of_aws(write(tmp_path, {"PriceList": [listed("m9.large", regionCode="")]}), "2026-11-05")
     with pytest.raises(InputError, match=r"PriceList\[1\] 'm9.large': has another price in us-east-1 than before"):
         price_list_of_aws(write(tmp_path, {"PriceList": [entries[0], listed("m9.large", "0.1")]}), "2026-11-05")
     with pytest.raises(InputError, match="has vcpu, memory or a price that must be a number"):
@@ -465,6 +467,8 @@ def test_retail_prices_of_azure(tmp_path: Path) -> None:
         retail("Standard_D4s_v5", 0.376, productName="Virtual Machines Dsv5 Series Windows"),
         retail("Standard_D4s_v5", 1000, type="Reservation"),
         retail("Standard_D4s_v5", 0.2, armRegionName="westeurope"),
+        retail("Standard_D4s_v5", 0.3, effectiveStartDate="2027-01-01T00:00:00Z"),
+        retail("Standard_D4s_v5", 0.3, armRegionName=""),
     ]
     news = retail_prices_of_azure(write(tmp_path, {"Items": items}), "2026-11-05", "eastus")
     known = rows_of_skypilot(write(tmp_path, AZURE, "vms.csv"), "2026-07-01", "eastus")
@@ -474,8 +478,11 @@ def test_retail_prices_of_azure(tmp_path: Path) -> None:
         "on-demand": (0.192, "2026-10-01"),
         "spot": (0.0384, "2026-10-01"),
     }
-    assert sum("left out" in text for text in warnings) == 5
+    assert sum("left out" in text for text in warnings) == 7
+    assert sum("1 prices that begin later left out" in text for text in warnings) == 1
     with pytest.raises(InputError, match=r"Items\[0\] 'Standard_D4s_v5': retailPrice '1 EUR' must be in USD"):
         retail_prices_of_azure(
             write(tmp_path, {"Items": [retail("Standard_D4s_v5", 1, currencyCode="EUR")]}), "2026-11-05"
         )
+    with pytest.raises(InputError, match="retailPrice '1e-12 USD' must be greater than or equal to 1e-09"):
+        retail_prices_of_azure(write(tmp_path, {"Items": [retail("Standard_D4s_v5", 1e-12)]}), "2026-11-05")

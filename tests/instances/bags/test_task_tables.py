@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.instances.bags.csv_tasks import CsvFormat, instance_of_csv
+from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
+from spotbag.instances.bags.task_columns import CsvFormat
 from spotbag.instances.bags.task_formats import kind_of_file
 from spotbag.instances.bags.vm_catalogue import VmChoice
 
@@ -226,3 +227,41 @@ def test_a_large_table_is_made_alike_by_both_decoders(tmp_path: Path) -> None:
     path.write_text("\n".join(["id,memory_mb,runtime_min", *rows, ",1,1"]))
     with pytest.raises(InputError, match="line 3002: id '' must not be empty"):
         instance_of_csv(path, ASKED)
+
+
+def test_columns_of_tools_that_are_said_have_their_units_and_one_of_a_role_counts(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text("task_id\tname\trealtime\tpeak_rss\trss\tdeadline\n1\tA\t90000\t1048576\t2097152\t5\n")
+    found = instance_of_csv(path, ASKED, CsvFormat(columns={"memory": "rss"}))
+    assert tasks(found) == {"A": (2, 90)}
+    assert "nothing was made of column 'deadline'" in said(found)  # what a tool calls so is none of a task
+    assert found.instance.tasks[0].deadline_s is None
+    with pytest.raises(InputError, match="columns 'rss' and 'peak_rss' both hold the memory"):
+        instance_of_csv(path, ASKED, CsvFormat(columns={"memory": "rss", "memory_b": "peak_rss"}))
+
+
+def test_a_column_with_a_unit_in_a_table_of_a_tool_is_of_whoever_made_it(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("jobid,elapsed,memory_gb,deadline_s\n1,00:00:05,2,30\n")
+    with pytest.raises(InputError) as caught:
+        instance_of_csv(path, ASKED)
+    for heading in ("memory_gb", "deadline_s"):
+        assert f"{heading} '" in str(caught.value)
+        assert f"--ignore-column {heading!r} leaves it out, --column ROLE={heading!r} takes it" in str(caught.value)
+    said_so = CsvFormat(columns={"memory": "memory_gb", "deadline": "deadline_s"})
+    [task] = instance_of_csv(path, ASKED, said_so).instance.tasks
+    assert (task.memory_mb, task.deadline_s) == (2048, 30)
+
+
+def test_dates_hold_in_documents_and_by_option_and_clocks_of_each_column_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_text('[{"id": "a", "runtime_s": 60, "ready_s": 5, "deadline": "10:30", "weight": 2}]')
+    [task] = (found := instance_of_csv(path, ASKED)).instance.tasks
+    assert (task.ready_s, task.deadline_s, task.weight) == (5, 630, 2)
+    assert "as in task 1: deadline 10:30 is 10 min 30 s" in said(found)
+    path = tmp_path / "sacct.txt"
+    path.write_text("JobID|Elapsed|Deadline\n1|10:00|20:00\n2|10:00|\n")
+    found = instance_of_csv(path, ASKED, CsvFormat(columns={"deadline": "Deadline"}))
+    assert [task.deadline_s for task in found.instance.tasks] == [1200, None]
+    assert "Elapsed 10:00 is" in said(found)
+    assert "Deadline 20:00 is" in said(found)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...core.errors import SpotbagError
-from ...core.quantities import KB_PER_MB, MB_PER_GB, NUMBER, TIME_UNITS_S, duration_s, number_of
+from ..core.errors import SpotbagError
+from ..core.quantities import KB_PER_MB, MB_PER_GB, NUMBER, TIME_UNITS_S, duration_s, number_of
 
 _SPELLINGS_OF_MEMORY: dict[float, tuple[str, ...]] = {
     1 / (MB_PER_GB * KB_PER_MB): ("b", "bytes"),
