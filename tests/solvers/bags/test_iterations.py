@@ -181,19 +181,24 @@ def test_what_cannot_be_promised_is_refused(given: dict[str, Any], place: str) -
             spotbag.replan(bag, State(instance=bag.name, time_s=0.0), **given)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BAGS)
-def test_thirty_calls_make_the_same_plan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [
+        *(pytest.param(name, 3, marks=pytest.mark.slow) for name in BAGS if name.startswith(("tiny/", "hads/"))),
+        *(pytest.param(name, 30, marks=pytest.mark.soak) for name in BAGS),
+    ],
+)
+def test_equal_calls_make_the_same_plan(name: str, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     bag = library_instance(name)
     for method in METHODS:
         ask = partial(spotbag.solve, bag, method, iterations=100_000, seed=2)
         try:
-            found = documents(ask, 2 if method != "auto" else 30, monkeypatch)
+            found = documents(ask, 2 if method != "auto" else times, monkeypatch)
         except ModelRefusal:
             continue
         assert all(one == found[0] for one in found), method
     plan = spotbag.solve(bag, iterations=100_000).schedule
     assert plan is not None
     ask = partial(spotbag.replan, bag, half_done(plan), start=plan, iterations=50_000, survive="one-type")
-    found = documents(ask, 30, monkeypatch)
+    found = documents(ask, times, monkeypatch)
     assert all(one == found[0] for one in found)
