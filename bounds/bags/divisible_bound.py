@@ -537,7 +537,7 @@ class _Dual:
     def maximum(self, start: FloatArray | None = None, most_cuts: int = MOST_CUTS) -> Maximum:
         """Maximise by Kelley's cutting planes, in a box that grows while the multipliers press against it."""
         second, limits = self.time_rows(), self._limits()
-        box = 10.0 * float(self.price.max() + self.time_weight)
+        box = 10.0 * float(self.price.max() + self.time_weight) or 1.0  # where nothing costs, no multiplier gains
         best: Maximum | None = None
         if start is not None:
             return maximise_concave(self.tasks, second, limits, 1e6 * box, most_cuts, OPTIMALITY_TOLERANCE, start)

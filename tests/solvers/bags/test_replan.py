@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import spotbag
 from spotbag.audits.bags.plan import check
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import InputError
@@ -668,3 +669,17 @@ def test_a_start_is_a_hint_whatever_has_changed_since(time_limit_s: float) -> No
     nothing = replan(bag.replace(deadline_s=100), state, survive="none")
     assert nothing.schedule is None
     assert replan(bag, state, start=nothing, time_limit_s=time_limit_s, survive="none").schedule is not None
+
+
+def test_running_vms_that_cost_nothing_are_planned_where_nothing_else_is_offered() -> None:
+    # The box in which the multipliers of the bound are looked for was empty, and was made larger for ever.
+    small = spotbag.VmType(
+        name="small", vcpus=2, memory_mb=4000, offers={"on-demand": spotbag.Offer(price_usd_per_hour=0.1, limit=0)}
+    )
+    tasks = [spotbag.Task(id=f"t{k}", memory_mb=100, runtime_s={"small": 300}) for k in range(8)]
+    bag = Instance(name="bag", deadline_s=3000, vm_types=[small], tasks=tasks)
+    free = VmState(id="v", type="small", market="on-demand", status="running", price_usd_per_hour=0)
+    found = replan(bag, State(instance="bag", vms=(free,)), time_limit_s=0.05, survive="none")
+    assert (found.objective, found.bound) == (0.0, 0.0)
+    assert found.schedule is not None
+    assert found.schedule.makespan_s == 1200
