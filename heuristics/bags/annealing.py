@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ...core.limits import clock_s, count_work, current_limit, stopped
+from ...core.quantities import FloatArray
 from ...core.work import ITERATIONS
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
@@ -192,7 +193,7 @@ class LoadsWalk:
         self.state = state
         state.charge(rate)
         self._rate = rate
-        self.unit = state.time_weight + float(state.vm_price.mean())
+        self.unit = _unit(state.time_weight, state.vm_price)
         self.best = math.inf
         self._kernel = getattr(anneal, "py_func", anneal) if plain else anneal
         self._iterations_a_move = ITERATIONS.plain_move if plain else ITERATIONS.move
@@ -252,6 +253,11 @@ class LoadsWalk:
         return self.state.schedule() if self.best < math.inf and self.state.feasible() else None
 
 
+def _unit(time_weight: float, vm_price: FloatArray) -> float:
+    """About what a second of one VM is worth; 1 where nothing costs, and all plans in time are worth the same."""
+    return time_weight + float(vm_price.mean()) or 1.0
+
+
 class QueuesWalk:
     """The tasks of each VM in the order of their starts.
 
@@ -262,7 +268,7 @@ class QueuesWalk:
     def __init__(self, state: Assignments, random: int, mean_share: float = 0.0, rate: float = 0.0) -> None:
         self.state = state
         state.charge(rate)
-        self.unit = state.objective.time_weight + float(state.objective.vm_price.mean())
+        self.unit = _unit(state.objective.time_weight, state.objective.vm_price)
         self._mean_share = mean_share
         self._best = state.best(math.inf)
         state.plan.random[0] = random
