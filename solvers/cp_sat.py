@@ -73,7 +73,7 @@ def solve_cp_model(
     report = Report()
     statuses: list[cp_model.CpSolverStatus] = []
     ended = run_in_thread(
-        lambda: statuses.append(solver.solve(model, report)),
+        lambda: statuses.append(_solved(solver, model, report)),
         solver.stop_search,
         limits.pass_on(news),
         leave_after_s=_LEAVE_AFTER_S,
@@ -96,3 +96,14 @@ def solve_cp_model(
         return SolverAnswer("unknown", None, bound)
     values = read(solver.value)
     return SolverAnswer("optimal" if status == cp_model.OPTIMAL else "feasible", values, bound)
+
+
+def _solved(
+    solver: cp_model.CpSolver, model: cp_model.CpModel, report: cp_model.CpSolverSolutionCallback
+) -> cp_model.CpSolverStatus:
+    """Solve a model; once more without presolve where that fails (OR-Tools, issue 5288: ``raw_hash_map<>::at``)."""
+    try:
+        return solver.solve(model, report)
+    except IndexError:
+        solver.parameters.cp_model_presolve = False
+        return solver.solve(model, report)

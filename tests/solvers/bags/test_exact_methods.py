@@ -40,6 +40,7 @@ from tests.helpers.cp_sat_programmes import solve_with_cp_sat
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
 from tests.helpers.tiny_core_instances import hand_instance
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
+from tests.helpers.tiny_states import tiny_state
 
 BACK_ENDS = [solve_with_highs, solve_with_cp_sat]
 ONE_PROCESS = pytest.mark.xdist_group("hads/J60")
@@ -470,3 +471,9 @@ def test_cp_sat_that_is_left_to_itself_has_its_last_solution(monkeypatch: pytest
     assert answer.status == "feasible"
     assert answer.values is not None
     assert knapsack().value(answer.values) == pytest.approx(reported[-1])
+
+
+@pytest.mark.parametrize("method", ["interval", "auto"])
+def test_a_model_on_which_the_presolve_of_cp_sat_fails_is_solved(method: str) -> None:
+    found = solve(tiny_state("memory", 488), method, survive="none", threads=1)
+    assert found.status == "infeasible"
