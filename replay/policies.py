@@ -227,7 +227,7 @@ class PolicyKind(Generic[P]):
             raise Unusable(TAKEN)
         rules = self.rules_of(plugin)
         try:
-            _, chosen = split_policy_name(name, {plugin.name: rules})
+            _, chosen = split_policy_name(name, [plugin.name], lambda _: rules)
         except InputError as error:
             raise Unusable(error.issues[0].rule) from None
         options = options_of(rules, chosen)

@@ -5,7 +5,7 @@ All systems read them alike: what stands before the first plus names the policy;
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -34,7 +34,7 @@ Rules: TypeAlias = Mapping[str, Rule]
 
 
 def split_policy_name(
-    name: str, policies: Mapping[str, Rules], others: Sequence[str] = ()
+    name: str, policies: Collection[str], rules_of: Callable[[str], Rules], others: Sequence[str] = ()
 ) -> tuple[str, tuple[str, ...]]:
     """Divide the name of a policy into that of the policy and its rules.
 
@@ -42,8 +42,10 @@ def split_policy_name(
     ----------
     name : str
         Such as ``hads+trigger-once``.
-    policies : mapping of str to Rules
-        The rules of each policy.
+    policies : collection of str
+        Names of policies.
+    rules_of : callable
+        From the name of a policy to its rules.
     others : sequence of str
         Names that messages offer as well.
 
@@ -61,20 +63,22 @@ def split_policy_name(
         change the same.
     """
     base, *given = name.split("+")
-    fault = _fault(name, base, given, policies, others)
+    if base in policies:
+        rules = rules_of(base)
+        fault = _fault(base, given, rules)
+        chosen = tuple(rule for rule in rules if rule in given)
+    elif not base and given:
+        example = next(policy for policy in policies if rules_of(policy))
+        fault = f"is not a policy (rules follow the name of one: {example}{name})"
+    else:
+        fault = f"is not a policy ({near_names(base, [*policies, *others])})"
     if fault:
         raise InputError("policy", [Issue("", fault, value=name)])
-    return base, tuple(rule for rule in policies[base] if rule in given)
+    return base, chosen
 
 
-def _fault(name: str, base: str, given: Sequence[str], policies: Mapping[str, Rules], others: Sequence[str]) -> str:
-    """Name the fault in the name of a policy; empty if there is none."""
-    if not base and given:
-        example = next(policy for policy, rules in policies.items() if rules)
-        return f"is not a policy (rules follow the name of one: {example}{name})"
-    if base not in policies:
-        return f"is not a policy ({near_names(base, [*policies, *others])})"
-    rules = policies[base]
+def _fault(base: str, given: Sequence[str], rules: Rules) -> str:
+    """Name the fault in the rules after the name of a policy; empty if there is none."""
     changed: dict[str, str] = {}
     for place, rule in enumerate(given):
         if not rules:

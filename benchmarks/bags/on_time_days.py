@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -46,9 +46,9 @@ class _Timed(OnTime):
     decisions = 0
     seconds = 0.0
 
-    def _answer(self, question: Callable[..., None], replay: ReplayState, *given: Any) -> None:
+    def answer(self, question: str, replay: ReplayState, *given: Any) -> None:
         begin = time.perf_counter()
-        super()._answer(question, replay, *given)
+        super().answer(question, replay, *given)
         self.seconds += time.perf_counter() - begin
         self.decisions += 1
 

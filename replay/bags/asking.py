@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .tables import or_none
@@ -12,12 +13,12 @@ def answer_finished(r: Any, vm: Any, task: int) -> None:
     r.policy.finished(r, vm, task)
 
 
-def answer_price(r: Any, offer: int) -> None:
+def answer_price_changed(r: Any, offer: int) -> None:
     """Ask about a new price of an offer."""
     r.policy.price_changed(r, r.instance.offers[offer])
 
 
-def answer_capacity(r: Any, vm_type: int) -> None:
+def answer_capacity_changed(r: Any, vm_type: int) -> None:
     """Ask about a type of which there can be more, or fewer, spot VMs than before."""
     r.policy.capacity_changed(r, r.instance.vm_types[vm_type].name)
 
@@ -54,12 +55,12 @@ def answer_preempted(r: Any, vm: Any, task: int) -> None:
     r.policy.preempted(r, vm, task)
 
 
-def answer_trigger(r: Any, vm: Any) -> None:
+def answer_trigger_reached(r: Any, vm: Any) -> None:
     """Ask about an interrupted VM whose migration trigger time has come."""
     r.policy.trigger_reached(r, vm)
 
 
-def answer_unused(r: Any, vm: Any) -> None:
+def answer_cycle_ended(r: Any, vm: Any) -> None:
     """Ask about an idle VM at the end of its allocation cycle, or of the time for which it is kept."""
     r.policy.cycle_ended(r, vm)
 
@@ -72,3 +73,9 @@ def answer_woken(r: Any) -> None:
 def answer_terminated(r: Any, vm: Any) -> None:
     """Ask about a VM that the policy has terminated."""
     r.policy.terminated(r, vm)
+
+
+QUESTIONS: dict[str, Callable[..., None]] = {
+    name.removeprefix("answer_"): value for name, value in vars().items() if name.startswith("answer_")
+}
+"""Questions by the methods of `Policy` that answer them."""

@@ -16,7 +16,7 @@ from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Cloud
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
-from . import asking
+from .asking import QUESTIONS
 from .bills import BILLED, bills_of
 from .compiled_parts import IN_PLACE_OF
 from .engine import last_call_s, policy_options
@@ -68,16 +68,17 @@ def _nothing(r: Rows, *asked_about: Any) -> None:
     """Answer a question by doing nothing."""
 
 
-_NO_ANSWERS: dict[Callable[..., None], Callable[..., None]] = {
-    value: _nothing for name, value in vars(asking).items() if name.startswith("answer_")
-}
 _PARTS: dict[Any, Any] = {}
+
+
+def in_place_of(kind: type[RulePolicy]) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return what the compiled loop of a policy has in place of functions that Python calls."""
+    return IN_PLACE_OF | {asked: kind.answers.get(question, _nothing) for question, asked in QUESTIONS.items()}
 
 
 def _driver(kind: type[RulePolicy]) -> Any:
     """Return the compiled loop of a policy: what policies share is compiled once."""
-    given = IN_PLACE_OF | _NO_ANSWERS | dict(kind.answers)
-    return compiled_rules(drive, f"drive_{kind.name}", given, _PARTS)
+    return compiled_rules(drive, f"drive_{kind.name}", in_place_of(kind), _PARTS)
 
 
 DRIVERS: dict[type[Policy], Any] = {kind: _driver(kind) for kind in POLICIES.values() if issubclass(kind, RulePolicy)}

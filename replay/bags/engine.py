@@ -9,7 +9,6 @@ from ...instances.clouds import PAPERS, Cloud
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ..event_loop import EventLoop
-from . import asking
 from .interpreted import next_s
 from .moments import await_start, step
 from .outcome import DayOutcome, outcome_with
@@ -133,7 +132,7 @@ def policy_options(policy: Policy) -> dict[str, int]:
     """Return the fields of `Rows` that a policy sets."""
     options = {
         "idle_limit_s": or_none(policy.idle_limit_s),
-        "wants_finished": int(answers(policy, "finished", asking.answer_finished)),
-        "wants_woken": int(answers(policy, "woken", asking.answer_woken)),
+        "wants_finished": int(answers(policy, "finished")),
+        "wants_woken": int(answers(policy, "woken")),
     }
     return options | policy.row_options() if isinstance(policy, RulePolicy) else options

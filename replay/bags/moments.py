@@ -11,18 +11,18 @@ from ...core.quantities import NOISE
 from ...instances.entries import NEVER
 from ..vms import LAUNCHING, RUNNING, TERMINATED
 from .asking import (
-    answer_capacity,
+    answer_capacity_changed,
+    answer_cycle_ended,
     answer_finished,
     answer_hibernated,
     answer_idle,
     answer_lost,
     answer_noticed,
     answer_preempted,
-    answer_price,
+    answer_price_changed,
     answer_resumed,
     answer_terminated,
-    answer_trigger,
-    answer_unused,
+    answer_trigger_reached,
     answer_woken,
 )
 from .interpreted import add_noticed, is_next, next_s, note, pop, push
@@ -371,10 +371,10 @@ def ask(r: Rows) -> None:
     if r.n_finished:
         ask_about_finished(r)
     for k in range(r.n_priced):
-        answer_price(r, r.priced_now[k])
+        answer_price_changed(r, r.priced_now[k])
         settle(r)
     for k in range(r.n_types_now):
-        answer_capacity(r, r.types_now[k])
+        answer_capacity_changed(r, r.types_now[k])
         settle(r)
     if r.n_back:
         ask_about_returns(r)
@@ -434,7 +434,7 @@ def ask_about_triggers(r: Rows) -> None:
             r.events_handled += 1
             if r.recording:
                 note(r, TRIGGERED, vm.index, NONE, NONE, 0, 0, 0.0)
-            answer_trigger(r, vm)
+            answer_trigger_reached(r, vm)
             settle(r)
 
 
@@ -447,7 +447,7 @@ def ask_about_unused(r: Rows) -> None:
             if r.recording:
                 what = CYCLE_ENDED if k < r.n_cycles else IDLE_LIMITED
                 note(r, what, vm.index, NONE, NONE, r.idle_limit_s, 0, 0.0)
-            answer_unused(r, vm)
+            answer_cycle_ended(r, vm)
             settle(r)
 
 

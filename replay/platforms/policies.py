@@ -131,7 +131,7 @@ def platform_policy(name: str) -> PolicyFactory:
     InputError
         If there is no such policy, or no such rule; close names are suggested. If a rule is given twice.
     """
-    base, suffixes = split_policy_name(name, dict.fromkeys(PLATFORM_POLICIES, SUFFIXES))
+    base, suffixes = split_policy_name(name, PLATFORM_POLICIES, lambda _: SUFFIXES)
     rules = replace(PlatformRules(), **options_of(SUFFIXES, suffixes))
     called = "+".join([base, *suffixes])
     if base == _ROUND_ROBIN:

@@ -21,7 +21,7 @@ from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags import compiled_engine
 from spotbag.replay.bags.compiled_engine import CompiledReplays, rows_of_record
-from spotbag.replay.bags.compiled_parts import _KIND_BITS, IN_PLACE_OF
+from spotbag.replay.bags.compiled_parts import _KIND_BITS
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.moments import await_start, request_plan, step
 from spotbag.replay.bags.outcome import DayOutcome
@@ -225,7 +225,7 @@ def advance(context: Any, begun: int) -> bool:
 def stepping(kind: type[Policy]) -> Any:
     """Return the compiled loop of a policy that makes one step: of the parts of that which goes through a day."""
     assert issubclass(kind, RulePolicy)
-    given = IN_PLACE_OF | compiled_engine._NO_ANSWERS | dict(kind.answers)
+    given = compiled_engine.in_place_of(kind)
     return compiled_rules(advance, f"advance_{kind.name}", given, compiled_engine._PARTS)
 
 

@@ -9,7 +9,6 @@ from typing import ClassVar
 from ....instances.entries import FULL_SPEED, NEVER
 from ...policy_names import Rule, Rules
 from ...vms import HIBERNATED, RUNNING
-from .. import asking
 from ..interpreted import earliest_start, push
 from ..policy import RulePolicy
 from ..rows import FIRST_NEW, LEFT_OUT, NONE, WAKE, Rows, VmRow
@@ -919,14 +918,14 @@ def can_go(r: Rows, vm: VmRow) -> bool:
 
 
 OnTime.answers = {
-    asking.answer_woken: answer,
-    asking.answer_finished: on_finish,
-    asking.answer_idle: on_idle,
-    asking.answer_unused: on_cycle_end,
-    asking.answer_noticed: on_notice,
-    asking.answer_hibernated: on_loss,
-    asking.answer_lost: on_loss,
-    asking.answer_resumed: on_return,
-    asking.answer_capacity: on_capacity,
-    asking.answer_preempted: on_saved,
+    "woken": answer,
+    "finished": on_finish,
+    "idle": on_idle,
+    "cycle_ended": on_cycle_end,
+    "noticed": on_notice,
+    "hibernated": on_loss,
+    "lost": on_loss,
+    "resumed": on_return,
+    "capacity_changed": on_capacity,
+    "preempted": on_saved,
 }

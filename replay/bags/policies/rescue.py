@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .. import asking
 from ..interpreted import plan_rescue, refuse, sort_tasks
 from ..policy import RulePolicy
 from ..rows import NO_PLACE, NO_ROOM, NONE, Rows, VmRow
@@ -123,10 +122,10 @@ def end_halted(r: Rows, vm: VmRow) -> None:
 
 
 Rescue.answers = {
-    asking.answer_idle: on_idle,
-    asking.answer_noticed: answer,
-    asking.answer_lost: answer,
-    asking.answer_hibernated: answer,
-    asking.answer_resumed: on_change,
-    asking.answer_terminated: on_change,
+    "idle": on_idle,
+    "noticed": answer,
+    "lost": answer,
+    "hibernated": answer,
+    "resumed": on_change,
+    "terminated": on_change,
 }
