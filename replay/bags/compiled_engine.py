@@ -16,6 +16,7 @@ from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Cloud
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
+from . import rows
 from .asking import QUESTIONS
 from .bills import BILLED, bills_of
 from .compiled_parts import IN_PLACE_OF
@@ -26,26 +27,6 @@ from .outcome import OF_ROWS, DayOutcome, Recorded, outcome_with
 from .plan import ReplayPlan, new_name
 from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
-from .rows import (
-    DONE,
-    GIVEN,
-    NEEDS_RESCUE,
-    NONE,
-    PRICE,
-    TOO_MANY_ENTRIES,
-    TOO_MANY_EVENTS,
-    TOO_MANY_VMS,
-    DayRow,
-    PriceRow,
-    RescueTaskRow,
-    RescueVmRow,
-    Rows,
-    SessionRow,
-    StandbyRow,
-    TypeRow,
-    VmRow,
-    shapes,
-)
 from .tables import day_table, law_values, rest_values, table_of
 
 if TYPE_CHECKING:
@@ -56,7 +37,7 @@ _MOST_TYPES = 62
 _COMPILES_FOR = 1_000_000
 """Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
 
-rows_of_record = rows_from(Rows)
+rows_of_record = rows_from(rows.Rows)
 
 
 def drive(context: Any) -> int:
@@ -64,7 +45,7 @@ def drive(context: Any) -> int:
     return go_through(rows_of_record(context[0]))
 
 
-def _nothing(r: Rows, *asked_about: Any) -> None:
+def _nothing(r: rows.Rows, *asked_about: Any) -> None:
     """Answer a question by doing nothing."""
 
 
@@ -137,7 +118,7 @@ class CompiledReplays:
         row, names = self._context[0], [bill.name for bill in outcome.bills]
         offers = self._arrays["vms"]["offer_index"][: len(names)].tolist()
         notes = self._arrays["notes"][: row["n_notes"]].tolist()
-        left = np.flatnonzero(self._arrays["tasks"]["vm"] != NONE).tolist()
+        left = np.flatnonzero(self._arrays["tasks"]["vm"] != rows.NONE).tolist()
         return outcome, Recorded(
             policy_name=policy.name,
             plan=plan,
@@ -161,16 +142,16 @@ class CompiledReplays:
                 self._begin(day, cloud)
             context = self._start(options, rescue)
             why = DRIVERS[type(policy)](context)
-            if why == NEEDS_RESCUE:
+            if why == rows.NEEDS_RESCUE:
                 rescue = self._rescue(int(context[0]["lost_types"]), int(context[0]["now_s"]))
                 continue
-            if why == TOO_MANY_VMS:
+            if why == rows.TOO_MANY_VMS:
                 self._allocate(2 * self._most_vms, self._most_events, self._most_entries)
-            elif why == TOO_MANY_EVENTS:
+            elif why == rows.TOO_MANY_EVENTS:
                 self._allocate(self._most_vms, 2 * self._most_events, self._most_entries)
-            elif why == TOO_MANY_ENTRIES:
+            elif why == rows.TOO_MANY_ENTRIES:
                 self._allocate(self._most_vms, self._most_events, 2 * self._most_entries)
-            elif why != DONE:
+            elif why != rows.DONE:
                 return None
             else:
                 return self._outcome(policy, context, cloud)
@@ -185,18 +166,18 @@ class CompiledReplays:
         counts |= {"packed": packed, "packed_cores": packed * counts["cores"]}
         counts |= {"rescuers": packed, "rescuer_cores": packed * counts["cores"]}
         self._arrays: dict[str, Any] = {}
-        self._context = np.zeros(1, dtype=dtype_of(Rows))
-        places = shapes(counts)
-        for name, row, _ in tables_of(Rows):
-            given = np.array(getattr(tables, name), dtype=dtype_of(row)) if name in GIVEN else None
+        self._context = np.zeros(1, dtype=dtype_of(rows.Rows))
+        places = rows.shapes(counts)
+        for name, row, _ in tables_of(rows.Rows):
+            given = np.array(tables.given[name], dtype=dtype_of(row)) if name in rows.GIVEN else None
             self._enter(self._context, name, np.zeros(places.get(name, 0), dtype_of(row)) if given is None else given)
-        alike = {entry.name: entry.default for entry in fields(Rows) if entry.default is not MISSING}
+        alike = {entry.name: entry.default for entry in fields(rows.Rows) if entry.default is not MISSING}
         for name, value in (alike | tables.settings | {"most_listed": listed}).items():
             self._context[name] = value
         self._first = self._context.copy()
         # As plain numbers, which are copied as fast as memory is.
-        first = {"tasks": tables.tasks, "limits": tables.limits}
-        for name, usual in (("types", TypeRow()), ("prices", PriceRow()), ("standby", StandbyRow())):
+        first = {name: tables.given[name] for name in ("tasks", "limits")}
+        for name, usual in (("types", rows.TypeRow()), ("prices", rows.PriceRow()), ("standby", rows.StandbyRow())):
             first[name] = table_of(usual, len(self._arrays[name]))
         self._at_first = {name: (_numbers(self._arrays[name]), _numbers(table)) for name, table in first.items()}
         self._at_first |= {name: (_numbers(self._arrays[name]), 0) for name in ("vms", "asked")}
@@ -245,10 +226,10 @@ class CompiledReplays:
         return self._rescues[types, now_s]
 
     def _rescue_arrays(self, planned: PlannedRescue) -> _Rescue:
-        rows = [(vm.offer.index, NONE if vm.new else self._names.index(vm.id)) for vm in planned.vms]
-        tasks = np.zeros(len(planned.task), dtype=dtype_of(RescueTaskRow))
+        vms = [(vm.offer.index, rows.NONE if vm.new else self._names.index(vm.id)) for vm in planned.vms]
+        tasks = np.zeros(len(planned.task), dtype=dtype_of(rows.RescueTaskRow))
         tasks["task"], tasks["place"] = planned.task, planned.task_vm
-        return _Rescue(np.array(rows, dtype=dtype_of(RescueVmRow)), tasks, 2)
+        return _Rescue(np.array(vms, dtype=dtype_of(rows.RescueVmRow)), tasks, 2)
 
     # --------------------------------------------------------------------- outcome
 
@@ -262,21 +243,21 @@ class CompiledReplays:
                 names.append(new_name(offers[index], rented, taken))
                 taken.add(names[-1])
         days = self._arrays["days"][: values.next_day]
-        changes = rows_of(DayRow, days[days["kind"] == PRICE])
-        sessions = rows_of(SessionRow, self._arrays["sessions"][: values.n_sessions]) if changes else []
+        changes = rows_of(rows.DayRow, days[days["kind"] == rows.PRICE])
+        sessions = rows_of(rows.SessionRow, self._arrays["sessions"][: values.n_sessions]) if changes else []
         bills = bills_of(names, offers, vms.view(_BILLED).tolist(), cloud.billing, changes, sessions)
         return outcome_with(policy.name, self.plan.instance.deadline_s, values, bills)
 
 
-_BILLED: Any = dtype_of(VmRow)[list(BILLED)]
-_COUNTS: Any = dtype_of(Rows)[[*OF_ROWS, "n_vms", "n_sessions", "next_day"]]
+_BILLED: Any = dtype_of(rows.VmRow)[list(BILLED)]
+_COUNTS: Any = dtype_of(rows.Rows)[[*OF_ROWS, "n_vms", "n_sessions", "next_day"]]
 
 
 class _Rescue(NamedTuple):
     """A rescue as the compiled policy has it; 2 if there is one, 1 if there is none, 0 if that is not known yet."""
 
-    vms: Any = np.zeros(0, dtype=dtype_of(RescueVmRow))
-    tasks: Any = np.zeros(0, dtype=dtype_of(RescueTaskRow))
+    vms: Any = np.zeros(0, dtype=dtype_of(rows.RescueVmRow))
+    tasks: Any = np.zeros(0, dtype=dtype_of(rows.RescueTaskRow))
     given: int = 0
 
 

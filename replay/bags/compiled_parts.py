@@ -78,7 +78,9 @@ def next_s(r: Rows) -> int:
 
 
 def note(r: Rows, what: int, v: int, core: int, task: int, first: int, second: int, real: float) -> None:
-    """Keep something on record."""
+    """Keep something on record, if there is one."""
+    if not r.recording:
+        return
     if r.n_notes == len(r.notes):
         r.why = TOO_MANY_ENTRIES
         return

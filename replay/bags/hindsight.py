@@ -25,8 +25,8 @@ from .plan import PlannedVm, ReplayPlan, replay_plan
 from .policies.static import Static
 from .policy import Policy
 from .state import ReplayState
+from .tables import WorkTable
 from .vm import Vm
-from .work import WorkTable
 
 _LEAST_S = 10
 """Seconds of work for which a task is cut; each checkpoint takes as long, or longer."""

@@ -36,8 +36,9 @@ def next_s(r: Any) -> int:
 
 
 def note(r: Any, what: int, v: int, core: int, task: int, first: int, second: int, real: float) -> None:
-    """Keep something on record."""
-    r.notes.append((r.now_s, what, v, core, task, first, second, real))
+    """Keep something on record, if there is one."""
+    if r.recording:
+        r.notes.append((r.now_s, what, v, core, task, first, second, real))
 
 
 def add_vm(r: Any, offer: int) -> int:

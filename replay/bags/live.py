@@ -22,13 +22,11 @@ from ...schedules.state import State
 from ...schedules.vm_state import VmState
 from ..policies import Given
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
-from . import rules
-from .checked_plan import CheckedPlan, checked
+from . import moments, rules
 from .engine import Replay
 from .interpreted import add_noticed, note, pop
-from .moments import ask, bring_back, end, insert, list_struck, sort_numbers, start_due
 from .notes import STARTED, event_records
-from .plan import replay_plan
+from .plan import CheckedPlan, checked, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
@@ -173,7 +171,7 @@ class LivePolicy:
         if not r.over:
             _Moment(replay, state, told).happen()
             if r.unfinished == 0:
-                end(r)
+                moments.end(r)
         return Decided(tuple(_decisions(r)), _next_look_s(r), LivePolicy(replay))
 
 
@@ -206,13 +204,13 @@ def _next_look_s(r: ReplayState) -> float | None:
     """When to ask again: at the next timer of the policy, or when something has not happened that was expected."""
     if r.over:
         return None
-    moments = [entry[0] for entry in r.queue if entry[0] > r.now_s and entry[1] in _TIMERS]
+    times_s = [entry[0] for entry in r.queue if entry[0] > r.now_s and entry[1] in _TIMERS]
     for vm in r.vms:
         if vm.state == LAUNCHING:
-            moments.append(vm.ready_s + 1)
+            times_s.append(vm.ready_s + 1)
         elif vm.state == RUNNING:
-            moments += [vm.zero_s + run.end_s + 1 for run in vm.running if run is not None]
-    return float(min(moments)) if moments else None
+            times_s += [vm.zero_s + run.end_s + 1 for run in vm.running if run is not None]
+    return float(min(times_s)) if times_s else None
 
 
 _TIMERS = (START, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE)
@@ -250,8 +248,8 @@ class _Moment:
     def go_on(self) -> None:
         """Let what is told happen, or what was decided for this very moment, and ask the policy."""
         r = self.r
-        r.n_finished = r.n_preempted = r.n_idle = r.n_back = r.n_noticed = r.n_struck = 0
-        r.n_triggered = r.n_cycles = r.n_unused = r.n_priced = r.n_types_now = 0
+        r.n_idle = r.n_finished = r.n_preempted = 0
+        moments.forget_moment(r)
         r.woken, self.happened = int(self.deviates), False
         r.priced_now, r.types_now = [], []
         due = []
@@ -261,12 +259,14 @@ class _Moment:
         for time_s, kind, v, core, _ in due:
             if kind == START:
                 self.start(r.vms[v], core, time_s)
-        start_due(r)
+        moments.start_due(r)
         self.take(range(_RETURNS, _RETURNS + 1))
         self.bring_back()
         self.take(range(_RETURNS + 1, _NEVER))
-        self.timers(due)
-        sort_numbers(r.struck_now, r.n_struck)
+        for _, kind, v, _, epoch in due:
+            if kind in (TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE):
+                moments.list_timer(r, kind, v, epoch, self.last_call_s)
+        moments.sort_numbers(r.struck_now, r.n_struck)
         for v in r.struck_now[: r.n_struck]:
             self.lose(r.vms[v])
         for event in self.events:
@@ -276,19 +276,19 @@ class _Moment:
             self.refuse_other()
         self.asked, self.deviates = True, False
         if r.unfinished and (self.happened or r.n_unused or r.n_triggered or r.woken):
-            ask(r)
+            moments.ask(r)
 
     def bring_back(self) -> None:
         """Let VMs come back; on one that has hibernated, what ran there goes on."""
         r = self.r
         back = [r.vms[v] for v in r.back_now[: r.n_back]]
-        bring_back(r)
+        moments.bring_back(r)
         for vm in back:
             for core, slot in enumerate(r.cores[vm.index]):
                 if vm.state == RUNNING and slot.running != NONE and r.tasks[slot.running].dumping_s == NONE:
                     run = r.tasks[slot.running]
                     note(r, STARTED, vm.index, core, slot.running, run.end_s - run.start_s, run.mode, run.saved)
-        start_due(r)
+        moments.start_due(r)
 
     def take(self, phases: range) -> None:
         """Let the events of some phases happen."""
@@ -364,21 +364,6 @@ class _Moment:
         elif slot.running == NONE and slot.first != NONE and vm.zero_s + self.r.tasks[slot.first].start_s == time_s:
             self.retime(vm)
 
-    def timers(self, due: Iterable[tuple[int, int, int, int, int]]) -> None:
-        """List what the policy is to be asked about as time has passed, as `moments.go_on` does."""
-        r = self.r
-        for _, kind, v, _, epoch in due:
-            vm = r.vms[v]
-            if kind == WAKE:
-                r.woken |= r.now_s <= self.last_call_s
-            elif kind == TRIGGER and vm.trigger_epoch == epoch and rules.may_give(vm):
-                insert(r.triggered_now, r.trigger_epochs, 0, r.n_triggered, v, epoch)
-                r.n_triggered += 1
-            elif kind in (CYCLE_END, IDLE_LIMIT) and vm.idle_epoch == epoch and rules.is_idle(vm):
-                insert(r.unused_now, r.unused_epochs, 0 if kind == CYCLE_END else r.n_cycles, r.n_unused, v, epoch)
-                r.n_unused += 1
-                r.n_cycles += kind == CYCLE_END
-
     # -------------------------------------------------------------------- events
 
     def vm(self, name: str, *states: int) -> Vm:
@@ -396,30 +381,17 @@ class _Moment:
             raise wrong_state(f"has an event of the task {name!r}, which runs nowhere by what was decided")
         return vm, self.r.tasks[task].core, task
 
-    def idle(self, vm: Vm) -> None:
-        """List a VM as idle if it has nothing left."""
-        if vm.n_left == 0:
-            vm.idle_epoch += 1
-            self.r.idle_now[self.r.n_idle] = vm.index
-            self.r.n_idle += 1
-
     def finished(self, event: events.TaskFinished) -> None:
         """End a task, and start the next."""
         r = self.r
         vm, core, task = self.running(event.task)
         r.tasks[task].dumping_s = NONE
-        rules.finish(r, vm, core)
-        if r.wants_finished:
-            r.finished_now[r.n_finished] = task
-            r.n_finished += 1
-        self.idle(vm)
+        moments.list_finished(r, vm, core)
 
     def failed(self, event: events.TaskFailed) -> None:
         """Have a task wait behind what waits on its core, as one whose checkpoint is written."""
-        r = self.r
         vm, core, _ = self.running(event.task)
-        insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, vm.index, rules.put_behind(r, vm, core))
-        self.r.n_preempted += 1
+        moments.list_preempted(self.r, vm, core)
 
     def saved(self, event: events.TaskSaved) -> None:
         """Have a task that does not run go on from what is saved."""
@@ -476,8 +448,8 @@ class _Moment:
         if not rules.get_ready(self.r, vm) and vm.name not in self.leaving:  # it is there, whatever room there was
             vm.gone_s = vm.interrupted_by = NONE
             rules.move_up(self.r, vm)
-        self.idle(vm)
-        start_due(self.r)
+        moments.list_idle(self.r, vm)
+        moments.start_due(self.r)
 
     def draining(self, event: events.VmDraining) -> None:
         """Give a VM notice, of as many seconds as its cloud gives if that is not said."""
@@ -507,7 +479,7 @@ class _Moment:
             kind = STOP if self.cloud.interruption == "stop" else HIBERNATE
         if rules.is_halted(vm) or not rules.give_notice(self.r, vm, kind, 0, 0):
             vm.interrupted_by = kind
-        list_struck(self.r, vm)
+        moments.list_struck(self.r, vm)
 
     def lose(self, vm: Vm) -> None:
         """Take a VM away: one that runs, or one that will not come back."""

@@ -140,18 +140,10 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
             if r.tasks[task].dumping_s != NONE:
                 continue
             happened = True
-            finish(r, vm, core)
-            if r.wants_finished:
-                r.finished_now[r.n_finished] = task
-                r.n_finished += 1
-            if vm.n_left == 0:
-                vm.idle_epoch += 1
-                r.idle_now[r.n_idle] = v
-                r.n_idle += 1
+            list_finished(r, vm, core)
         elif r.tasks[task].dumping_s != NONE:
             happened = True
-            insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, v, put_behind(r, vm, core))
-            r.n_preempted += 1
+            list_preempted(r, vm, core)
     if r.unfinished == 0:
         return True
     alone = day_s != now_s and next_s(r) > now_s and r.n_preempted == 0
@@ -162,8 +154,7 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
             ask_idle(r, r.vms[r.idle_now[0]])
             settle(r)
         return True
-    r.n_back = r.n_noticed = r.n_struck = r.n_triggered = r.n_cycles = r.n_unused = 0
-    r.n_priced = r.n_types_now = r.woken = 0
+    forget_moment(r)
     if not alone:
         happened |= go_on(r, last_call_s)
     if happened:
@@ -199,10 +190,8 @@ def go_on(r: Rows, last_call_s: int) -> bool:
             happened = True
             if not get_ready(r, vm):
                 list_struck(r, vm)
-            elif vm.n_left == 0:
-                vm.idle_epoch += 1
-                r.idle_now[r.n_idle] = v
-                r.n_idle += 1
+            else:
+                list_idle(r, vm)
             start_due(r)
     for k in range(first, last):
         if r.days[k].notice_s > 0:
@@ -216,16 +205,7 @@ def go_on(r: Rows, last_call_s: int) -> bool:
             list_struck(r, r.vms[v])
     while is_next(r, TRIGGER, WAKE):
         _, kind, v, _, epoch = pop(r)
-        if kind == WAKE:
-            r.woken |= r.now_s <= last_call_s
-        elif kind == TRIGGER:
-            if r.vms[v].trigger_epoch == epoch and may_give(r.vms[v]):
-                insert(r.triggered_now, r.trigger_epochs, 0, r.n_triggered, v, epoch)
-                r.n_triggered += 1
-        elif r.vms[v].idle_epoch == epoch and is_idle(r.vms[v]):
-            insert(r.unused_now, r.unused_epochs, 0 if kind == CYCLE_END else r.n_cycles, r.n_unused, v, epoch)
-            r.n_unused += 1
-            r.n_cycles += kind == CYCLE_END
+        list_timer(r, kind, v, epoch, last_call_s)
     if r.n_struck:
         happened = True
         sort_numbers(r.struck_now, r.n_struck)
@@ -233,6 +213,52 @@ def go_on(r: Rows, last_call_s: int) -> bool:
             r.vms[r.struck_now[k]].listed = 0
             interrupt(r, r.vms[r.struck_now[k]])
     return happened or r.n_unused > 0 or r.n_triggered > 0 or r.woken != 0
+
+
+# -------------------------------------------------------- what the policy is to be asked about
+
+
+def forget_moment(r: Rows) -> None:
+    """Begin a moment in which more may happen than that tasks end."""
+    r.n_back = r.n_noticed = r.n_struck = r.n_triggered = r.n_cycles = r.n_unused = 0
+    r.n_priced = r.n_types_now = r.woken = 0
+
+
+def list_finished(r: Rows, vm: VmRow, core: int) -> None:
+    """End the task of a core; list it, and the VM if it has no task left."""
+    task = finish(r, vm, core)
+    if r.wants_finished:
+        r.finished_now[r.n_finished] = task
+        r.n_finished += 1
+    list_idle(r, vm)
+
+
+def list_idle(r: Rows, vm: VmRow) -> None:
+    """List a VM as idle if it has no task left."""
+    if vm.n_left == 0:
+        vm.idle_epoch += 1
+        r.idle_now[r.n_idle] = vm.index
+        r.n_idle += 1
+
+
+def list_preempted(r: Rows, vm: VmRow, core: int) -> None:
+    """Have the task of a core wait behind what waits there; list it."""
+    insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, vm.index, put_behind(r, vm, core))
+    r.n_preempted += 1
+
+
+def list_timer(r: Rows, kind: int, v: int, epoch: int, last_call_s: int) -> None:
+    """List a migration trigger, the end of an allocation cycle or of an idle limit, or a wake-up call, if it counts."""
+    if kind == WAKE:
+        r.woken |= r.now_s <= last_call_s
+    elif kind == TRIGGER:
+        if r.vms[v].trigger_epoch == epoch and may_give(r.vms[v]):
+            insert(r.triggered_now, r.trigger_epochs, 0, r.n_triggered, v, epoch)
+            r.n_triggered += 1
+    elif r.vms[v].idle_epoch == epoch and is_idle(r.vms[v]):
+        insert(r.unused_now, r.unused_epochs, 0 if kind == CYCLE_END else r.n_cycles, r.n_unused, v, epoch)
+        r.n_unused += 1
+        r.n_cycles += kind == CYCLE_END
 
 
 # --------------------------------------------------------------------------- the day
@@ -254,8 +280,7 @@ def change_price(r: Rows, event: DayRow) -> None:
         r.offers[event.offer].now_usd_per_hour = event.usd_per_hour
         r.priced_now[r.n_priced] = event.offer
         r.n_priced += 1
-        if r.recording:
-            note(r, PRICED, NONE, NONE, NONE, event.offer, 0, event.usd_per_hour)
+        note(r, PRICED, NONE, NONE, NONE, event.offer, 0, event.usd_per_hour)
 
 
 def give_capacity(r: Rows, event: DayRow) -> None:
@@ -266,8 +291,7 @@ def give_capacity(r: Rows, event: DayRow) -> None:
             of_type.capacity = NONE
     elif event.kind == CAPACITY and of_type.capacity != NONE and event.vms >= of_type.capacity:
         of_type.capacity = event.vms
-        if r.recording:
-            note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
+        note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
     else:
         return
     if event.vm == NONE:
@@ -307,8 +331,7 @@ def strike(r: Rows, event: DayRow) -> None:
     if event.kind == CAPACITY:
         if of_type.capacity != event.vms:
             of_type.capacity = event.vms
-            if r.recording:
-                note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
+            note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
         of_type.struck_by = kind = event.by
         stay = event.vms
     elif event.share >= 0:
@@ -398,8 +421,7 @@ def ask(r: Rows) -> None:
     if r.n_unused:
         ask_about_unused(r)
     if r.woken:
-        if r.recording:
-            note(r, WOKEN, NONE, NONE, NONE, 0, 0, 0.0)
+        note(r, WOKEN, NONE, NONE, NONE, 0, 0, 0.0)
         answer_woken(r)
         settle(r)
 
@@ -432,8 +454,7 @@ def ask_about_triggers(r: Rows) -> None:
         if vm.trigger_epoch == r.trigger_epochs[k] and may_give(vm):
             drop_trigger(r, vm)
             r.events_handled += 1
-            if r.recording:
-                note(r, TRIGGERED, vm.index, NONE, NONE, 0, 0, 0.0)
+            note(r, TRIGGERED, vm.index, NONE, NONE, 0, 0, 0.0)
             answer_trigger_reached(r, vm)
             settle(r)
 
@@ -444,9 +465,8 @@ def ask_about_unused(r: Rows) -> None:
         vm = r.vms[r.unused_now[k]]
         if vm.idle_epoch == r.unused_epochs[k] and is_idle(vm):
             r.events_handled += 1
-            if r.recording:
-                what = CYCLE_ENDED if k < r.n_cycles else IDLE_LIMITED
-                note(r, what, vm.index, NONE, NONE, r.idle_limit_s, 0, 0.0)
+            what = CYCLE_ENDED if k < r.n_cycles else IDLE_LIMITED
+            note(r, what, vm.index, NONE, NONE, r.idle_limit_s, 0, 0.0)
             answer_cycle_ended(r, vm)
             settle(r)
 

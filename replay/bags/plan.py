@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...audits.bags.plan import check
+from ...audits.facts import Violation
 from ...core.errors import SpotbagError
 from ...core.rows import rows_of
 from ...core.wording import counted
@@ -16,9 +18,9 @@ from ...instances.entries import BASELINE, FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
-from .rows import NONE, MemberRow, QueueRow
-from .tables import names_of, plan_tables, price_classes
-from .work import WorkTable
+from ...schedules.timing import require_no_dates
+from .rows import NONE, QueueRow
+from .tables import WorkTable, names_of, plan_tables, price_classes
 
 
 class Run(NamedTuple):
@@ -52,13 +54,8 @@ class PlanTables:
 
     Attributes
     ----------
-    offers, groups, durations, limits, members, queues, tasks : array
-        See `rows`.
-    regular : list of int
-        On-demand offers that are not burstable, by price.
-    columns, column_of, standby_offers : list of int
-        For rescues on demand: on-demand offers, which of them each offer is, and those of new VMs, the cheapest for the
-        whole bag first.
+    given : dict of str to array or list
+        Tables of `Rows` that are `GIVEN`.
     most_new : int
         How many new VMs a rescue may have at the most.
     counts, counts_of_rescues : dict of str to int
@@ -75,55 +72,52 @@ class PlanTables:
 
     def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
         self._instance = instance
-        self.offers, self.groups, self.durations = work.offers, work.groups, work.durations
-        self.limits, self.members = work.limits, work.members
-        self.limit_values = self.limits.tolist()
-        self.tasks, self.queues = plan_tables(work.group_of, vms)
-        self.regular = [offer.index for offer in work.on_demand_offers]
-        self.columns = [offer.index for offer in instance.offers if offer.market == "on-demand"]
-        self.column_of = [NONE] * len(instance.offers)
-        for column, index in enumerate(self.columns):
-            self.column_of[index] = column
-        self.standby_offers = sorted(self.regular, key=lambda index: (work.usd_of_all(index), index))
-        own = {limit["own"]: int(limit["most"]) for limit in self.limits}
-        self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in self.regular))
+        regular = [offer.index for offer in work.on_demand_offers]
+        columns = [offer.index for offer in instance.offers if offer.market == "on-demand"]
+        column_of = {index: column for column, index in enumerate(columns)}
+        standby = sorted(regular, key=lambda index: (work.usd_of_all(index), index))
+        tasks, queues = plan_tables(work.group_of, vms)
+        lists = {
+            "regular": regular,
+            # For rescues on demand: on-demand offers, which of them each offer is, and those of new VMs, the cheapest
+            # for the whole bag first.
+            "columns": columns,
+            "column_of": [column_of.get(offer.index, NONE) for offer in instance.offers],
+            "standby_offers": standby,
+        }
+        self.given: dict[str, Any] = {**work.tables, **lists, "tasks": tasks, "queues": queues}
+        limits = work.tables["limits"]
+        own = {limit["own"]: int(limit["most"]) for limit in limits}
+        self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in regular))
         most_cores = max(offer.vcpus for offer in instance.offers)
         self.counts = {
             "tasks": instance.n_tasks,
-            "groups": len(self.groups),
+            "groups": len(work.tables["groups"]),
             "types": len(instance.vm_types),
             "prices": len(price_classes(instance)),
             "cores": most_cores,
         }
         self.counts_of_rescues = {
             "open": instance.n_tasks,
-            "needs": instance.n_tasks * len(self.columns),
+            "needs": instance.n_tasks * len(columns),
             "new": self.most_new,
             "new_cores": self.most_new * most_cores,
         }
-        self.shared: dict[str, list[Any]] = {
-            "groups": work.rows.groups,
-            "durations": work.rows.durations,
-            "members": rows_of(MemberRow, self.members),
-            "queues": rows_of(QueueRow, self.queues),
-            "regular": self.regular,
-            "columns": self.columns,
-            "column_of": self.column_of,
-            "standby_offers": self.standby_offers,
-        }
-        self.task_values = self.tasks.tolist()
+        objects: dict[str, Any] = {name: getattr(work.rows, name) for name in ("groups", "durations", "members")}
+        self.shared = {**objects, **lists, "queues": rows_of(QueueRow, queues)}
+        self.task_values, self.limit_values = tasks.tolist(), limits.tolist()
         self._offers_billed: dict[Billing, tuple[Any, list[tuple[Any, ...]]]] = {}
         self.names = names_of(instance)
         self.settings = {
-            "n_offers": len(self.offers),
+            "n_offers": len(instance.offers),
             "n_prices": self.counts["prices"],
-            "n_limits": len(self.limits),
-            "n_regular": len(self.regular),
-            "n_columns": len(self.columns),
-            "n_standby_offers": len(self.standby_offers),
-            "rescue_usd_per_s": work.usd_per_s(self.standby_offers[0]) if self.standby_offers else 0.0,
+            "n_limits": len(limits),
+            "n_regular": len(regular),
+            "n_columns": len(columns),
+            "n_standby_offers": len(standby),
+            "rescue_usd_per_s": work.usd_per_s(standby[0]) if standby else 0.0,
             "most_cores": most_cores,
-            "n_queues": len(self.queues),
+            "n_queues": len(queues),
             "unfinished": instance.n_tasks,
             "boot_overhead_s": instance.boot_overhead_s,
             "start_overhead_s": max(instance.boot_overhead_s, instance.migration_overhead_s),
@@ -135,7 +129,7 @@ class PlanTables:
     def offers_billed(self, billing: Billing) -> tuple[Any, list[tuple[Any, ...]]]:
         """Return the offers with how a cloud bills them: as an array, and as plain numbers."""
         if billing not in self._offers_billed:
-            table = self.offers.copy()
+            table = self.given["offers"].copy()
             for entry, offer in zip(table, self._instance.offers, strict=True):
                 for name, value in billing.bill(offer)._asdict().items():
                     entry[name] = value
@@ -261,3 +255,61 @@ def on_demand_schedule(schedule: Schedule) -> Schedule:
         & instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
     )
     return Schedule(instance, vm_offer, schedule.task_vm, core, start_s, baseline)
+
+
+# ------------------------------------------------------------------------- checked
+
+_PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})
+"""Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPlan:
+    """A plan that was checked.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The plan.
+    broken : tuple of Violation
+        Of the rules without which no cloud could carry it out, those that it breaks.
+    """
+
+    schedule: Schedule
+    broken: tuple[Violation, ...]
+
+    @property
+    def instance(self) -> Instance:
+        """Instance of the plan."""
+        return self.schedule.instance
+
+    def demand_possible(self) -> None:
+        """Refuse a plan that no cloud could carry out.
+
+        Raises
+        ------
+        SpotbagError
+            If it is one.
+        """
+        if self.broken:
+            more = f" (and {len(self.broken) - 1} more; 'spotbag check' lists all)" if len(self.broken) > 1 else ""
+            raise SpotbagError(f"{self.instance.name}: the plan cannot be carried out: {self.broken[0]}{more}")
+
+
+def checked(plan: Schedule | CheckedPlan) -> CheckedPlan:
+    """Check a plan, unless it has been checked."""
+    if isinstance(plan, CheckedPlan):
+        return plan
+    return with_verdict(plan, check(plan.instance, plan).violations)
+
+
+def with_verdict(schedule: Schedule, violations: Iterable[Violation]) -> CheckedPlan:
+    """Return a plan with all that the checker has found wrong in it; refuse one of tasks with dates.
+
+    Raises
+    ------
+    InputError
+        If tasks have dates: replays do not know them.
+    """
+    require_no_dates(schedule.instance, "a replay")
+    return CheckedPlan(schedule, tuple(entry for entry in violations if entry.rule in _PHYSICAL_RULES))

@@ -31,7 +31,7 @@ from ...solvers.bags.result import Quantity, Result, Stage
 from ...solvers.bags.solve import solve
 from ..policies import Given, PolicyMaker
 from ..runs import check_runs
-from .checked_plan import CheckedPlan, checked, with_verdict
+from .plan import CheckedPlan, checked, with_verdict
 from .policies import KIND
 from .policy import Policy
 from .runs import chosen_cloud, on_demand_price_usd, outcomes_of

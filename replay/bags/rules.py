@@ -485,7 +485,7 @@ def start(r: Rows, vm: VmRow, core: int) -> None:
     push(r, vm.zero_s + run.end_s, FINISH, vm.index, core, vm.epoch)
     if vm.bursts:
         count_running(r, vm, run.mode, 1)
-    if r.recording:
+    if r.recording:  # asked here, as tasks start and end more often than anything else happens
         note(r, STARTED, vm.index, core, task, run.end_s - run.start_s, run.mode, run.saved)
 
 
@@ -554,8 +554,7 @@ def put_behind(r: Rows, vm: VmRow, core: int) -> int:
     run.start_s = max(last_s, uptime_at(vm, r.now_s))
     run.end_s = run.start_s + duration_of(r, run.group, offer, run.mode, run.saved)
     enqueue(r, vm, core, task)
-    if r.recording:
-        note(r, PUT_BEHIND, vm.index, core, task, 0, 0, saved)
+    note(r, PUT_BEHIND, vm.index, core, task, 0, 0, saved)
     return task
 
 
@@ -690,8 +689,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
             r.vms[of_type.last].after_of_type = v
         of_type.last = v
     push(r, vm.ready_s, READY, v, 0, 0)
-    if r.recording:
-        note(r, LAUNCHED, v, NONE, NONE, offer_index, 0, 0.0)
+    note(r, LAUNCHED, v, NONE, NONE, offer_index, 0, 0.0)
     return v
 
 
@@ -767,8 +765,7 @@ def terminate(r: Rows, vm: VmRow) -> None:
     vm.state = TERMINATED
     vm.epoch += 1
     give_back(r, vm)
-    if r.recording:
-        note(r, ENDED, vm.index, NONE, NONE, 0, 0, 0.0)
+    note(r, ENDED, vm.index, NONE, NONE, 0, 0, 0.0)
 
 
 def let_go(r: Rows, vm: VmRow) -> None:
@@ -785,8 +782,7 @@ def get_ready(r: Rows, vm: VmRow) -> bool:
     """Let a VM run that was launching; False if its type has no room for it, so that it is interrupted now."""
     vm.state = RUNNING
     vm.session_from_s = r.now_s
-    if r.recording:
-        note(r, GOT_READY, vm.index, NONE, NONE, 0, 0, 0.0)
+    note(r, GOT_READY, vm.index, NONE, NONE, 0, 0, 0.0)
     if vm.spot and r.types[r.offers[vm.offer_index].type].capacity != NONE:
         of_type = r.types[r.offers[vm.offer_index].type]
         before, k = 0, of_type.first
@@ -813,8 +809,7 @@ def give_notice(r: Rows, vm: VmRow, kind: int, notice_s: int, of_type: int) -> b
     if notice_s:
         vm.disordered = 1  # what is to start meanwhile does not
         push(r, until_s, INTERRUPT, vm.index, 0, 0)
-        if r.recording:
-            note(r, NOTICED, vm.index, NONE, NONE, until_s, 0, 0.0)
+        note(r, NOTICED, vm.index, NONE, NONE, until_s, 0, 0.0)
     return True
 
 
@@ -831,22 +826,17 @@ def interrupt(r: Rows, vm: VmRow) -> None:
     if vm.n_left:
         r.busy_hibernations += 1
     if kind == HIBERNATE:
-        vm.state = HIBERNATED
+        vm.state, what = HIBERNATED, WENT_DOWN
         r.hibernations += 1
     elif kind == STOP:
-        vm.state = STOPPED
+        vm.state, what = STOPPED, WAS_STOPPED
         r.stops += 1
     else:
-        vm.state = TERMINATED
+        vm.state, what, vm.reclaimed, vm.terminated_s = TERMINATED, RECLAIMED, 1, r.now_s
         r.reclaims += 1
-    if r.recording:
-        what = WENT_DOWN if kind == HIBERNATE else WAS_STOPPED if kind == STOP else RECLAIMED
-        note(r, what, vm.index, NONE, NONE, 0, 0, 0.0)
-    if vm.state == TERMINATED:
-        vm.reclaimed = 1
-        vm.terminated_s = r.now_s
         give_back(r, vm)
-    elif of_type and room_of(r, r.offers[vm.offer_index].type) > 0:
+    note(r, what, vm.index, NONE, NONE, 0, 0, 0.0)
+    if vm.state != TERMINATED and of_type and room_of(r, r.offers[vm.offer_index].type) > 0:
         push(r, r.now_s, RECALL, vm.index, 0, vm.epoch)
 
 
@@ -860,22 +850,19 @@ def come_back(r: Rows, vm: VmRow) -> None:
                 _, seconds, done = last_checkpoint(r, vm, task, NONE)
                 r.tasks[task].written_s, r.tasks[task].written = seconds, done
     pause_s = end_halt(r, vm)
-    stopped = vm.state == STOPPED
     vm.stranded = 0
     r.types[r.offers[vm.offer_index].type].present += 1
     r.events_handled += 1
     if vm.trigger_at_s != NONE:
         r.resumes_in_time += 1
         drop_trigger(r, vm)
-    if stopped:
+    if vm.state == STOPPED:
         r.restarts += 1
-    else:
-        r.resumes += 1
-    if r.recording:
-        note(r, RESTARTED if stopped else RESUMED, vm.index, NONE, NONE, 0, 0, 0.0)
-    if stopped:
+        note(r, RESTARTED, vm.index, NONE, NONE, 0, 0, 0.0)
         restart(r, vm, pause_s)
         return
+    r.resumes += 1
+    note(r, RESUMED, vm.index, NONE, NONE, 0, 0, 0.0)
     vm.zero_s += pause_s
     vm.state = RUNNING
     vm.session_from_s = r.now_s
@@ -975,9 +962,8 @@ def migrate(r: Rows, task: int, source: VmRow, target: VmRow, mode: int, late: i
     else:
         r.migrated_new += 1
         r.hibernations_new += first
-    if r.recording:
-        bits = kind + RECOVERED * recovered + LATE * late + (mode << MODE_SHIFT)
-        note(r, MIGRATED, source.index, NONE, task, target.index, bits, saved)
+    bits = kind + RECOVERED * recovered + LATE * late + (mode << MODE_SHIFT)
+    note(r, MIGRATED, source.index, NONE, task, target.index, bits, saved)
     place(r, target, task, mode)
 
 
@@ -985,8 +971,7 @@ def steal(r: Rows, task: int, victim: VmRow, thief: VmRow, mode: int) -> None:
     """Move a waiting task of a VM to another; what it leaves moves up."""
     take(r, victim, task)
     r.tasks_stolen += 1
-    if r.recording:
-        note(r, STOLEN, victim.index, NONE, task, thief.index, mode, 0.0)
+    note(r, STOLEN, victim.index, NONE, task, thief.index, mode, 0.0)
     if not victim.restless:
         leave_restless(r, victim)
     place(r, thief, task, mode)
@@ -1004,8 +989,7 @@ def preempt(r: Rows, task: int, vm: VmRow, checkpoint: int) -> None:
     dump_s = 0
     if checkpoint:
         dump_s = dump_of(r, run.group, vm.offer_index, run.mode)
-    if r.recording:
-        note(r, WAS_PREEMPTED, vm.index, core, task, checkpoint, r.now_s + dump_s, 0.0)
+    note(r, WAS_PREEMPTED, vm.index, core, task, checkpoint, r.now_s + dump_s, 0.0)
     if checkpoint:
         run.dumping_s = uptime_s
     if dump_s:
@@ -1034,8 +1018,7 @@ def set_trigger(r: Rows, vm: VmRow, time_s: int) -> None:
     vm.trigger_at_s = time_s
     vm.trigger_epoch += 1
     push(r, time_s, TRIGGER, vm.index, 0, vm.trigger_epoch)
-    if r.recording:
-        note(r, TRIGGER_SET, vm.index, NONE, NONE, time_s, 0, 0.0)
+    note(r, TRIGGER_SET, vm.index, NONE, NONE, time_s, 0, 0.0)
 
 
 def drop_trigger(r: Rows, vm: VmRow) -> None:

@@ -22,10 +22,9 @@ from ...traces.bags.records import MIGRATION_KINDS
 from ...traces.trace import Trace
 from ..policies import Given, PolicyMaker
 from ..runs import Runs, by_name, check_runs, means_of, replay_batches
-from .checked_plan import CheckedPlan, checked
 from .engine import Replay
 from .outcome import DayOutcome, Recorded, trace_of
-from .plan import ReplayPlan, on_demand_schedule, replay_plan
+from .plan import CheckedPlan, ReplayPlan, checked, on_demand_schedule, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy

@@ -491,13 +491,11 @@ class ReplayState(Rows):
         """Count an attempt of an idle VM to steal tasks."""
         self.steal_attempts += 1
         self.steals += int(stolen > 0)
-        if self.recording:
-            note(self, ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
+        note(self, ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
 
     def report_stranded(self, vm: Vm, tasks: int) -> None:
         """Record that tasks of an interrupted VM found no place anywhere: they stay where they are."""
-        if self.recording:
-            note(self, STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
+        note(self, STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
 
     def _demand_task(self, task: int, vm: Vm) -> None:
         has_it = 0 <= task < len(self.tasks) and self.tasks[task].vm == vm.index

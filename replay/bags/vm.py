@@ -25,7 +25,7 @@ from .rules import (
     unbounded_credits,
     uptime_at,
 )
-from .work import WorkTable
+from .tables import WorkTable
 
 MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 

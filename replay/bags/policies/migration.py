@@ -426,8 +426,7 @@ def migrate_anyway(r: Rows, source: VmRow, tasks: list[int], n_tasks: int) -> No
         migrate(r, task, source, target, r.offers[target.offer_index].sustained, int(end_s > r.deadline_s))
     if left:
         source.stranded = r.any_stranded = 1
-        if r.recording:
-            note(r, STRANDED, source.index, NONE, NONE, left, 0, 0.0)
+        note(r, STRANDED, source.index, NONE, NONE, left, 0, 0.0)
 
 
 def retry_stranded(r: Rows) -> None:

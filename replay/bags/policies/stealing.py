@@ -37,8 +37,7 @@ def steal(r: Rows, thief: VmRow, spare_all: int) -> None:
             break
     r.steal_attempts += 1
     r.steals += stolen > 0
-    if r.recording:
-        note(r, ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
+    note(r, ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
 
 
 def steal_from(r: Rows, thief: VmRow, victim: VmRow, spare_all: int) -> int:

@@ -521,5 +521,5 @@ def test_a_rescue_prefers_vms_on_which_the_bag_is_cheapest_with_its_memory() -> 
     for memory_mb, preferred in ((1, "two"), (700, "one")):
         drawn = bag(tasks, types, memory_mb=dict.fromkeys(tasks, memory_mb))
         tables = replay_plan(solve(drawn, "greedy", survive="none").schedule).tables
-        assert drawn.offers[tables.standby_offers[0]].vm_type.name == preferred
+        assert drawn.offers[tables.given["standby_offers"][0]].vm_type.name == preferred
         assert tables.settings["rescue_usd_per_s"] == pytest.approx({"two": 0.0015, "one": 0.002}[preferred])

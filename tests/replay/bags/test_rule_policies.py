@@ -13,11 +13,10 @@ from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS, Billing
 from spotbag.instances.entries import RentalOffer
 from spotbag.replay.bags import asking, runs
-from spotbag.replay.bags.checked_plan import checked
 from spotbag.replay.bags.compiled_engine import DRIVERS, CompiledReplays
 from spotbag.replay.bags.engine import Replay, policy_options
 from spotbag.replay.bags.interpreted import push
-from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.plan import checked, replay_plan
 from spotbag.replay.bags.policies import POLICIES, Hads, find_policy
 from spotbag.replay.bags.policy import Policy, RulePolicy
 from spotbag.replay.bags.rows import WAKE, Rows

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ...instances.bags.scripted_days import Scenario
     from ...instances.clouds import Cloud
     from ...instances.instance import Instance
-    from ...replay.bags.checked_plan import CheckedPlan
+    from ...replay.bags.plan import CheckedPlan
     from ...replay.bags.runs import Days
     from ...schedules.schedule import Schedule
     from ...traces.trace import Trace
@@ -322,7 +322,7 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
 
 def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple[CheckedPlan | None, str, bool]:
     """Read or make the plan; with what it is called, or why there is none, and whether its making was interrupted."""
-    from ...replay.bags.checked_plan import with_verdict
+    from ...replay.bags.plan import with_verdict
     from ...schedules.timing import require_no_dates
 
     require_no_dates(problem, "a replay")
@@ -345,7 +345,7 @@ def _read_plan(problem: Instance, path: str) -> CheckedPlan:
     from ...core.errors import SpotbagError
     from ...core.text_files import source_name
     from ...heuristics.bags.d_spot import with_d_spot
-    from ...replay.bags.checked_plan import with_verdict
+    from ...replay.bags.plan import with_verdict
     from ...schedules.schedule_files import read_schedule_document, schedule_of_document
 
     document = read_schedule_document(path)
