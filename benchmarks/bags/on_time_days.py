@@ -26,9 +26,9 @@ from ...instances.bags.scenarios import find_scenario
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import PAPERS, Cloud, find_cloud
 from ...replay.bags.engine import Replay
-from ...replay.bags.outcome import trace_of
 from ...replay.bags.plan import ReplayPlan, replay_plan
 from ...replay.bags.policies.on_time import OnTime
+from ...replay.bags.record import trace_of
 from ...replay.bags.state import ReplayState
 from ..paper_tables import print_table
 from .on_time import BAGS, SCENARIOS, planned

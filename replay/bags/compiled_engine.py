@@ -18,15 +18,14 @@ from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from . import rows
 from .asking import QUESTIONS
-from .bills import BILLED, bills_of
 from .compiled_parts import IN_PLACE_OF
 from .engine import last_call_s, policy_options
 from .moments import go_through
-from .notes import event_records
-from .outcome import OF_ROWS, DayOutcome, Recorded, outcome_with
+from .outcome import BILLED, OF_ROWS, DayOutcome, bills_of, outcome_with
 from .plan import ReplayPlan, new_name
 from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
+from .record import Recorded, event_records
 from .tables import day_table, law_values, rest_values, table_of
 
 if TYPE_CHECKING:
@@ -246,7 +245,7 @@ class CompiledReplays:
         changes = rows_of(rows.DayRow, days[days["kind"] == rows.PRICE])
         sessions = rows_of(rows.SessionRow, self._arrays["sessions"][: values.n_sessions]) if changes else []
         bills = bills_of(names, offers, vms.view(_BILLED).tolist(), cloud.billing, changes, sessions)
-        return outcome_with(policy.name, self.plan.instance.deadline_s, values, bills)
+        return outcome_with(policy.name, values, bills)
 
 
 _BILLED: Any = dtype_of(rows.VmRow)[list(BILLED)]

@@ -119,7 +119,7 @@ class Replay(EventLoop[DayOutcome]):
     def outcome(self) -> DayOutcome:
         """Return the outcome of an ended replay."""
         state = self.state
-        return outcome_with(state.policy_name, state.deadline_s, state, state.bills())
+        return outcome_with(state.policy_name, state, state.bills())
 
 
 def last_call_s(day: Timeline, instance: Instance) -> int:

@@ -25,12 +25,12 @@ from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from . import moments, rules
 from .engine import Replay
 from .interpreted import add_noticed, note, pop
-from .notes import STARTED, event_records
 from .plan import CheckedPlan, checked, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
-from .rows import CYCLE_END, HIBERNATE, IDLE_LIMIT, NONE, START, STOP, TERMINATE, TRIGGER, WAKE
+from .record import event_records
+from .rows import CYCLE_END, HIBERNATE, IDLE_LIMIT, NONE, START, STARTED, STOP, TERMINATE, TRIGGER, WAKE
 from .runs import chosen_cloud
 from .state import ReplayState
 from .vm import Vm

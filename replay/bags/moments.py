@@ -26,22 +26,27 @@ from .asking import (
     answer_woken,
 )
 from .interpreted import add_noticed, is_next, next_s, note, pop, push
-from .notes import CYCLE_ENDED, IDLE_LIMITED, LIMITED, PRICED, TRIGGERED, WOKEN
 from .rows import (
     CAPACITY,
     CYCLE_END,
+    CYCLE_ENDED,
     DONE,
     FINISH,
     IDLE_LIMIT,
+    IDLE_LIMITED,
     INTERRUPT,
+    LIMITED,
     NONE,
     PRICE,
+    PRICED,
     READY,
     RECALL,
     RESUME,
     START,
     TRIGGER,
+    TRIGGERED,
     WAKE,
+    WOKEN,
     DayRow,
     Rows,
     VmRow,

@@ -206,22 +206,6 @@ def _refuse_rest(instance: Instance) -> None:
         )
 
 
-def plan_records(plan: ReplayPlan) -> list[dict[str, Any]]:
-    """Return the plan as it stands in traces: each VM, and which tasks start when on each of its cores."""
-    names, boot_s = plan.instance.task_ids, plan.instance.boot_overhead_s
-    records = []
-    for vm in plan.vms:
-        cores: list[list[dict[str, Any]]] = [
-            [{"task": names[run.task], "start_s": run.start_s + boot_s} for run in runs] for runs in vm.cores
-        ]
-        if vm.offer.burstable:
-            for entries, runs in zip(cores, vm.cores, strict=True):
-                for entry, run in zip(entries, runs, strict=True):
-                    entry["mode"] = "baseline" if run.mode == BASELINE else "burst"
-        records.append({"vm": vm.name, "type": vm.offer.vm_type.name, "market": vm.offer.market, "cores": cores})
-    return records
-
-
 def on_demand_schedule(schedule: Schedule) -> Schedule:
     """Return the same plan on on-demand VMs: the baseline of both papers (HADS, section 5.3.1).
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..vms import NONE as NONE  # part of what rows are made of
 
@@ -26,6 +26,19 @@ LEFT_OUT, FIRST_NEW = range(NONE - 1, NONE - 3, -1)
 
 # What a VM was before it got a task.
 IDLE, BUSY, NEW = range(3)
+MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
+MIGRATION_KINDS: tuple[MigrationKind, ...] = get_args(MigrationKind)
+"""How records call that (HADS, section 5.3.2)."""
+
+# What is kept on record; see `record`. Beside VM, core and task, a row has two whole numbers and a real one.
+LAUNCHED, GOT_READY, STARTED, FINISHED, WENT_DOWN, WAS_STOPPED, RECLAIMED, NOTICED, RESUMED, RESTARTED = range(10)
+PRICED, LIMITED, MIGRATED, STOLEN, WAS_PREEMPTED, PUT_BEHIND, TRIGGERED, TRIGGER_SET = range(10, 18)
+CYCLE_ENDED, IDLE_LIMITED, ATTEMPTED, STRANDED, ENDED, WOKEN = range(18, 24)
+
+# Bits of a migration, beside the kind of the VM that takes the task.
+RECOVERED, LATE = 4, 8
+MODE_SHIFT = LATE.bit_length()
+"""Above them is the mode of the task."""
 
 # Why a replay ended.
 DONE, TOO_MANY_VMS, TOO_MANY_EVENTS, TOO_MANY_ENTRIES, NEEDS_RESCUE, REFUSED = range(6)
@@ -381,7 +394,7 @@ class SessionRow:
 
 @dataclass(slots=True, eq=False)
 class NoteRow:
-    """Something that is kept on record; see `records`."""
+    """Something that is kept on record; see `record`."""
 
     time_s: int = 0
     what: int = 0

@@ -18,19 +18,20 @@ from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud, find_cloud
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from ...traces.bags.records import MIGRATION_KINDS
-from ...traces.trace import Trace
 from ..policies import Given, PolicyMaker
 from ..runs import Runs, by_name, check_runs, means_of, replay_batches
 from .engine import Replay
-from .outcome import DayOutcome, Recorded, trace_of
+from .outcome import DayOutcome
 from .plan import CheckedPlan, ReplayPlan, checked, on_demand_schedule, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
+from .rows import MIGRATION_KINDS
 
 if TYPE_CHECKING:
+    from ...traces.trace import Trace
     from .compiled_engine import CompiledReplays
+    from .record import Recorded
     from .state import ReplayState
 
 _DAYS_A_BATCH = 8
@@ -98,6 +99,8 @@ def trace_day(
     law : optional
         What is known of days like this one, for policies that ask for it: ``Scenario.law``.
     """
+    from .record import trace_of  # here, so that replays without a record do not load it
+
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     [ready] = _ready(checked(schedule), [KIND.single(policy, day)])
     with blaming(ready.make.called):

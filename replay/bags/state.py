@@ -16,15 +16,14 @@ from ...core.rows import tables_of
 from ...instances.clouds import Billing
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...schedules.timing import VmTimeline
-from ...traces.bags.records import MIGRATION_KINDS
 from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED, VmBill
 from . import rules
-from .bills import BILLED, bills_of
 from .interpreted import add_helper, note, push
 from .moments import request_plan
-from .notes import ATTEMPTED, STRANDED, Note, event_records
+from .outcome import BILLED, COUNTED, COUNTED_BY_KIND, bills_of
 from .plan import ReplayPlan, Run, new_name
 from .rows import (
+    ATTEMPTED,
     ENDED_ALREADY,
     HAS_TASKS,
     NO_CREDITS,
@@ -32,6 +31,7 @@ from .rows import (
     NO_TRIGGER,
     NONE,
     NOTHING_LOST,
+    STRANDED,
     WAKE,
     CoreRow,
     LimitRow,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ...schedules.state import State
     from ...schedules.vm_state import VmStatus
     from .packing import Packing
+    from .record import Note
 
 # Of a stopped VM, all that planning needs to know is that nothing can start on it.
 _STATUS: dict[int, VmStatus] = {
@@ -69,17 +70,6 @@ _BROKEN = {
 """What is wrong with a VM that a decision is about."""
 
 _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
-
-
-COUNTED = (
-    *("late_tasks", "hibernations", "resumes", "resumes_in_time", "on_demand_started", "busy_hibernations"),
-    *("steal_attempts", "steals", "tasks_stolen", "checkpoints", "recoveries", "stops", "restarts", "reclaims"),
-    "preemptions",
-)
-"""What a `DayOutcome` and a replay call by the same name."""
-
-COUNTED_BY_KIND = tuple(f"{what}_{kind}" for kind in MIGRATION_KINDS for what in ("migrated", "hibernations"))
-"""What is counted by kinds of migration."""
 
 
 class ReplayState(Rows):
@@ -259,6 +249,8 @@ class ReplayState(Rows):
         """Events and decisions, as in a trace file; None if no record is kept."""
         if not self.recording:
             return None
+        from .record import event_records  # here, so that replays without one do not load it
+
         names, offers = [vm.name for vm in self.vms], [vm.offer_index for vm in self.vms]
         return event_records(self.instance, names, offers, cast("list[Note]", self.notes))
 

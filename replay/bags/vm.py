@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
 
 from ...instances.entries import Burstable, RentalOffer
 from ...schedules.timing import VmTimeline
 from ..vms import HIBERNATED
-from .bills import sessions_of
+from .outcome import sessions_of
 from .plan import Run
-from .rows import HIBERNATE, NONE, STOP, TERMINATE, Rows, TaskRow, VmRow
+from .rows import HIBERNATE, MIGRATION_KINDS, NONE, STOP, TERMINATE, MigrationKind, Rows, TaskRow, VmRow
 from .rules import (
     credits_of,
     is_alive,
@@ -27,10 +26,7 @@ from .rules import (
 )
 from .tables import WorkTable
 
-MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
-
 _INTERRUPTIONS = {HIBERNATE: "hibernate", STOP: "stop", TERMINATE: "terminate"}
-_KINDS: tuple[MigrationKind, ...] = ("idle", "busy", "new")
 
 
 class Vm(VmRow):
@@ -132,7 +128,7 @@ class Vm(VmRow):
     @property
     def migration_kinds(self) -> set[MigrationKind]:
         """Kinds of VMs that its tasks were migrated to since its last interruption."""
-        return {kind for bit, kind in enumerate(_KINDS) if self.kinds >> bit & 1}
+        return {kind for bit, kind in enumerate(MIGRATION_KINDS) if self.kinds >> bit & 1}
 
     @property
     def session_s(self) -> int | None:

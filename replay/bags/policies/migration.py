@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 from ....instances.entries import FULL_SPEED, NEVER
 from ...vms import RUNNING
 from ..interpreted import earliest_start, note
-from ..notes import STRANDED
-from ..rows import NONE, OfferRow, Rows, VmRow
+from ..rows import NONE, STRANDED, OfferRow, Rows, VmRow
 from ..rules import (
     SECONDS_PER_CREDIT,
     can_start,

@@ -20,12 +20,12 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
-from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy, on_time_rescue
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.record import trace_of
 from spotbag.replay.bags.rows import FIRST_NEW
 from spotbag.replay.bags.runs import trace_day
 from spotbag.replay.bags.state import ReplayState
