@@ -17,16 +17,15 @@ from ...instances.clouds import PAPERS, Cloud
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from . import rows
-from .asking import QUESTIONS
 from .compiled_parts import IN_PLACE_OF
 from .engine import last_call_s, policy_options
+from .interpreted import QUESTIONS
 from .moments import go_through
 from .outcome import BILLED, OF_ROWS, DayOutcome, bills_of, outcome_with
-from .plan import ReplayPlan, new_name
+from .plan import ReplayPlan, day_table, law_values, new_name, rest_values, table_of
 from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
 from .record import Recorded, event_records
-from .tables import day_table, law_values, rest_values, table_of
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
@@ -36,12 +35,14 @@ _MOST_TYPES = 62
 _COMPILES_FOR = 1_000_000
 """Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
 
+_TOO_MANY = (rows.TOO_MANY_VMS, rows.TOO_MANY_EVENTS, rows.TOO_MANY_ENTRIES)
+
 rows_of_record = rows_from(rows.Rows)
 
 
-def drive(context: Any) -> int:
+def drive(context: Any) -> None:
     """Go through a day."""
-    return go_through(rows_of_record(context[0]))
+    go_through(rows_of_record(context[0]))
 
 
 def _nothing(r: rows.Rows, *asked_about: Any) -> None:
@@ -82,7 +83,8 @@ class CompiledReplays:
         self._last: tuple[Timeline | None, Cloud]
         self._rescues: dict[tuple[int, int], _Rescue] = {}
         n_vms, n_tasks = len(plan.vms), plan.instance.n_tasks
-        self._allocate(n_vms + _MORE_VMS, 4 * n_tasks + 16 * n_vms + 256, 16 * n_vms + 256)
+        room = (n_vms + _MORE_VMS, 4 * n_tasks + 16 * n_vms + 256, 16 * n_vms + 256)
+        self._allocate(dict(zip(_TOO_MANY, room, strict=True)))
 
     def outcome(self, policy: Policy, day: Timeline, cloud: Cloud, law: object = None) -> DayOutcome | None:
         """Replay a day.
@@ -110,7 +112,8 @@ class CompiledReplays:
     ) -> tuple[DayOutcome, Recorded] | None:
         """Replay a day, and keep a record of all that happens; see `outcome`."""
         plan = self.plan
-        self._allocate(self._most_vms, self._most_events, max(self._most_entries, 8 * plan.instance.n_tasks))
+        entries = max(self._room[rows.TOO_MANY_ENTRIES], 8 * plan.instance.n_tasks)
+        self._allocate(self._room | {rows.TOO_MANY_ENTRIES: entries})
         outcome = self._replayed(policy, day, cloud, law, 1)
         if outcome is None:
             return None
@@ -140,25 +143,23 @@ class CompiledReplays:
             if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
                 self._begin(day, cloud)
             context = self._start(options, rescue)
-            why = DRIVERS[type(policy)](context)
-            if why == rows.NEEDS_RESCUE:
-                rescue = self._rescue(int(context[0]["lost_types"]), int(context[0]["now_s"]))
-                continue
-            if why == rows.TOO_MANY_VMS:
-                self._allocate(2 * self._most_vms, self._most_events, self._most_entries)
-            elif why == rows.TOO_MANY_EVENTS:
-                self._allocate(self._most_vms, 2 * self._most_events, self._most_entries)
-            elif why == rows.TOO_MANY_ENTRIES:
-                self._allocate(self._most_vms, self._most_events, 2 * self._most_entries)
-            elif why != rows.DONE:
-                return None
+            try:
+                DRIVERS[type(policy)](context)
+            except rows.GaveUpError:
+                why = int(context[0]["why"])
             else:
                 return self._outcome(policy, context, cloud)
+            if why == rows.NEEDS_RESCUE:
+                rescue = self._rescue(int(context[0]["lost_types"]), int(context[0]["now_s"]))
+            elif why == rows.REFUSED:
+                return None
+            else:
+                self._allocate(self._room | {why: 2 * self._room[why]})
 
-    def _allocate(self, most_vms: int, most_events: int, most_entries: int) -> None:
-        """Make the arrays of a replay, which serve for all days."""
-        self._most_vms, self._most_events, self._most_entries = most_vms, most_events, most_entries
-        tables = self.plan.tables
+    def _allocate(self, room: dict[int, int]) -> None:
+        """Make the arrays of a replay, which serve for all days; ``room`` is how many there may be of what."""
+        self._room, tables = room, self.plan.tables
+        most_vms, most_events, most_entries = (room[why] for why in _TOO_MANY)
         n_tasks, listed, packed = self.plan.instance.n_tasks, 2 * most_vms + 2, most_vms + tables.most_new
         counts = tables.counts | tables.counts_of_rescues | {"room": most_vms, "vms": listed, "sketches": listed}
         counts |= {"events": most_events, "entries": most_entries, "spans": 3 * n_tasks}

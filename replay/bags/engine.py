@@ -8,15 +8,14 @@ from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
-from ..event_loop import EventLoop
+from ..engines import EventLoop
 from .interpreted import next_s
 from .moments import await_start, step
 from .outcome import DayOutcome, outcome_with
-from .plan import ReplayPlan
+from .plan import ReplayPlan, day_table
 from .policy import Policy, RulePolicy, answers
-from .rows import DayRow
+from .rows import DayRow, or_none
 from .state import ReplayState
-from .tables import day_table, or_none
 
 _WAKES_UNTIL = 2
 """How often the deadline, or the day if that is longer, passes until policies are woken no more."""

@@ -21,12 +21,10 @@ from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .engine import Replay
 from .outcome import DayOutcome
-from .plan import PlannedVm, ReplayPlan, replay_plan
+from .plan import PlannedVm, ReplayPlan, WorkTable, replay_plan
 from .policies.static import Static
 from .policy import Policy
-from .state import ReplayState
-from .tables import WorkTable
-from .vm import Vm
+from .state import ReplayState, Vm
 
 _LEAST_S = 10
 """Seconds of work for which a task is cut; each checkpoint takes as long, or longer."""

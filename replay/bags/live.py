@@ -20,8 +20,8 @@ from ...schedules.events import Draft, Event, wrong_state
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from ...schedules.vm_state import VmState
+from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from ..policies import Given
-from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from . import moments, rules
 from .engine import Replay
 from .interpreted import add_noticed, note, pop
@@ -32,8 +32,7 @@ from .policy import Policy
 from .record import event_records
 from .rows import CYCLE_END, HIBERNATE, IDLE_LIMIT, NONE, START, STARTED, STOP, TERMINATE, TRIGGER, WAKE
 from .runs import chosen_cloud
-from .state import ReplayState
-from .vm import Vm
+from .state import ReplayState, Vm
 
 _LONGER = 0.1
 """What takes longer than expected is expected to take so much longer again, as a part of what it has taken."""

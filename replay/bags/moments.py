@@ -1,6 +1,6 @@
 """The loop of a replay: all that happens in a second happens first, then the policy is asked. See `Replay`.
 
-Like `rules`, plain functions over rows, of which compiled loops are made. What policies answer is in `asking`.
+Like `rules`, plain functions over rows, of which compiled loops are made. What policies answer is in `interpreted`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import math
 
 from ...core.quantities import NOISE
 from ...instances.entries import NEVER
-from ..vms import LAUNCHING, RUNNING, TERMINATED
-from .asking import (
+from ..engines import LAUNCHING, RUNNING, TERMINATED
+from .interpreted import (
+    add_noticed,
     answer_capacity_changed,
     answer_cycle_ended,
     answer_finished,
@@ -24,13 +25,16 @@ from .asking import (
     answer_terminated,
     answer_trigger_reached,
     answer_woken,
+    is_next,
+    next_s,
+    note,
+    pop,
+    push,
 )
-from .interpreted import add_noticed, is_next, next_s, note, pop, push
 from .rows import (
     CAPACITY,
     CYCLE_END,
     CYCLE_ENDED,
-    DONE,
     FINISH,
     IDLE_LIMIT,
     IDLE_LIMITED,
@@ -80,8 +84,6 @@ def request_plan(r: Rows) -> None:
         queue = r.queues[k]
         if queue.core == 0:
             v = request(r, queue.offer, 0)
-            if v == NONE:
-                return
         slot = r.cores[v][queue.core]
         slot.first, slot.last = queue.first, queue.last
         r.vms[v].n_left += queue.tasks
@@ -93,14 +95,12 @@ def await_start(r: Rows) -> None:
         push(r, 0, WAKE, 0, 0, 0)
 
 
-def go_through(r: Rows) -> int:
-    """Go through a day to its end; return why it ended."""
+def go_through(r: Rows) -> None:
+    """Go through a day to its end."""
     request_plan(r)
     await_start(r)
-    going_on = True
-    while r.why == DONE and going_on:
-        going_on = step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER, r.last_call_s)
-    return r.why
+    while step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER, r.last_call_s):
+        pass
 
 
 def end(r: Rows) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.bill import Bill, billed_s
 from ...core.quantities import SECONDS_PER_HOUR
-from ..vms import VmBill
+from ..engines import VmBill
 from .rows import MIGRATION_KINDS, NONE, PRICE, DayRow, Rows, SessionRow
 
 if TYPE_CHECKING:

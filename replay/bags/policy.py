@@ -7,10 +7,9 @@ from dataclasses import Field, fields, is_dataclass
 from typing import Any, ClassVar
 
 from ...instances.entries import RentalOffer
-from ..policy_names import Rule, Rules, named_with_rules
-from .asking import QUESTIONS
-from .state import ReplayState
-from .vm import Vm
+from ..policies import Rule, Rules, named_with_rules
+from .interpreted import QUESTIONS
+from .state import ReplayState, Vm
 
 IDLE_60 = Rule({"idle_limit_s": 60}, "idle VMs end after a minute, not at the end of their allocation cycle")
 """The rule of all policies that keep idle VMs."""
@@ -103,8 +102,8 @@ class RulePolicy(Policy):
     Attributes
     ----------
     answers : mapping of str to function
-        Of methods of `Policy`, the functions that answer in their places: they take what the question of `asking` does.
-        Nothing is done about others.
+        Of methods of `Policy`, the functions that answer in their places: they take what the question does, a function
+        of `interpreted`. Nothing is done about others.
     """
 
     answers: ClassVar[Mapping[str, Callable[..., None]]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...instances.bags.timeline import Timeline, event_documents
 from ...instances.clouds import Billing, Cloud
@@ -14,9 +14,6 @@ from ...traces.trace import Trace
 from . import rows
 from .outcome import DayOutcome
 from .plan import ReplayPlan
-
-if TYPE_CHECKING:
-    from .state import ReplayState
 
 _NAMES = (
     *("launch", "ready", "start", "finish", "hibernate", "stop", "reclaim", "notice", "resume", "restart"),
@@ -124,7 +121,7 @@ class Recorded:
 
 
 def trace_of(
-    state: ReplayState | Recorded,
+    state: Any,
     timeline: Timeline,
     cloud: Cloud,
     outcome: DayOutcome,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from ..vms import NONE as NONE  # part of what rows are made of
+from ..engines import NONE as NONE  # part of what rows are made of
 
 # Events of the queue, in the order in which they are taken at the same time; see `Replay`.
 FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(10)
@@ -40,11 +40,21 @@ RECOVERED, LATE = 4, 8
 MODE_SHIFT = LATE.bit_length()
 """Above them is the mode of the task."""
 
-# Why a replay ended.
+# Why a compiled loop gives up.
 DONE, TOO_MANY_VMS, TOO_MANY_EVENTS, TOO_MANY_ENTRIES, NEEDS_RESCUE, REFUSED = range(6)
+
+
+class GaveUpError(Exception):
+    """Raised by compiled loops: Python sees to what they lack, and goes through the day once more."""
+
 
 # Why a decision is refused.
 NO_CREDITS, NO_PLACE, NO_ROOM, NOTHING_LOST, NO_TRIGGER, ENDED_ALREADY, HAS_TASKS = range(7)
+
+
+def or_none(value: int | None) -> int:
+    """Return a number, or what stands for none."""
+    return NONE if value is None else value
 
 
 @dataclass(slots=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Any
 from ...core.bill import Bill, billed_s, cost_usd, is_free, paid_until_s, session_usd
 from ...core.quantities import NOISE, SECONDS_PER_HOUR
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER
-from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
+from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from .interpreted import add_session, add_vm, earliest_start, note, occupy, profile_running, push, refuse
 from .rows import (
     BUSY,
@@ -208,12 +208,10 @@ def may_give(vm: VmRow) -> bool:
     return vm.gone_s != NONE or vm.state == HIBERNATED or vm.state == STOPPED or vm.reclaimed == 1
 
 
-def must_give(r: Rows, vm: VmRow, reason: int) -> bool:
+def must_give(r: Rows, vm: VmRow, reason: int) -> None:
     """Refuse what only VMs may be asked for whose tasks may be migrated."""
-    if may_give(vm):
-        return True
-    refuse(r, reason, vm.index, NONE)
-    return False
+    if not may_give(vm):
+        refuse(r, reason, vm.index, NONE)
 
 
 def is_executing(r: Rows, vm: VmRow) -> bool:
@@ -448,7 +446,6 @@ def place(r: Rows, vm: VmRow, task: int, mode: int) -> None:
     core = append(r, vm, task, mode, duration_of(r, run.group, vm.offer_index, mode, run.saved), 0)
     if core == NONE:
         refuse(r, NO_PLACE, vm.index, task)
-        return
     vm.n_left += 1
     vm.longest_run_s = max(vm.longest_run_s, runtime_of(r, task, vm.offer_index))
     vm.idle_epoch += 1
@@ -648,10 +645,8 @@ def forget_planned(r: Rows) -> None:
 
 
 def request(r: Rows, offer_index: int, first_start_s: int) -> int:
-    """Request a VM; return which it is, or `NONE` if there is no room for it in the arrays."""
+    """Request a VM; return which it is."""
     v = add_vm(r, offer_index)
-    if v == NONE:
-        return NONE
     r.n_vms += 1
     vm, offer = r.vms[v], r.offers[offer_index]
     vm.index, vm.offer_index, vm.spot, vm.bursts = v, offer_index, offer.spot, offer.bursts
@@ -694,8 +689,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
 def start_vm(r: Rows, offer_index: int) -> int:
     """Request a VM during the day; tasks moved to it start after `start_overhead_s`."""
     v = request(r, offer_index, r.start_overhead_s - r.boot_overhead_s)
-    if v != NONE and not r.offers[offer_index].spot:
-        r.on_demand_started += 1
+    r.on_demand_started += not r.offers[offer_index].spot
     return v
 
 
@@ -770,7 +764,6 @@ def let_go(r: Rows, vm: VmRow) -> None:
     """Terminate a VM without tasks, and have the policy asked about it."""
     if vm.state == TERMINATED or vm.n_left:
         refuse(r, ENDED_ALREADY if vm.state == TERMINATED else HAS_TASKS, vm.index, NONE)
-        return
     terminate(r, vm)
     r.ended[r.n_ended] = vm.index
     r.n_ended += 1
@@ -943,8 +936,7 @@ def leave_restless(r: Rows, vm: VmRow) -> None:
 
 def migrate(r: Rows, task: int, source: VmRow, target: VmRow, mode: int, late: int) -> None:
     """Move an unfinished task of a VM that is interrupted or drains; one that ran goes on from its last checkpoint."""
-    if not must_give(r, source, NOTHING_LOST):
-        return
+    must_give(r, source, NOTHING_LOST)
     saved, saved_s, done = last_checkpoint(r, source, task, NONE)
     recovered = take_down(r, task, saved, saved_s, done)
     kind = BUSY if target.n_left else NEW if target.state == LAUNCHING else IDLE
@@ -1006,8 +998,7 @@ def preempt(r: Rows, task: int, vm: VmRow, checkpoint: int) -> None:
 
 def set_trigger(r: Rows, vm: VmRow, time_s: int) -> None:
     """Set, or set anew, when the tasks of a VM are to be migrated; now if that has passed."""
-    if not must_give(r, vm, NO_TRIGGER):
-        return
+    must_give(r, vm, NO_TRIGGER)
     time_s = max(time_s, r.now_s)
     if vm.trigger_at_s == time_s:
         return

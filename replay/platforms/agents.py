@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...instances.platforms.platform import Platform
-from .candidate import Candidate, best, cheapest, least_delay, least_overspend
-from .job import PlatformJob
+from .candidate import Candidate, PlatformJob, best, cheapest, least_delay, least_overspend
 from .local_scheduler import LocalScheduler
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from ...core.quantities import MAX_SECONDS, IntArray
 from ...instances.platforms.capacity import Capacity
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster, DedicatedCluster
-from .candidate import Candidate, is_good
-from .job import PlatformJob
+from .candidate import Candidate, PlatformJob, is_good
 from .local_scheduler import LocalScheduler, PlatformRules
 
 _BEHIND_ALL = MAX_SECONDS + 1

@@ -7,11 +7,10 @@ from collections import Counter, deque
 
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB
 from ...instances.platforms.platform import Platform
-from ..event_loop import EventLoop
-from .candidate import Candidate
+from ..engines import EventLoop
+from .candidate import NOWHERE, Candidate, PlatformJob
 from .cloud import CloudScheduler, Machine
 from .cluster import ClusterScheduler
-from .job import NOWHERE, PlatformJob
 from .outcome import PlatformOutcome, platform_outcome
 from .policy import PlatformPolicy
 from .state import PlatformState

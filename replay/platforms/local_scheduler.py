@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ..policy_names import Rule
-from .candidate import Candidate
-from .job import PlatformJob
+from ..policies import Rule
+from .candidate import Candidate, PlatformJob
 
 
 class LocalScheduler(ABC):

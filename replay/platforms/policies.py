@@ -8,10 +8,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from ..policies import PolicyKind
-from ..policy_names import options_of, split_policy_name
-from .candidate import Candidate, Preference, cheapest, choose, fastest, least_delay, least_overspend
-from .job import NOWHERE, PlatformJob
+from ..policies import PolicyKind, options_of, split_policy_name
+from .candidate import (
+    NOWHERE,
+    Candidate,
+    PlatformJob,
+    Preference,
+    cheapest,
+    choose,
+    fastest,
+    least_delay,
+    least_overspend,
+)
 from .local_scheduler import SUFFIXES, PlatformRules
 from .policy import PlatformPolicy
 from .state import PlatformState

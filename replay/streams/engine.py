@@ -6,12 +6,10 @@ import heapq
 
 from ...core.quantities import ExactSeconds, plain
 from ...instances.streams.draws import SampledJobs
-from ..event_loop import EventLoop
-from ..vms import LAUNCHING, RUNNING
+from ..engines import LAUNCHING, RUNNING, EventLoop
 from .outcome import StreamOutcome, stream_outcome
 from .policy import StreamPolicy
-from .state import BLOCK_END, FINISH, FINISHED, POOL, READY, SUBMIT, WAKE, StreamState
-from .vm import StreamVm
+from .state import BLOCK_END, FINISH, FINISHED, POOL, READY, SUBMIT, WAKE, StreamState, StreamVm
 
 
 class StreamReplay(StreamState, EventLoop[StreamOutcome]):

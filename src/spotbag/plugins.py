@@ -18,18 +18,15 @@ if TYPE_CHECKING:
     from .instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
     from .instances.instance import Instance
     from .replay.bags.policy import Policy
-    from .replay.bags.state import ReplayState
-    from .replay.bags.vm import Vm
-    from .replay.platforms.candidate import Candidate
-    from .replay.platforms.job import NOWHERE, PlatformJob
+    from .replay.bags.state import ReplayState, Vm
+    from .replay.engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
+    from .replay.platforms.candidate import NOWHERE, Candidate, PlatformJob
     from .replay.platforms.local_scheduler import PlatformRules
     from .replay.platforms.policy import PlatformPolicy
     from .replay.platforms.state import PlatformState
-    from .replay.policy_names import Rule
+    from .replay.policies import Rule
     from .replay.streams.policy import StreamPolicy
-    from .replay.streams.state import StreamState
-    from .replay.streams.vm import StreamVm
-    from .replay.vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
+    from .replay.streams.state import StreamState, StreamVm
     from .schedules.method import Incumbent, Method, MethodFunction, Outcome, Run, TracePoint
     from .schedules.queues import Queue, ends_in_time, queues_of_schedule, schedule_of_queues
     from .schedules.schedule import Schedule
@@ -60,21 +57,25 @@ _MODULES = {
     ),
     "instances.instance": ("Instance",),
     "replay.bags.policy": ("Policy",),
-    "replay.bags.state": ("ReplayState",),
-    "replay.bags.vm": ("Vm",),
-    "replay.platforms.candidate": ("Candidate",),
-    "replay.platforms.job": (
+    "replay.bags.state": (
+        "ReplayState",
+        "Vm",
+    ),
+    "replay.platforms.candidate": (
         "NOWHERE",
+        "Candidate",
         "PlatformJob",
     ),
     "replay.platforms.local_scheduler": ("PlatformRules",),
     "replay.platforms.policy": ("PlatformPolicy",),
     "replay.platforms.state": ("PlatformState",),
-    "replay.policy_names": ("Rule",),
+    "replay.policies": ("Rule",),
     "replay.streams.policy": ("StreamPolicy",),
-    "replay.streams.state": ("StreamState",),
-    "replay.streams.vm": ("StreamVm",),
-    "replay.vms": (
+    "replay.streams.state": (
+        "StreamState",
+        "StreamVm",
+    ),
+    "replay.engines": (
         "HIBERNATED",
         "LAUNCHING",
         "RUNNING",

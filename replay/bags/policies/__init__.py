@@ -7,8 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ...policies import PolicyKind
-from ...policy_names import options_of, split_policy_name
+from ...policies import PolicyKind, options_of, split_policy_name
 from ..policy import Policy
 
 if TYPE_CHECKING:

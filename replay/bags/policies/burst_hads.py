@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ...policy_names import Rules
+from ...policies import Rules
 from ..interpreted import sort_tasks
 from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, Rows, VmRow
@@ -14,8 +14,7 @@ from .migration import list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal
 
 if TYPE_CHECKING:
-    from ..state import ReplayState
-    from ..vm import Vm
+    from ..state import ReplayState, Vm
 
 
 @dataclass(kw_only=True, eq=False)

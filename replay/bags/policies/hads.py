@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 from ....core.errors import InputError, Issue
 from ....instances.entries import NEVER
-from ...policy_names import Rule, Rules
+from ...policies import Rule, Rules
 from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, TERMINATE, Rows, VmRow
 from ..rules import counts_on, is_idle, let_go, list_tasks, set_trigger

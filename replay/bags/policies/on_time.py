@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....instances.entries import FULL_SPEED, NEVER
-from ...policy_names import Rule, Rules
-from ...vms import HIBERNATED, RUNNING
+from ...engines import HIBERNATED, RUNNING
+from ...policies import Rule, Rules
 from ..interpreted import earliest_start, push
 from ..policy import RulePolicy
 from ..rows import FIRST_NEW, LEFT_OUT, NONE, WAKE, Rows, VmRow
@@ -283,7 +283,7 @@ def from_the_start(r: Rows, slack_s: int) -> int:
 
 def secure(r: Rows) -> None:
     """Begin the parts of the rescue that cannot wait any more."""
-    while r.n_open and not r.why:
+    while r.n_open:
         follow(r)
         if r.covered and r.standby_latest_s > r.now_s:
             return
@@ -308,7 +308,7 @@ def begin(r: Rows) -> bool:
             for k in range(r.n_open):
                 if r.standby[r.open_tasks[k]].vm == FIRST_NEW - place:
                     r.standby[r.open_tasks[k]].vm = v
-            return v != NONE
+            return True
     for v in range(r.n_vms):
         vm = r.vms[v]
         for core in range(0 if vm.spot else vm.vcpus):
@@ -349,8 +349,7 @@ def do_best(r: Rows) -> None:
         end_s, place = best_place(r, r.tasks[task].group, r.standby[task].saved)
         if place >= r.n_vms:
             place = start(r, place - r.n_vms)
-            if place != NONE:
-                add_place(r, r.vms[place])
+            add_place(r, r.vms[place])
         if place != NONE:
             move(r, task, r.vms[place], int(end_s > r.deadline_s))
 
@@ -562,7 +561,7 @@ def spread_all(r: Rows) -> None:
             return
         v = start(r, offer)
         going_on = False
-        for k in range(n if v != NONE else 0):
+        for k in range(n):
             run = r.tasks[r.left[k]]
             end_s = r.vms[run.vm].zero_s + run.end_s
             sooner_s = end_if_placed(r, r.vms[v], run.group, FULL_SPEED, r.standby[r.left[k]].saved)
@@ -596,7 +595,7 @@ def relieve(r: Rows) -> int:
         n += 1
     for k in range(n):
         vm = r.vms[r.busy_vms[k]]
-        while vm.n_left and not r.why:
+        while vm.n_left:
             moved, time_s = relieve_one(r, vm)
             if not moved:
                 again_s = min(again_s, time_s)
@@ -703,7 +702,7 @@ def fill(r: Rows, idle: int) -> None:
         if vm.state != RUNNING or vm.bursts or vm.disordered or (vm.n_left == 0 and not idle):
             continue
         if takes_rescues(r, vm):
-            while fill_one(r, vm) and not r.why:
+            while fill_one(r, vm):
                 pass
 
 
@@ -853,8 +852,6 @@ def start_early(r: Rows) -> None:
         return
     for place in range(n_new):
         r.left[place] = start(r, r.left[place])
-        if r.left[place] == NONE:
-            return
     keep(r, due_s)
     for k in range(n_lost):
         move(r, r.listed[k], r.vms[r.left[r.standby[r.listed[k]].place]], 0)
@@ -868,8 +865,6 @@ def list_new(r: Rows, offer: int, place: int, n_lost: int) -> bool:
     """
     r.n_chosen = r.n_spans = 0
     sketch = new_sketch(r, offer, r.now_s + r.start_overhead_s, 0)
-    if sketch == NONE:
-        return False
     first = add_rescuer(r, r.n_vms + place, offer)
     for k in range(n_lost):
         task = r.listed[k]

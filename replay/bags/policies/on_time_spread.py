@@ -131,7 +131,7 @@ def worth_of(r: Rows, offer: int, n: int, interrupted: float, back: float) -> tu
     r.n_chosen = r.n_spans = 0
     sketch = new_sketch(r, offer, r.now_s + r.start_overhead_s, 0)
     taken, usd, session_s = 0, 0.0, 0
-    for k in range(n if sketch != NONE else 0):
+    for k in range(n):
         task = r.left[k]
         run = r.tasks[task]
         end_s, duration_s = -run.rank, duration_of(r, run.group, offer, FULL_SPEED, run.saved)

@@ -53,8 +53,6 @@ def answer(r: Rows, vm: VmRow) -> None:
         end_halted(r, vm)
         return
     plan_rescue(r)
-    if r.why:
-        return
     if r.rescue_found:
         carry_out(r)
     else:
@@ -69,10 +67,7 @@ def carry_out(r: Rows) -> None:
         if entry.vm == NONE:
             if not can_start(r, r.offers[entry.offer]):
                 refuse(r, NO_ROOM, NONE, entry.offer)
-                return
             r.free_vms[k] = start_vm(r, entry.offer)
-            if r.free_vms[k] == NONE:
-                return
     n_lost = list_lost(r)
     for k in range(r.n_rescue_tasks):
         task = r.rescue_tasks[k].task
@@ -80,7 +75,6 @@ def carry_out(r: Rows) -> None:
         source = r.tasks[task].vm
         if source == NONE or not may_give(r.vms[source]) or not is_alive(target):
             refuse(r, NO_PLACE, target.index, task)
-            return
         migrate(r, task, r.vms[source], target, r.offers[target.offer_index].sustained, 0)
     for k in range(n_lost):
         end_halted(r, r.vms[r.busy_vms[k]])
@@ -109,8 +103,6 @@ def to_where_they_end_first(r: Rows) -> None:
             run.weight = -float(runtime_of(r, r.listed[k], vm.offer_index))
         sort_tasks(r, r.listed, n_tasks)
         migrate_anyway(r, vm, r.listed, n_tasks)
-        if r.why:
-            return
     for place in range(n_lost):
         end_halted(r, r.vms[r.busy_vms[place]])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...policy_names import Rule, Rules
+from ...policies import Rule, Rules
 from ..policy import IDLE_60, RulePolicy
 from ..rows import Rows, VmRow
 from ..rules import let_go

@@ -7,10 +7,9 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ....core.errors import InputError, Issue, SpotbagError
 from ....instances.entries import RentalOffer
-from ...policy_names import Rule, Rules
+from ...policies import Rule, Rules
 from ..policy import Policy
-from ..state import ReplayState
-from ..vm import Vm
+from ..state import ReplayState, Vm
 
 _Choice: TypeAlias = Literal["idle", "spot", "on-demand"]
 _TASK = 0

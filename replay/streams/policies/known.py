@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-from ...vms import NONE
+from ...engines import NONE
 from ..policy import StreamPolicy
-from ..state import StreamState
-from ..vm import StreamVm
+from ..state import StreamState, StreamVm
 from .forecast import Forecast
 from .scheduling import reassign, schedule_job
 

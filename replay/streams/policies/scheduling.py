@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from ....core.bill import billed_s
 from ....models.streams.sizing import SizingProblem, TypeChoice
 from ....solvers.streams.sizing import vms_of_job
-from ..state import StreamState
-from ..vm import StreamVm
+from ..state import StreamState, StreamVm
 from .forecast import Forecast, Units
 
 

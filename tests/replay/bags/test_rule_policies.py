@@ -12,10 +12,10 @@ from spotbag.core.bill import Bill
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS, Billing
 from spotbag.instances.entries import RentalOffer
-from spotbag.replay.bags import asking, runs
+from spotbag.replay.bags import runs
 from spotbag.replay.bags.compiled_engine import DRIVERS, CompiledReplays
 from spotbag.replay.bags.engine import Replay, policy_options
-from spotbag.replay.bags.interpreted import push
+from spotbag.replay.bags.interpreted import QUESTIONS, push
 from spotbag.replay.bags.plan import checked, replay_plan
 from spotbag.replay.bags.policies import POLICIES, Hads, find_policy
 from spotbag.replay.bags.policy import Policy, RulePolicy
@@ -51,7 +51,7 @@ def test_rules_are_asked_about_all_that_methods_are() -> None:
 
     class Asked(RulePolicy):
         name = "asked"
-        answers: ClassVar[Any] = {question: keeping(question) for question in asking.QUESTIONS}
+        answers: ClassVar[Any] = {question: keeping(question) for question in QUESTIONS}
 
     spot = next(offer.index for offer in SCHEDULE.instance.offers if offer.market == "spot")
     events = (
