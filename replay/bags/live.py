@@ -22,7 +22,7 @@ from ...schedules.state import State
 from ...schedules.vm_state import VmState
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from ..policies import Given
-from . import moments, rules
+from . import moments, rows, rules
 from .engine import Replay
 from .interpreted import add_noticed, note, pop
 from .plan import CheckedPlan, checked, replay_plan
@@ -30,7 +30,7 @@ from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
 from .record import event_records
-from .rows import CYCLE_END, HIBERNATE, IDLE_LIMIT, NONE, START, STARTED, STOP, TERMINATE, TRIGGER, WAKE
+from .rows import NONE
 from .runs import chosen_cloud
 from .state import ReplayState, Vm
 
@@ -212,7 +212,7 @@ def _next_look_s(r: ReplayState) -> float | None:
     return float(min(times_s)) if times_s else None
 
 
-_TIMERS = (START, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE)
+_TIMERS = (rows.START, rows.TRIGGER, rows.CYCLE_END, rows.IDLE_LIMIT, rows.WAKE)
 """Events of the queue that follow from decisions; when the others happen, the caller says."""
 
 
@@ -256,14 +256,14 @@ class _Moment:
             due.append(pop(r))
         self.take(range(_RETURNS))
         for time_s, kind, v, core, _ in due:
-            if kind == START:
+            if kind == rows.START:
                 self.start(r.vms[v], core, time_s)
         moments.start_due(r)
         self.take(range(_RETURNS, _RETURNS + 1))
         self.bring_back()
         self.take(range(_RETURNS + 1, _NEVER))
         for _, kind, v, _, epoch in due:
-            if kind in (TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE):
+            if kind in (rows.TRIGGER, rows.CYCLE_END, rows.IDLE_LIMIT, rows.WAKE):
                 moments.list_timer(r, kind, v, epoch, self.last_call_s)
         moments.sort_numbers(r.struck_now, r.n_struck)
         for v in r.struck_now[: r.n_struck]:
@@ -286,7 +286,7 @@ class _Moment:
             for core, slot in enumerate(r.cores[vm.index]):
                 if vm.state == RUNNING and slot.running != NONE and r.tasks[slot.running].dumping_s == NONE:
                     run = r.tasks[slot.running]
-                    note(r, STARTED, vm.index, core, slot.running, run.end_s - run.start_s, run.mode, run.saved)
+                    note(r, rows.STARTED, vm.index, core, slot.running, run.end_s - run.start_s, run.mode, run.saved)
         moments.start_due(r)
 
     def take(self, phases: range) -> None:
@@ -473,9 +473,9 @@ class _Moment:
             raise wrong_state(f"has lost the on-demand VM {vm.name!r}, which no policy counts with: replan the rest")
         if vm.state == LAUNCHING:
             vm.state, vm.session_from_s = RUNNING, self.r.now_s
-        kind = TERMINATE
+        kind = rows.TERMINATE
         if isinstance(event, events.VmHibernated):
-            kind = STOP if self.cloud.interruption == "stop" else HIBERNATE
+            kind = rows.STOP if self.cloud.interruption == "stop" else rows.HIBERNATE
         if rules.is_halted(vm) or not rules.give_notice(self.r, vm, kind, 0, 0):
             vm.interrupted_by = kind
         moments.list_struck(self.r, vm)
@@ -519,7 +519,7 @@ class _Moment:
 
 
 _HALTED = (HIBERNATED, STOPPED)
-_KINDS = {"hibernate": HIBERNATE, "stop": STOP, "terminate": TERMINATE}
+_KINDS = {"hibernate": rows.HIBERNATE, "stop": rows.STOP, "terminate": rows.TERMINATE}
 _HANDLERS: Mapping[type, Callable[[_Moment, Any], None]] = {
     events.TaskFinished: _Moment.finished,
     events.TaskFailed: _Moment.failed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from operator import attrgetter
@@ -14,61 +14,23 @@ from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.rows import tables_of
 from ...instances.clouds import Billing
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Burstable, RentalOffer
 from ...schedules.timing import VmTimeline
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED, VmBill
-from . import rules
+from . import rows, rules
 from .interpreted import add_helper, note, push
 from .moments import request_plan
-from .outcome import BILLED, COUNTED, COUNTED_BY_KIND, bills_of
-from .plan import ReplayPlan, Run, law_values, new_name, rest_values
-from .rows import (
-    ATTEMPTED,
-    ENDED_ALREADY,
-    HAS_TASKS,
-    NO_CREDITS,
-    NO_ROOM,
-    NO_TRIGGER,
-    NONE,
-    NOTHING_LOST,
-    STRANDED,
-    WAKE,
-    CoreRow,
-    LimitRow,
-    OfferRow,
-    RescueTaskRow,
-    RescueVmRow,
-    Rows,
-    TaskRow,
-    shapes,
-)
+from .outcome import BILLED, COUNTED, COUNTED_BY_KIND, bills_of, sessions_of
+from .plan import ReplayPlan, Run, WorkTable, law_values, new_name, rest_values
+from .rows import MIGRATION_KINDS, NONE, MigrationKind, Rows, TaskRow, VmRow
 
 if TYPE_CHECKING:
     from ...schedules.state import State
     from ...schedules.vm_state import VmStatus
     from .packing import Packing
     from .record import Note
-from collections import deque
 
-from ...instances.entries import Burstable
-from .outcome import sessions_of
-from .plan import WorkTable
-from .rows import HIBERNATE, MIGRATION_KINDS, STOP, TERMINATE, MigrationKind, VmRow
-from .rules import (
-    credits_of,
-    is_alive,
-    is_executing,
-    is_halted,
-    is_idle,
-    last_start_of,
-    list_waiting,
-    longest_of,
-    may_give,
-    unbounded_credits,
-    uptime_at,
-)
-
-_INTERRUPTIONS = {HIBERNATE: "hibernate", STOP: "stop", TERMINATE: "terminate"}
+_INTERRUPTIONS = {rows.HIBERNATE: "hibernate", rows.STOP: "stop", rows.TERMINATE: "terminate"}
 
 
 class Vm(VmRow):
@@ -185,7 +147,7 @@ class Vm(VmRow):
     @property
     def alive(self) -> bool:
         """True if it takes tasks: launching, or running without notice of an interruption."""
-        return is_alive(self)
+        return rules.is_alive(self)
 
     @property
     def draining(self) -> bool:
@@ -200,31 +162,31 @@ class Vm(VmRow):
     @property
     def halted(self) -> bool:
         """True if it is hibernated or stopped: it may come back."""
-        return is_halted(self)
+        return rules.is_halted(self)
 
     @property
     def gives_tasks(self) -> bool:
         """True if its tasks may be migrated: it is hibernated or stopped, drains, or the cloud has terminated it."""
-        return may_give(self)
+        return rules.may_give(self)
 
     @property
     def busy(self) -> bool:
         """True if it takes tasks and has some."""
-        return self.n_left > 0 and is_alive(self)
+        return self.n_left > 0 and rules.is_alive(self)
 
     @property
     def executing(self) -> bool:
         """True if it is executing a task at this moment."""
-        return is_executing(self._replay, self)
+        return rules.is_executing(self._replay, self)
 
     @property
     def idle(self) -> bool:
         """True if it runs, takes tasks and has none."""
-        return is_idle(self)
+        return rules.is_idle(self)
 
     def uptime_s(self, now_s: int) -> int:
         """How long it has been running; negative while it is launching."""
-        return uptime_at(self, now_s)
+        return rules.uptime_at(self, now_s)
 
     # ------------------------------------------------------------------- tasks
 
@@ -240,16 +202,16 @@ class Vm(VmRow):
 
     def _present_runs(self) -> tuple[list[Run | None], list[deque[Run]]]:
         if self._runs_of != self.changes:
-            rows = self._replay.tasks
+            tasks = self._replay.tasks
             running: list[Run | None] = []
             waiting: list[deque[Run]] = []
             for slot in self._replay.cores[self.index]:
-                running.append(None if slot.running == NONE else _run(rows, slot.running))
+                running.append(None if slot.running == NONE else _run(tasks, slot.running))
                 queue: deque[Run] = deque()
                 task = slot.first
                 while task != NONE:
-                    queue.append(_run(rows, task))
-                    task = rows[task].next
+                    queue.append(_run(tasks, task))
+                    task = tasks[task].next
                 waiting.append(queue)
             self._runs, self._runs_of = (running, waiting), self.changes
         return self._runs
@@ -269,8 +231,8 @@ class Vm(VmRow):
         In seconds of its work, and the checkpoints that it had written.
         """
         tasks = self._replay.tasks
-        rows = {core: tasks[run.task] for core, run in enumerate(self.running) if run is not None}
-        return {core: (row.written_s, row.written) for core, row in rows.items() if row.written}
+        runs = {core: tasks[run.task] for core, run in enumerate(self.running) if run is not None}
+        return {core: (row.written_s, row.written) for core, row in runs.items() if row.written}
 
     def waiting_runs(self) -> Iterator[tuple[Run, int]]:
         """Runs that wait, and their cores, in the order in which they are to start."""
@@ -284,21 +246,21 @@ class Vm(VmRow):
             return []
         out = self._replay.ordered
         running = [slot.running for slot in self._replay.cores[self.index] if slot.running != NONE]
-        return running + out[: list_waiting(self._replay, self, out, 0)]
+        return running + out[: rules.list_waiting(self._replay, self, out, 0)]
 
     def run_of(self, task: int) -> tuple[int, Run] | None:
         """Core and run of a task that is running (or was, when the VM was interrupted); None for one that waits."""
-        rows = self._replay.tasks
-        running = 0 <= task < len(rows) and rows[task].vm == self.index and rows[task].running
-        return (rows[task].core, _run(rows, task)) if running else None
+        tasks = self._replay.tasks
+        running = 0 <= task < len(tasks) and tasks[task].vm == self.index and tasks[task].running
+        return (tasks[task].core, _run(tasks, task)) if running else None
 
     def longest_s(self, work: WorkTable) -> int:
         """Return the longest run time on this VM of its unfinished tasks."""
-        return longest_of(self._replay, self)
+        return rules.longest_of(self._replay, self)
 
     def last_start_s(self) -> int:
         """Return the uptime at which the last of those that wait is to start; a time that has passed if none waits."""
-        return last_start_of(self._replay, self)
+        return rules.last_start_of(self._replay, self)
 
     def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
@@ -348,15 +310,15 @@ class Vm(VmRow):
 
     def credits(self, now_s: int) -> float:
         """CPU credits of a burstable VM; earned all the time, spent by what runs."""
-        return credits_of(self._replay, self, now_s)
+        return rules.credits_of(self._replay, self, now_s)
 
     def credits_lacking(self, now_s: int) -> float:
         """Credits that the tasks at full speed have spent without having them."""
-        return max(-unbounded_credits(self._replay, self, now_s), 0.0) if self.n_at_full_speed else 0.0
+        return max(-rules.unbounded_credits(self._replay, self, now_s), 0.0) if self.n_at_full_speed else 0.0
 
 
-def _run(rows: list[TaskRow], task: int) -> Run:
-    row = rows[task]
+def _run(tasks: list[TaskRow], task: int) -> Run:
+    row = tasks[task]
     return Run(row.start_s, row.end_s, task, row.mode)
 
 
@@ -369,12 +331,12 @@ _STATUS: dict[int, VmStatus] = {
 }
 
 _ROWS_OF = {table.name: table.row for table in tables_of(Rows)}
-_OF_VMS = tuple(shapes({"vms": 0}))
+_OF_VMS = tuple(rows.shapes({"vms": 0}))
 _BROKEN = {
-    NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
-    NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
-    ENDED_ALREADY: "is terminated already",
-    HAS_TASKS: "has tasks left and cannot be terminated",
+    rows.NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
+    rows.NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
+    rows.ENDED_ALREADY: "is terminated already",
+    rows.HAS_TASKS: "has tasks left and cannot be terminated",
 }
 """What is wrong with a VM that a decision is about."""
 
@@ -438,8 +400,8 @@ class ReplayState(Rows):
         values = tables.settings | rest_values(billing) | law_values(scenario_law, instance.deadline_s)
         for name, value in (values | tables.shared).items():
             setattr(self, name, value)
-        self.limits = [LimitRow(*values) for values in tables.limit_values]
-        self.offers = [OfferRow(*values) for values in tables.offers_billed(billing)[1]]
+        self.limits = [rows.LimitRow(*values) for values in tables.limit_values]
+        self.offers = [rows.OfferRow(*values) for values in tables.offers_billed(billing)[1]]
         self.tasks = [TaskRow(*values) for values in tables.task_values]
         self._make_tables(tables.counts, lambda n: [0] * n)
         self._tables = self._tables_of_vms()
@@ -452,13 +414,13 @@ class ReplayState(Rows):
         for table in tables_of(Rows):
             if table.name in self.plan.tables.shared or table.name == "vms":
                 continue
-            rows = getattr(self, table.name)
-            if rows and isinstance(rows[0], list):
-                setattr(twin, table.name, [[copy.copy(row) for row in of] for of in rows])
-            elif rows and not isinstance(rows[0], int | tuple):
-                setattr(twin, table.name, [copy.copy(row) for row in rows])
+            values = getattr(self, table.name)
+            if values and isinstance(values[0], list):
+                setattr(twin, table.name, [[copy.copy(row) for row in of] for of in values])
+            elif values and not isinstance(values[0], int | tuple):
+                setattr(twin, table.name, [copy.copy(row) for row in values])
             else:
-                setattr(twin, table.name, copy.copy(rows))
+                setattr(twin, table.name, copy.copy(values))
         twin._tables, twin.packing = twin._tables_of_vms(), None
         twin.vms = []
         for vm in self.vms:
@@ -493,14 +455,14 @@ class ReplayState(Rows):
         vm = Vm(v, name, offer, 0, 0, False)
         vm._replay = self._tables
         self.vms.append(vm)
-        self.cores.append([CoreRow() for _ in range(offer.vcpus)])
+        self.cores.append([rows.CoreRow() for _ in range(offer.vcpus)])
         if 2 * self.n_vms + 4 > self.most_listed:
             self._lengthen(self.most_listed)
         return v
 
     def _make_tables(self, counts: Mapping[str, int], numbers: Callable[[int], list[int]]) -> None:
         """Make the tables whose units are counted."""
-        for name, shape in shapes(counts).items():
+        for name, shape in rows.shapes(counts).items():
             row = _ROWS_OF[name]
             setattr(self, name, numbers(*shape) if row is int else [row() for _ in range(*shape)])
 
@@ -532,9 +494,9 @@ class ReplayState(Rows):
     def _refuse(self, reason: int, v: int, number: int) -> NoReturn:
         """Refuse a decision that cannot be carried out, about a VM and a task, or about an offer."""
         vm, name = self.vms[v], self.policy_name
-        if reason == NO_ROOM:
+        if reason == rows.NO_ROOM:
             raise SpotbagError(f"{name} at {self.now_s} s: no more {self.instance.offers[number]} VM can be started")
-        if reason == NO_CREDITS:
+        if reason == rows.NO_CREDITS:
             raise SpotbagError(
                 f"{name}: {vm.name} ran out of CPU credits by {self.now_s} s with tasks at full speed; a "
                 "task may be put there at full speed only if the credits suffice to its end"
@@ -583,9 +545,9 @@ class ReplayState(Rows):
                     rules.terminate(ended, vm)
             ended.over = 1
             return ended.bills()
-        names, rows = [vm.name for vm in self.vms], map(attrgetter(*BILLED), self.vms)
+        names, billed = [vm.name for vm in self.vms], map(attrgetter(*BILLED), self.vms)
         days = self.days[: self.next_day]
-        return bills_of(names, self.instance.offers, rows, self.billing, days, self.sessions)
+        return bills_of(names, self.instance.offers, billed, self.billing, days, self.sessions)
 
     def unfinished_ids(self) -> list[str]:
         """Ids of the tasks that are not finished, in the order of the instance."""
@@ -721,7 +683,7 @@ class ReplayState(Rows):
         late : bool
             Whether it is known that the task misses the deadline there.
         """
-        rules.must_give(self, source, NOTHING_LOST)
+        rules.must_give(self, source, rows.NOTHING_LOST)
         self._demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
         self._demand_task(task, source)
         rules.migrate(self, task, source, target, self._mode(target.offer_index, mode), int(late))
@@ -759,7 +721,7 @@ class ReplayState(Rows):
         Policies that ask for ever are woken no more once twice the deadline has passed, or the day if that is longer.
         """
         self._demand(time_s > self.now_s, f"{time_s} s is not later than now")
-        push(self, time_s, WAKE, 0, 0, 0)
+        push(self, time_s, rows.WAKE, 0, 0, 0)
 
     def start_vm(self, offer: RentalOffer) -> Vm:
         """Request a new VM; tasks moved to it start after `start_overhead_s`."""
@@ -782,7 +744,7 @@ class ReplayState(Rows):
         helpers : frozenset of int
             VMs that were counted on in computing it; kept in `Vm.helpers` for the policy.
         """
-        rules.must_give(self, vm, NO_TRIGGER)
+        rules.must_give(self, vm, rows.NO_TRIGGER)
         vm.first_helper, vm.n_helpers = self.n_helpers, len(helpers)
         for helper in sorted(helpers):
             add_helper(self, helper)
@@ -792,11 +754,11 @@ class ReplayState(Rows):
         """Count an attempt of an idle VM to steal tasks."""
         self.steal_attempts += 1
         self.steals += int(stolen > 0)
-        note(self, ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
+        note(self, rows.ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
 
     def report_stranded(self, vm: Vm, tasks: int) -> None:
         """Record that tasks of an interrupted VM found no place anywhere: they stay where they are."""
-        note(self, STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
+        note(self, rows.STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
 
     def _demand_task(self, task: int, vm: Vm) -> None:
         has_it = 0 <= task < len(self.tasks) and self.tasks[task].vm == vm.index
@@ -825,9 +787,11 @@ class ReplayState(Rows):
                 rescue = rescue_at(schedule, types, self.now_s)
         self.rescue_tried, self.rescue_found = 1, int(rescue is not None)
         if rescue is not None:
-            self.rescue_vms = [RescueVmRow(vm.offer.index, NONE if vm.new else self._names[vm.id]) for vm in rescue.vms]
+            self.rescue_vms = [
+                rows.RescueVmRow(vm.offer.index, NONE if vm.new else self._names[vm.id]) for vm in rescue.vms
+            ]
             pairs = zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True)
-            self.rescue_tasks = [RescueTaskRow(*pair) for pair in pairs]
+            self.rescue_tasks = [rows.RescueTaskRow(*pair) for pair in pairs]
             self.n_rescue_vms, self.n_rescue_tasks = len(self.rescue_vms), len(self.rescue_tasks)
 
 
