@@ -90,10 +90,15 @@ class EventQueue(Generic[Time]):
         self._sequence += 1
         heapq.heappush(self._events, (time_s, kind, self._sequence, index, datum, epoch))
 
+    def _happens(self, event: str, **fields: Any) -> None:
+        """Count an event, and record it."""
+        self.counts["events"] += 1
+        self._note(event, **fields)
+
     def _note(self, event: str, **fields: Any) -> None:
-        """Record an event or a decision; called only if a record is kept."""
-        assert self.records is not None
-        self.records.append({"record": "event", "t": plain(self.now_s), "event": event, **fields})
+        """Record an event or a decision, if a record is kept."""
+        if self.records is not None:
+            self.records.append({"record": "event", "t": plain(self.now_s), "event": event, **fields})
 
     def _demand(self, condition: bool, broken: str) -> None:
         """Refuse a decision that cannot be carried out: a mistake of the policy."""

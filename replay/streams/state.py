@@ -210,8 +210,7 @@ class StreamState(EventQueue[ExactSeconds]):
         self.vms.append(vm)
         self.alive[vm.index] = vm
         self._push(ready_s, READY, vm.index)
-        if self.records is not None:
-            self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
+        self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
         return vm
 
     def assign(self, task: int, vm: StreamVm, position: int | None = None) -> None:
@@ -226,9 +225,8 @@ class StreamState(EventQueue[ExactSeconds]):
             vm.queue.append(task)
         else:
             vm.queue.insert(position, task)
-        if self.records is not None:
-            where = {} if position is None else {"position": position}
-            self._note("assign", task=self._task_ids[task], vm=vm.name, **where)
+        where = {} if position is None else {"position": position}
+        self._note("assign", task=self._task_ids[task], vm=vm.name, **where)
         if vm.state == RUNNING and vm.task is None:
             self._restless.append(vm)
 
@@ -239,8 +237,7 @@ class StreamState(EventQueue[ExactSeconds]):
         vm.changes += 1
         self._place[task] = POOL
         self.counts["returns"] += 1
-        if self.records is not None:
-            self._note("return", task=self._task_ids[task], vm=vm.name)
+        self._note("return", task=self._task_ids[task], vm=vm.name)
         if vm.idle:
             self._restless.append(vm)
 
@@ -257,8 +254,7 @@ class StreamState(EventQueue[ExactSeconds]):
         vm.queue.insert(0, task)
         vm.changes += 1
         self.counts["suspensions"] += 1
-        if self.records is not None:
-            self._note("suspend", vm=vm.name, core=0, task=self._task_ids[task])
+        self._note("suspend", vm=vm.name, core=0, task=self._task_ids[task])
         self._restless.append(vm)
         return task
 
@@ -290,5 +286,4 @@ class StreamState(EventQueue[ExactSeconds]):
         del self.alive[vm.index]
         vm.idle_epoch += 1
         self._rented[vm.type_index] -= 1
-        if self.records is not None:
-            self._note("terminate", vm=vm.name)
+        self._note("terminate", vm=vm.name)
