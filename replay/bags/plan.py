@@ -400,6 +400,8 @@ class ReplayPlan:
         The plan itself.
     tables : PlanTables
         What every replay starts from.
+    loops : list of CompiledReplays
+        Loops that go through its days, once there are some.
     """
 
     instance: Instance
@@ -407,6 +409,7 @@ class ReplayPlan:
     vms: tuple[PlannedVm, ...]
     schedule: Schedule
     tables: PlanTables = field(init=False)
+    loops: list[Any] = field(init=False, default_factory=list, compare=False)
 
     def __post_init__(self) -> None:
         """Make the tables."""
