@@ -28,7 +28,6 @@ from ..progress import INTERRUPTED, NO_FEASIBLE_PLAN, counting
 from ..run_options import RecordOptions, policies_option, workers_of
 from ..run_report import warn_of_missing
 from ..scenario_options import ScenarioOptions, notes_of
-from .planning import plan_by
 from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, print_summary, replay_answer
 
 if TYPE_CHECKING:
@@ -330,6 +329,8 @@ def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple
         from ...core.text_files import source_name
 
         return _read_plan(problem, plan), f"the plan of {source_name(plan)}", False
+    from .planning import plan_by  # here, as a plan that is read needs none of it
+
     result = plan_by(problem, planning)
     name = result.method
     warn(result.warnings)
