@@ -6,11 +6,10 @@ from ...core.errors import SpotbagError
 from ...instances.platforms.entries import Cloud, Resource
 from ...instances.platforms.platform import Platform
 from ..engines import EventQueue
-from .agents import AgentTree
 from .candidate import Candidate, PlatformJob
 from .cloud import CloudScheduler, Machine
 from .cluster import ClusterScheduler
-from .local_scheduler import PlatformRules
+from .local_scheduler import AgentTree, PlatformRules
 
 
 class PlatformState(EventQueue[int]):
