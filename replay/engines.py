@@ -1,4 +1,4 @@
-"""What the engines of all systems share: VMs and their bills, and a clock, a queue of events and a record of them."""
+"""Common parts of the engines of all systems: states and bills of VMs, a clock, a queue of events and a record."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ class EventLoop(ABC, Generic[Result]):
 
     @abstractmethod
     def step(self) -> bool:
-        """Handle what is next; False if there is nothing, or all is done."""
+        """Handle the next event; False if there is none, or all is done."""
 
     @abstractmethod
     def outcome(self) -> Result:
-        """Return what an ended replay came to."""
+        """Return the outcome of an ended replay."""

@@ -53,7 +53,7 @@ _PARTS: dict[Any, Any] = {}
 
 
 def in_place_of(kind: type[RulePolicy]) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Return what the compiled loop of a policy has in place of functions that Python calls."""
+    """Return the functions that the compiled loop of a policy has in place of those that Python calls."""
     return IN_PLACE_OF | {asked: kind.answers.get(question, _nothing) for question, asked in QUESTIONS.items()}
 
 

@@ -147,7 +147,7 @@ def add_sketch(r: Rows) -> int:
 
 
 def refuse(r: Rows, reason: int, v: int, task: int) -> None:
-    """Leave it to Python to say what is wrong."""
+    """Give up: Python says what is wrong."""
     give_up(r, REFUSED)
 
 

@@ -100,7 +100,7 @@ class Replay(EventLoop[DayOutcome]):
         return twin
 
     def step(self) -> bool:
-        """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done."""
+        """Handle the events of the next moment, and ask the policy; False if there are none, or the bag is done."""
         state, moments_s = self.state, self._moments_s
         n = state.n_days
         day_s = moments_s[n] if n < len(moments_s) else NEVER

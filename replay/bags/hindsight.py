@@ -90,7 +90,7 @@ class Hindsight:
                 yield from with_cut_tasks(schedule, time_of, self._empty.work)
 
     def _times(self, timeline: Timeline) -> Iterator[dict[int, Sequence[tuple[int, int]]]]:
-        """For how many seconds the VMs of each spot offer are up by the deadline: in all, until gone, until notice.
+        """Seconds for which the VMs of each spot offer are up by the deadline: in all, until gone, until notice.
 
         Each with the moment until which that is.
         """

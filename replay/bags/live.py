@@ -146,7 +146,7 @@ class LivePolicy:
 
     @public
     def decide(self, state: State, *told: Event) -> Decided:
-        """Return what the policy would do now.
+        """Return the decisions of the policy at this moment.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class LivePolicy:
 
 
 def _decisions(r: ReplayState) -> Iterable[Decision]:
-    """Yield what was decided, from the record; not what was undone within the moment."""
+    """Yield the decisions, from the record, but for those that were undone within the moment."""
     named = {vm.name: vm for vm in r.vms}
     records = event_records(r.instance, [*named], [vm.offer_index for vm in r.vms], r.notes)  # type: ignore[arg-type]
     last = {record["task"]: record for record in records if record["event"] == "start"}
@@ -237,7 +237,7 @@ class _Moment:
         self.happened = self.deviates = self.asked = False
 
     def happen(self) -> None:
-        """Let all that is told happen, and all that is due; ask the policy."""
+        """Let events that are told, and those that are due, happen; ask the policy."""
         self.expect()
         self.go_on()
         while self.r.unfinished and (self.afterwards or (self.r.queue and self.r.queue[0][0] <= self.r.now_s)):
@@ -245,7 +245,7 @@ class _Moment:
             self.go_on()
 
     def go_on(self) -> None:
-        """Let what is told happen, or what was decided for this very moment, and ask the policy."""
+        """Let events that are told happen, or decisions for this very moment, and ask the policy."""
         r = self.r
         r.n_idle = r.n_finished = r.n_preempted = 0
         moments.forget_moment(r)
@@ -344,7 +344,7 @@ class _Moment:
             self.deviate()
 
     def retime(self, vm: Vm) -> None:
-        """Have what waits on a VM wait for what takes longer, or for less."""
+        """Have waiting tasks of a VM wait for those that take longer, or for less."""
         rules.retime(vm)
         vm.disordered = 1
         if vm.state == RUNNING and vm.gone_s == NONE:
@@ -356,7 +356,7 @@ class _Moment:
         self.deviates, self.r.woken, self.r.spread_known = True, 1, 0
 
     def start(self, vm: Vm, core: int, time_s: int) -> None:
-        """Start what was to start on a core; what should have started earlier is late."""
+        """Start the task that was to start on a core; one that should have started earlier is late."""
         slot = self.r.cores[vm.index][core]
         if time_s == self.r.now_s:
             rules.planned_start(self.r, vm, core, time_s)

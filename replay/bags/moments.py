@@ -120,7 +120,7 @@ def end(r: Rows) -> None:
 
 
 def step(r: Rows, day_s: int, last_call_s: int) -> bool:
-    """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done.
+    """Handle the events of the next moment, and ask the policy; False if there are none, or the bag is done.
 
     ``day_s`` is when the day has its next event, if it has one, ``last_call_s`` until when policies are woken.
     """

@@ -1,4 +1,4 @@
-"""What a replay starts from: tables of an instance, a plan and a day, made once and read by every day and policy."""
+"""Beginning of a replay: tables of an instance, a plan and a day, made once and read by every day and policy."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def sustained_mode(offer: RentalOffer) -> int:
 
 
 def rest_values(billing: Billing) -> dict[str, int]:
-    """Return whether VMs cost something while they are hibernated or stopped; see `Rows`."""
+    """Return flags of VMs that cost something while they are hibernated or stopped; see `Rows`."""
     return {
         "hibernated_costs": int(billing.hibernated_usd_per_gb_hour > 0),
         "stopped_costs": int(billing.stopped_usd_per_gb_hour > 0),
@@ -117,7 +117,7 @@ def group_table(instance: Instance) -> Any:
 
 
 def duration_table(instance: Instance) -> Any:
-    """Return what groups take on offers; see `DurationRow`."""
+    """Return the durations of groups on offers; see `DurationRow`."""
     types = [offer.type_index for offer in instance.offers]
     table = np.zeros(instance.duration_s.shape[:2], dtype=dtype_of(rows.DurationRow))
     table["full_s"], table["baseline_s"] = instance.duration_s[:, :, FULL_SPEED], instance.duration_s[:, :, BASELINE]
@@ -172,7 +172,7 @@ class WorkTable:
         return self._runtimes_s[offer]
 
     def duration_s(self, task: int, offer: int, mode: int, saved: float = 0.0) -> int:
-        """How long a task occupies a core of an offer from where it is saved; `NEVER` if it cannot run there.
+        """Seconds for which a task occupies a core of an offer from where it is saved; `NEVER` if it cannot run there.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class WorkTable:
         return self.duration_s(task, offer, mode) < NEVER
 
     def dump_s(self, task: int, offer: int, mode: int) -> int:
-        """How long a task writes a checkpoint on an offer, in whole seconds, rounded up."""
+        """Seconds for which a task writes a checkpoint on an offer, rounded up."""
         return dump_of(self.rows, self.group_of[task], offer, mode)
 
 
@@ -457,7 +457,7 @@ def _refuse_rest(instance: Instance) -> None:
 
 
 def on_demand_schedule(schedule: Schedule) -> Schedule:
-    """Return the same plan on on-demand VMs: the baseline of both papers (HADS, section 5.3.1).
+    """Return a plan with on-demand VMs in place of spot VMs: the baseline of both papers (HADS, section 5.3.1).
 
     Each spot VM is one of the same type on demand, and its tasks run in the same order without checkpoints, each as
     soon as it can. All other VMs keep their times. The limits of the on-demand market are not asked: this is a price

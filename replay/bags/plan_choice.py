@@ -176,7 +176,7 @@ def choose_plan(
 
 
 def _price_usd(plan: Schedule, cloud: Cloud) -> float:
-    """Return what a plan of `solve`, which breaks no rule, costs on demand; its own cost if it has no such price."""
+    """Return the cost of a plan of `solve`, which breaks no rule, on demand; its own cost if it has no such price."""
     price = on_demand_price_usd(with_verdict(plan, ()), cloud, idle_limit_s=0)
     return plan.cost_usd if price is None else price
 
@@ -266,7 +266,7 @@ class _Choice:
             self.reported = tuple(sorted(figures, key=lambda plan: plan.schedule.cost_usd))
 
     def _that_matter(self) -> list[int]:
-        """Plans that matter: the best on a quiet day, those of the schedulers, and those that no other beats."""
+        """Plans worth a report, by number: the best on a quiet day, those of schedulers, and those that no other beats."""
         means = [float(np.mean([self._loss(day) for day in row])) if row else np.inf for row in self.days]
         order = sorted(range(len(self.plans)), key=lambda number: (self.plans[number].schedule.cost_usd, means[number]))
         unbeaten, least = [], np.inf

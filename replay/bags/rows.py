@@ -59,7 +59,7 @@ def or_none(value: int | None) -> int:
 
 @dataclass(slots=True, eq=False)
 class OfferRow:
-    """What can be rented: see `RentalOffer`; ``sustained`` is the mode in which its VMs run whatever their credits.
+    """Offer of VMs: see `RentalOffer`; ``sustained`` is the mode in which its VMs run whatever their credits.
 
     ``memory_kb`` is `NONE` where it never binds; ``rented`` counts VMs that are not terminated; its limits are some of
     `Rows.members`, one after the other. ``stamp`` says which question the least that tasks ask of it is the answer to;
@@ -119,7 +119,7 @@ class MemberRow:
 
 @dataclass(slots=True, eq=False)
 class GroupRow:
-    """Tasks that are alike: memory, and seconds of work between checkpoints and of a checkpoint."""
+    """Group of tasks with equal needs: memory, and seconds of work between checkpoints and of a checkpoint."""
 
     memory_kb: int = 0
     interval_s: float = 0.0
@@ -404,7 +404,7 @@ class SessionRow:
 
 @dataclass(slots=True, eq=False)
 class NoteRow:
-    """Something that is kept on record; see `record`."""
+    """Note on record; see `record`."""
 
     time_s: int = 0
     what: int = 0

@@ -70,7 +70,7 @@ _CREDIT_TOLERANCE = 1e-6
 
 
 def speed_of(r: Rows, offer: int, mode: int) -> float:
-    """How fast a core of an offer is in a mode, against its full speed."""
+    """Speed of a core of an offer in a mode, as a part of its full speed."""
     return r.offers[offer].baseline if mode == BASELINE else 1.0
 
 
@@ -82,7 +82,7 @@ def checkpoints_of_work(r: Rows, group: int, offer: int, work_s: float) -> int:
 
 
 def duration_of(r: Rows, group: int, offer: int, mode: int, saved: float) -> int:
-    """How long a task of a group occupies a core of an offer from where it is saved; `NEVER` if it cannot run there.
+    """Seconds for which a task of a group occupies a core of an offer from where it is saved; `NEVER` if it cannot run.
 
     What is left is that much less work wherever it goes on: a type that is faster for the whole task is as much faster
     for the rest.
@@ -97,12 +97,12 @@ def duration_of(r: Rows, group: int, offer: int, mode: int, saved: float) -> int
 
 
 def dump_of(r: Rows, group: int, offer: int, mode: int) -> int:
-    """How long a task of a group writes a checkpoint on an offer, in whole seconds, rounded up."""
+    """Seconds for which a task of a group writes a checkpoint on an offer, rounded up."""
     return math.ceil(r.groups[group].dump_s / speed_of(r, offer, mode) - NOISE)
 
 
 def checkpoints_of(r: Rows, task: int, offer: int, saved: float) -> int:
-    """Checkpoints that a task takes on an offer if it runs to its end."""
+    """Number of checkpoints of a task on an offer if it runs to its end."""
     if not (r.takes_checkpoints and r.offers[offer].spot):
         return 0
     row = r.durations[r.tasks[task].group][offer]
@@ -184,7 +184,7 @@ def take_down(r: Rows, task: int, saved: float, saved_s: float, checkpoints: int
 
 
 def uptime_at(vm: VmRow, now_s: int) -> int:
-    """How long a VM has been running at a moment; negative while it is launching."""
+    """Seconds for which a VM has been running at a moment; negative while it is launching."""
     return (vm.halted_at_s if vm.state > RUNNING else now_s) - vm.zero_s
 
 
@@ -209,7 +209,7 @@ def may_give(vm: VmRow) -> bool:
 
 
 def must_give(r: Rows, vm: VmRow, reason: int) -> None:
-    """Refuse what only VMs may be asked for whose tasks may be migrated."""
+    """Refuse a decision about a VM whose tasks may not be migrated."""
     if not may_give(vm):
         refuse(r, reason, vm.index, NONE)
 
@@ -251,7 +251,7 @@ def span(r: Rows, vm: VmRow) -> None:
 
 
 def retime(vm: VmRow) -> None:
-    """Forget what was derived from the order of the tasks of a VM."""
+    """Forget values derived from the order of the tasks of a VM."""
     vm.changes += 1
     vm.retimings += 1
     vm.longest_known = vm.spanned = vm.timed = 0
@@ -485,7 +485,7 @@ def start(r: Rows, vm: VmRow, core: int) -> None:
 
 
 def planned_start(r: Rows, vm: VmRow, core: int, time_s: int) -> bool:
-    """Start what was to start at a moment; False if it has moved since."""
+    """Start the task that was to start at a moment; False if it has moved since."""
     slot = r.cores[vm.index][core]
     if (
         vm.state != RUNNING
@@ -610,7 +610,7 @@ def move_up(r: Rows, vm: VmRow) -> None:
 
 
 def room_of(r: Rows, vm_type: int) -> int:
-    """How many more spot VMs of a type there can be; `NEVER` without a limit."""
+    """Number of further spot VMs of a type that there can be; `NEVER` without a limit."""
     of_type = r.types[vm_type]
     return NEVER if of_type.capacity == NONE else of_type.capacity - of_type.present
 
@@ -709,7 +709,7 @@ def give_back(r: Rows, vm: VmRow) -> None:
 
 
 def end_session(r: Rows, vm: VmRow, interrupted: int) -> None:
-    """End what a VM is billed for, if it runs."""
+    """End the session of a VM, if it runs."""
     if vm.session_from_s != NONE:
         put_on_bill(r, vm, r.now_s - vm.session_from_s, interrupted)
         session = add_session(r, vm.session_from_s, r.now_s, interrupted)
@@ -734,7 +734,7 @@ def put_on_bill(r: Rows, vm: VmRow, seconds: int, interrupted: int) -> None:
 
 
 def end_halt(r: Rows, vm: VmRow) -> int:
-    """Settle how long a VM was hibernated or stopped; return it."""
+    """Add the pause of a VM that was hibernated or stopped to its seconds; return it."""
     pause_s = r.now_s - vm.halted_at_s
     if vm.state == HIBERNATED:
         vm.hibernated_s += pause_s

@@ -280,7 +280,7 @@ def is_baseline(name: str) -> bool:
 def on_demand_price_usd(
     schedule: Schedule | CheckedPlan, cloud: Cloud = PAPERS, *, idle_limit_s: int | None = None
 ) -> float | None:
-    """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer.
+    """Return the cost of the plan on on-demand VMs of its types; None if one of them has no such offer.
 
     Idle VMs are paid for to the end of their allocation cycle, as by the published schedulers, or for
     ``idle_limit_s``; see `OnDemand`.
@@ -295,7 +295,7 @@ def on_demand_price_usd(
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """What makes a policy, and the plan that it starts from."""
+    """Maker of a policy, and the plan that it starts from."""
 
     make: PolicyMaker[Policy]
     kind: type[Policy]
@@ -366,7 +366,7 @@ def without_loops(plan: CheckedPlan, policies: Sequence[Given[Policy]], runs: in
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is worked out of each day: outcomes under all policies, its bound, and what is found with hindsight."""
+    """Work of each day: outcomes under all policies, its bound, and the least cost found with hindsight."""
 
     schedule: Schedule
     ready: Sequence[_Ready]
@@ -412,7 +412,7 @@ METRICS: dict[str, Callable[[DayOutcome], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class PolicySummary:
-    """How a policy went through its days.
+    """Days of a policy in sum.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a policy sees of the replay of a bag, and may decide: tasks, VMs and their state, and how both change."""
+"""View of the replay of a bag for policies, and their decisions: tasks, VMs and their state, and how both change."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ class Vm(VmRow):
 
     @property
     def burstable(self) -> Burstable | None:
-        """What bursts it has, if it has any."""
+        """Bursts of its type, if there are any."""
         return self.offer.vm_type.burstable
 
     @property
     def memory_kb(self) -> int | None:
-        """Its memory; None where that never binds."""
+        """Memory of the VM; None where that never binds."""
         return None if self.most_kb == NONE else self.most_kb
 
     @property
@@ -121,12 +121,12 @@ class Vm(VmRow):
 
     @property
     def trigger_s(self) -> int | None:
-        """When its tasks are to be migrated, if that is set."""
+        """Time at which its tasks are to be migrated, if that is set."""
         return None if self.trigger_at_s == NONE else self.trigger_at_s
 
     @property
     def helpers(self) -> frozenset[int]:
-        """VMs that the migration is counted on when the trigger was computed."""
+        """Indices of the VMs on which the migration counted when the trigger was computed."""
         return frozenset(self._replay.helpers[self.first_helper : self.first_helper + self.n_helpers])
 
     @property
@@ -185,7 +185,7 @@ class Vm(VmRow):
         return rules.is_idle(self)
 
     def uptime_s(self, now_s: int) -> int:
-        """How long it has been running; negative while it is launching."""
+        """Seconds for which the VM has been running; negative while it is launching."""
         return rules.uptime_at(self, now_s)
 
     # ------------------------------------------------------------------- tasks
@@ -235,7 +235,7 @@ class Vm(VmRow):
         return {core: (row.written_s, row.written) for core, row in runs.items() if row.written}
 
     def waiting_runs(self) -> Iterator[tuple[Run, int]]:
-        """Runs that wait, and their cores, in the order in which they are to start."""
+        """Waiting runs, and their cores, in the order in which they are to start."""
         runs = [(run, core) for core, queue in enumerate(self.waiting) for run in queue]
         runs.sort(key=lambda pair: (pair[0].start_s, pair[1]))
         return iter(runs)
@@ -313,7 +313,7 @@ class Vm(VmRow):
         return rules.credits_of(self._replay, self, now_s)
 
     def credits_lacking(self, now_s: int) -> float:
-        """Credits that the tasks at full speed have spent without having them."""
+        """Missing credits: those that tasks at full speed have spent in vain."""
         return max(-rules.unbounded_credits(self._replay, self, now_s), 0.0) if self.n_at_full_speed else 0.0
 
 
@@ -532,7 +532,7 @@ class ReplayState(Rows):
 
     @property
     def counts(self) -> Counter[str]:
-        """How often what has happened."""
+        """Counts of events and decisions, by name."""
         counts = {name: getattr(self, name) for name in (*COUNTED, *COUNTED_BY_KIND)}
         return Counter(counts | {"events": self.events_handled})
 
@@ -555,7 +555,7 @@ class ReplayState(Rows):
         return [self.instance.task_ids[task] for task in sorted(left)]
 
     def remaining(self) -> State:
-        """Return what has happened so far, for those who plan the rest: see `replan`.
+        """Return the present state, for whoever plans the rest: see `replan`.
 
         What waits on a VM waits in the state, too, wherever it is to run. What ran on a VM when it was interrupted, or
         will not end before it is, waits, and has saved what its checkpoints have. Money is that of the billing, as if
@@ -633,7 +633,7 @@ class ReplayState(Rows):
         return self.offers[offer.index].now_usd_per_hour / SECONDS_PER_HOUR
 
     def duration_s(self, task: int, offer: RentalOffer, mode: int | None = None, saved: float = 0.0) -> int:
-        """How long a task takes on an offer, at the baseline on burstable ones unless said otherwise; maybe `NEVER`."""
+        """Seconds of a task on an offer, at the baseline on burstable ones unless said otherwise; maybe `NEVER`."""
         return rules.duration_of(self, self.tasks[task].group, offer.index, self._mode(offer.index, mode), saved)
 
     def runtime_s(self, task: int, offer: RentalOffer) -> int:
@@ -641,7 +641,7 @@ class ReplayState(Rows):
         return rules.runtime_of(self, task, offer.index)
 
     def dump_s(self, task: int, offer: RentalOffer, mode: int | None = None) -> int:
-        """How long a task writes a checkpoint on an offer, as before it is preempted; see `duration_s` of the mode."""
+        """Seconds for which a task writes a checkpoint on an offer, as before it is preempted; `duration_s` has the modes."""
         return rules.dump_of(self, self.tasks[task].group, offer.index, self._mode(offer.index, mode))
 
     def end_if_placed_s(self, vm: Vm, task: int, mode: int | None = None, saved: float = 0.0) -> int | None:
@@ -757,7 +757,7 @@ class ReplayState(Rows):
         note(self, rows.ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
 
     def report_stranded(self, vm: Vm, tasks: int) -> None:
-        """Record that tasks of an interrupted VM found no place anywhere: they stay where they are."""
+        """Record a number of tasks of an interrupted VM without a place anywhere: they stay where they are."""
         note(self, rows.STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
 
     def _demand_task(self, task: int, vm: Vm) -> None:
@@ -796,7 +796,7 @@ class ReplayState(Rows):
 
 
 class _Saved(Mapping[int, float]):
-    """What is saved of tasks, looked up where it is asked for: policies ask for single tasks, and often."""
+    """Saved fractions of tasks, looked up where they are asked for: policies ask for single tasks, and often."""
 
     def __init__(self, tasks: list[TaskRow]) -> None:
         self._tasks = tasks

@@ -106,7 +106,7 @@ class ClusterScheduler(LocalScheduler):
         return tuple(displaced)
 
     def _order(self, job: PlatformJob) -> int:
-        """Key that orders the queue: the least first."""
+        """Place of a job in the order of the queue: the least first."""
         return job.deadline_s if self._by_deadline else -job.priority
 
     def _place_of(self, job: PlatformJob) -> int:

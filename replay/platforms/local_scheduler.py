@@ -140,7 +140,7 @@ class AgentTree:
 
 
 def selected(candidates: Sequence[Candidate], job: PlatformJob) -> Sequence[Candidate]:
-    """Select what an agent hands up (Algorithm 4).
+    """Select the candidates that an agent hands up (Algorithm 4).
 
     Each choice is the first in a fixed order of all candidates, so a tree hands up what its root alone would select.
     """

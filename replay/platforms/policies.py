@@ -126,7 +126,7 @@ PLATFORM_POLICIES: dict[str, str] = {name: description for name, (_, _, descript
 
 
 def platform_policy(name: str) -> PolicyFactory:
-    """Return what makes a policy, from a seed for what it draws.
+    """Return the maker of a policy, from a seed for its draws.
 
     Parameters
     ----------

@@ -192,7 +192,7 @@ class StreamState(EventQueue[ExactSeconds]):
         return self._place[task] == POOL
 
     def done_s(self, task: int, vm: StreamVm) -> ExactSeconds:
-        """Seconds that a task had run on a VM when it was suspended there; if it starts there again, it goes on."""
+        """Run time of a task on a VM when it was suspended there; if it starts there again, it goes on."""
         index, seconds = self.suspended.get(task, (vm.index, 0))
         return seconds if index == vm.index else 0
 

@@ -227,7 +227,7 @@ class Execution:
     instance: Instance | None = field(default=None, compare=False, repr=False)
 
     def to_trace(self) -> Trace:
-        """Return what was started where and when, by the clock, for the auditor: see `audit`.
+        """Return the starts by place and clock, for the auditor: see `audit`.
 
         A VM is billed by the second, from when it first took tasks until it was done, stopped or lost, or the record
         ends.
@@ -417,7 +417,7 @@ def _by_vm(stretches: Iterable[VmRun]) -> dict[str, list[VmRun]]:
 
 
 def _events(execution: Execution) -> Iterator[dict[str, Any]]:
-    """Yield what happened by time; of one moment, what a core or a VM reports stays in its own order."""
+    """Yield the events by time; within a moment, those of a core or a VM stay in their own order."""
     planned_s = {task.task: (task.plan, task.start_s) for task in execution.planned}
     runs_on: dict[str, list[TaskRun]] = {}
     for run in execution.runs:

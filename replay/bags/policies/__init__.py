@@ -80,7 +80,7 @@ def find_policy(name: str, others: Sequence[str] = ()) -> Policy:
 
 
 def named_policy(name: str, others: Sequence[str] = ()) -> Callable[[], Policy]:
-    """Return what makes a policy, by its name; ``others`` are names that messages offer as well.
+    """Return the maker of a policy, by its name; ``others`` are names that messages offer as well.
 
     Parameters
     ----------

@@ -218,7 +218,7 @@ def count_return(r: Rows, vm_type: int) -> None:
 
 
 def answer_once(r: Rows) -> None:
-    """Answer what has happened in this moment, once for all VMs that it has happened to."""
+    """Answer the events of this moment, once for all VMs."""
     draining = 0
     for v in range(r.n_vms):
         draining += r.vms[v].gone_s != NONE
@@ -284,7 +284,7 @@ def renew(r: Rows) -> None:
 
 
 def from_the_start(r: Rows, slack_s: int) -> int:
-    """For how long a rescue could have waited at first, if it has been in step with the time until now."""
+    """Seconds for which a rescue could have waited at first, if it has been in step with the time until now."""
     return slack_s * r.deadline_s // (r.deadline_s - r.now_s)
 
 
@@ -978,7 +978,7 @@ def last_to_end(r: Rows, thief: int) -> int:
 
 
 def list_last_first(r: Rows, most: int) -> int:
-    """List what waits on spot VMs and would end last, the last first, but no more than so much; return how much.
+    """List waiting tasks of spot VMs that would end last, the last first, up to a number; return how many there are.
 
     Of each core, one is before another if it waits behind it: the last ones are sorted, and those before them follow.
     """

@@ -1,4 +1,4 @@
-"""One long job on spot and on-demand VMs: Uniform Progress (Wu et al. 2024), and its greedy baseline."""
+"""Uniform Progress for a long job on spot and on-demand VMs (Wu et al. 2024), and its greedy baseline."""
 
 from __future__ import annotations
 
