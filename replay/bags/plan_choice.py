@@ -266,7 +266,7 @@ class _Choice:
             self.reported = tuple(sorted(figures, key=lambda plan: plan.schedule.cost_usd))
 
     def _that_matter(self) -> list[int]:
-        """Plans worth a report, by number: the best on a quiet day, those of schedulers, and those that no other beats."""
+        """Plans worth a report, by number: the best on a quiet day, those of schedulers, those that no other beats."""
         means = [float(np.mean([self._loss(day) for day in row])) if row else np.inf for row in self.days]
         order = sorted(range(len(self.plans)), key=lambda number: (self.plans[number].schedule.cost_usd, means[number]))
         unbeaten, least = [], np.inf

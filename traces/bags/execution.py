@@ -433,7 +433,7 @@ def _events(execution: Execution) -> Iterator[dict[str, Any]]:
 def _of_vm(
     stretches: Sequence[VmRun], runs: Sequence[TaskRun], turn: Callable[[dict[str, Any]], Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a VM reports, stretch by stretch: it may end and be started again within a tick of the clock."""
+    """Yield the reports of a VM, stretch by stretch: it may end and be started again within a tick of the clock."""
     first, record = stretches[0], {"record": "event"}
     requested_s = max(min(first.requested_s, first.start_s), 0.0)
     launch = {"t": requested_s, "event": "launch", "vm": first.vm, "type": first.type, "market": first.market}
