@@ -385,7 +385,7 @@ class _Moment:
         r = self.r
         vm, core, task = self.running(event.task)
         r.tasks[task].dumping_s = NONE
-        moments.list_finished(r, vm, core)
+        rules.finish(r, vm, core)
 
     def failed(self, event: events.TaskFailed) -> None:
         """Have a task wait behind what waits on its core, as one whose checkpoint is written."""
@@ -447,7 +447,8 @@ class _Moment:
         if not rules.get_ready(self.r, vm) and vm.name not in self.leaving:  # it is there, whatever room there was
             vm.gone_s = vm.interrupted_by = NONE
             rules.move_up(self.r, vm)
-        moments.list_idle(self.r, vm)
+        if vm.n_left == 0:
+            rules.list_idle(self.r, vm)
         moments.start_due(self.r)
 
     def draining(self, event: events.VmDraining) -> None:

@@ -66,6 +66,7 @@ from .rules import (
     is_idle,
     last_checkpoint,
     leave_restless,
+    list_idle,
     may_give,
     move_up,
     planned_start,
@@ -145,7 +146,7 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
             if r.tasks[task].dumping_s != NONE:
                 continue
             happened = True
-            list_finished(r, vm, core)
+            finish(r, vm, core)
         elif r.tasks[task].dumping_s != NONE:
             happened = True
             list_preempted(r, vm, core)
@@ -195,7 +196,7 @@ def go_on(r: Rows, last_call_s: int) -> bool:
             happened = True
             if not get_ready(r, vm):
                 list_struck(r, vm)
-            else:
+            elif vm.n_left == 0:
                 list_idle(r, vm)
             start_due(r)
     for k in range(first, last):
@@ -227,23 +228,6 @@ def forget_moment(r: Rows) -> None:
     """Begin a moment in which more may happen than that tasks end."""
     r.n_back = r.n_noticed = r.n_struck = r.n_triggered = r.n_cycles = r.n_unused = 0
     r.n_priced = r.n_types_now = r.woken = 0
-
-
-def list_finished(r: Rows, vm: VmRow, core: int) -> None:
-    """End the task of a core; list it, and the VM if it has no task left."""
-    task = finish(r, vm, core)
-    if r.wants_finished:
-        r.finished_now[r.n_finished] = task
-        r.n_finished += 1
-    list_idle(r, vm)
-
-
-def list_idle(r: Rows, vm: VmRow) -> None:
-    """List a VM as idle if it has no task left."""
-    if vm.n_left == 0:
-        vm.idle_epoch += 1
-        r.idle_now[r.n_idle] = vm.index
-        r.n_idle += 1
 
 
 def list_preempted(r: Rows, vm: VmRow, core: int) -> None:

@@ -499,8 +499,8 @@ def planned_start(r: Rows, vm: VmRow, core: int, time_s: int) -> bool:
     return True
 
 
-def finish(r: Rows, vm: VmRow, core: int) -> int:
-    """End the task of a core, and start the next; return which task it was."""
+def finish(r: Rows, vm: VmRow, core: int) -> None:
+    """End the task of a core, and start the next; list the task if the policy wants that, and a VM without tasks."""
     slot = r.cores[vm.index][core]
     task = slot.running
     run = r.tasks[task]
@@ -526,7 +526,18 @@ def finish(r: Rows, vm: VmRow, core: int) -> int:
         note(r, FINISHED, vm.index, core, task, 0, 0, 0.0)
     if slot.first != NONE:
         start_or_await(r, vm, core)
-    return task
+    if r.wants_finished:
+        r.finished_now[r.n_finished] = task
+        r.n_finished += 1
+    if vm.n_left == 0:
+        list_idle(r, vm)
+
+
+def list_idle(r: Rows, vm: VmRow) -> None:
+    """List a VM as idle."""
+    vm.idle_epoch += 1
+    r.idle_now[r.n_idle] = vm.index
+    r.n_idle += 1
 
 
 def put_behind(r: Rows, vm: VmRow, core: int) -> int:

@@ -641,7 +641,7 @@ class ReplayState(Rows):
         return rules.runtime_of(self, task, offer.index)
 
     def dump_s(self, task: int, offer: RentalOffer, mode: int | None = None) -> int:
-        """Seconds of writing a checkpoint of a task on an offer, as before a preemption; see `duration_s` of the mode."""
+        """Seconds of writing a checkpoint of a task on an offer, as before a preemption; `duration_s` has the mode."""
         return rules.dump_of(self, self.tasks[task].group, offer.index, self._mode(offer.index, mode))
 
     def end_if_placed_s(self, vm: Vm, task: int, mode: int | None = None, saved: float = 0.0) -> int | None:
