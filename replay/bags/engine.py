@@ -104,7 +104,7 @@ class Replay(EventLoop[DayOutcome]):
         state, moments_s = self.state, self._moments_s
         n = state.n_days
         day_s = moments_s[n] if n < len(moments_s) else NEVER
-        if day_s <= next_s(state) and state.unfinished:
+        if day_s < NEVER and day_s <= next_s(state) and state.unfinished:
             while n < len(moments_s) and moments_s[n] == day_s:
                 state.days.append(DayRow(*self._to_come[n].item()))
                 n += 1

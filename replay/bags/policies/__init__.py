@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +47,15 @@ __all__ = [
 ]
 
 
+@cache
+def _loaded(name: str) -> type[Policy]:
+    kind: type[Policy] = getattr(import_module(f".{_MODULES[name]}", __package__), _class_name(name))
+    return kind
+
+
 class _Policies(Mapping[str, type[Policy]]):
     def __getitem__(self, name: str) -> type[Policy]:
-        kind: type[Policy] = getattr(import_module(f".{_MODULES[name]}", __package__), _class_name(name))
-        return kind
+        return _loaded(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MODULES)
