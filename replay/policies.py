@@ -3,7 +3,8 @@
 The rules are the same for all systems:
 
 - A *name* is one of those that the system knows; one that an installed distribution has added, by an entry point of the
-  group ``spotbag.policies``; or ``module:attribute``. What is found there is one of the following.
+  group ``spotbag.policies``; or ``module:attribute``. What is found there is one of the following. Rules other than
+  those of the policy follow its name, each after a plus: ``hads+trigger-once``; each changes options of it.
 - A *class* derives from the policy class of the system; each replay makes one of its own.
 - A *function*, or whatever else can be called, makes one for each replay: ``partial(Mine, threshold=3)``.
 - An *instance* is deep-copied for each replay: all of them start from what it holds when it is given, and it stays as
