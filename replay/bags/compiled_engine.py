@@ -35,7 +35,7 @@ _MOST_TYPES = 62
 _COMPILES_FOR = 1_000_000
 """Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
 
-_TOO_MANY = (rows.TOO_MANY_VMS, rows.TOO_MANY_EVENTS, rows.TOO_MANY_ENTRIES)
+TOO_MANY = (rows.TOO_MANY_VMS, rows.TOO_MANY_EVENTS, rows.TOO_MANY_ENTRIES)
 
 rows_of_record = rows_from(rows.Rows)
 
@@ -84,7 +84,7 @@ class CompiledReplays:
         self._rescues: dict[tuple[int, int], _Rescue] = {}
         n_vms, n_tasks = len(plan.vms), plan.instance.n_tasks
         room = (n_vms + _MORE_VMS, 4 * n_tasks + 16 * n_vms + 256, 16 * n_vms + 256)
-        self._allocate(dict(zip(_TOO_MANY, room, strict=True)))
+        self._allocate(dict(zip(TOO_MANY, room, strict=True)))
 
     def outcome(self, policy: Policy, day: Timeline, cloud: Cloud, law: object = None) -> DayOutcome | None:
         """Replay a day.
@@ -159,7 +159,7 @@ class CompiledReplays:
     def _allocate(self, room: dict[int, int]) -> None:
         """Make the arrays of a replay, which serve for all days; ``room`` is how many there may be of what."""
         self._room, tables = room, self.plan.tables
-        most_vms, most_events, most_entries = (room[why] for why in _TOO_MANY)
+        most_vms, most_events, most_entries = (room[why] for why in TOO_MANY)
         n_tasks, listed, packed = self.plan.instance.n_tasks, 2 * most_vms + 2, most_vms + tables.most_new
         counts = tables.counts | tables.counts_of_rescues | {"room": most_vms, "vms": listed, "sketches": listed}
         counts |= {"events": most_events, "entries": most_entries, "spans": 3 * n_tasks}
