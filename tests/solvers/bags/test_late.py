@@ -81,6 +81,11 @@ def test_late_plans_are_the_best_of_all_plans(first: int) -> None:
         agrees_with_all_plans(seed)
 
 
+def test_a_late_task_may_begin_and_end_as_late_as_it_must_on_a_spot_vm() -> None:
+    """D_spot is 2 s, the deadline 8 s: the task ends at 9 s on the spot VM that runs another one until 5 s."""
+    assert agrees_with_all_plans(5634)
+
+
 @soak(60, 2000)
 def test_late_plans_are_the_best_of_all_plans_for_many_bags(how_many: int) -> None:
     assert sum(map(agrees_with_all_plans, range(how_many))) > how_many / 4
