@@ -182,9 +182,9 @@ def replan(
             if quick.schedule is None and late is not None and not long:
                 from .late import late_plan, late_result, least_weight  # here, since few ask for it
 
-                least, until = least_weight(remaining, quick), begin + limit_s
-                plan_part = partial(_part_plan, running=running, seed=seed)
-                plan, bound = late_plan(remaining, (seed, 1), least, plan_part, until, initial)
+                least = least_weight(remaining, quick)
+                with within(limit_s, begin=begin):
+                    plan, bound = late_plan(remaining, seed, least, initial, threads=1, prove=False)
                 quick = late_result(remaining, plan, bound, quick, seed, begin)
             if passed:
                 quick = replace(quick, warnings=(*quick.warnings, passed))
@@ -492,11 +492,6 @@ def _quick(
             memory.shares.append((clock_s() - search_end.moment) / usual_s)
         memory.warm = True
     return result
-
-
-def _part_plan(part: Instance, until: float, running: Schedule | None, seed: int) -> Schedule | None:
-    """Plan a part of what is left, in time, until a moment."""
-    return quick_plan(part, divisible_bound(part), running, seed, until)
 
 
 def _with_credits(remaining: Instance) -> Schedule | None:

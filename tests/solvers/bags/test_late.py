@@ -339,7 +339,7 @@ def test_large_bags_are_near_the_bound() -> None:
     bag = nightly(tasks=tasks)
     question = with_d_spot(bag)
     with within(0.5):
-        plan, bound = late_plan(question, (0, 1), late_weight_bound(question), lambda part, until: None)
+        plan, bound = late_plan(question, 0, late_weight_bound(question), None, threads=1, prove=True)
     assert plan is not None
     late = lateness_of(plan, question, bound)
     assert late is not None
