@@ -108,8 +108,8 @@ def late_plan(
         start = best_late(instance, first_late_plan(instance), start)
     left_s = seconds_left()
     if start is not None and n_open:
-        share = BUDGET.late_before_model if prove else BUDGET.late_search
-        start = anneal_late(start, seed, math.inf if left_s is None else clock_s() + share * left_s)
+        until = math.inf if prove or left_s is None else clock_s() + BUDGET.late_search * left_s
+        start = anneal_late(start, seed, until)
     if prove:
         with suppress(ModelRefusal, LimitReached):
             return _by_model(instance, start, seed, threads, bound)
