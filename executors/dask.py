@@ -28,7 +28,7 @@ from ..schedules.timing import require_no_dates
 from ..schedules.vm_state import TaskOnVm, VmState
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
-from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
+from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun, grouped
 from .dask_worker import Job, end, hold, perform
 from .local_vms import LocalVms, Vm, vms_of
 from .orders import TaskOrder, planned_tasks, vm_orders
@@ -305,9 +305,7 @@ class _Supervisor:
 
     def execution(self) -> Execution:
         """Return the record of the execution: planned tasks, runs, VMs."""
-        runs_on: dict[str, list[TaskRun]] = {}
-        for one in self.runs:
-            runs_on.setdefault(one.vm, []).append(one)
+        runs_on = grouped("vm", self.runs)
         vms = [_vm_run(rented, runs_on.get(name, [])) for name, rented in self.rented.items() if rented.address]
         known = self.rentable and all(one.task in self.instance.task_index for one in self.runs)
         return Execution(
