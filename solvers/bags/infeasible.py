@@ -81,12 +81,12 @@ def deadline_with_plan_s(instance: Instance, low_s: int, high_s: int) -> int:
 def simple_plan(instance: Instance, run: Run) -> Schedule | None:
     """Return the first plan, or else that of longest task first; None if both find none.
 
-    They know no machines: from a state, the tasks are placed one after the other.
+    They know neither machines nor dates: with these, the tasks are placed one after the other.
     """
     from ...heuristics.bags.assignments import listed_plan
     from ...heuristics.bags.lanes import first_plan  # here, so that no method loads another one for nothing
     from ...heuristics.bags.lpt import LptOptions, lpt
 
-    if instance.machines:
+    if instance.machines or instance.has_dates:
         return listed_plan(instance)
     return first_plan(instance).schedule or lpt(instance, LptOptions(), run).schedule

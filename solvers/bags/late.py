@@ -215,21 +215,23 @@ def lateness_of(plan: Schedule, instance: Instance, bound: float) -> Lateness | 
         for row in rows.tolist()
     )
     weight = float(sum(task.weight for task in tasks))
-    latest_s = instance.latest_end_s[group, plan.vm_offer[plan.task_vm]][rows]
+    after_s = (plan.task_end_s - instance.latest_end_s[group, plan.vm_offer[plan.task_vm]])[rows]
     return Lateness(
         weight=weight,
         weight_bound=weight if closes_gap(weight, bound) else bound,
         lateness_s=float(sum(task.weight * task.late_s for task in tasks)),
         tasks=tasks,
-        enough_deadline_s=instance.deadline_s + int((plan.task_end_s[rows] - latest_s).max()),
+        # Where tasks have dates, there is more to move than the deadline.
+        enough_deadline_s=None if instance.has_dates else instance.deadline_s + int(after_s.max()),
     )
 
 
 def _saviours(instance: Instance, late: Lateness, look_s: float) -> dict[str, object]:
     """Return a deadline by which a quick method has a plan, and the numbers of VMs with which one has."""
-    assert late.enough_deadline_s is not None
-    with within(look_s):
-        enough_s = deadline_with_plan_s(instance, instance.deadline_s, late.enough_deadline_s)
+    enough_s = late.enough_deadline_s
+    if enough_s is not None:
+        with within(look_s):
+            enough_s = deadline_with_plan_s(instance, instance.deadline_s, enough_s)
     more: list[MoreVms] = []
     with suppress(LimitReached), within(look_s):
         for offer in instance.offers:
