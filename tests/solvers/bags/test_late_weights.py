@@ -1,4 +1,4 @@
-"""Weights of tasks that are late, and their dates, which such plans do not know."""
+"""Weights of tasks that are late, and their dates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from spotbag.audits.bags.plan import check
-from spotbag.core.errors import InputError
 from spotbag.instances.instance import Instance
 from spotbag.solvers.bags.solve import solve
 
@@ -61,6 +60,8 @@ def test_weights_of_all_digits_are_made_least(weights: tuple[float, ...], scale:
     assert result.late.weight_bound == pytest.approx(result.late.weight, rel=1e-9)
 
 
-def test_dates_of_tasks_are_refused_where_tasks_may_be_late() -> None:
-    with pytest.raises(InputError, match="a plan with late tasks"):
-        solve(_one_core([{"deadline_s": 12}, {}], 40), survive="none", late="least")
+def test_a_task_that_is_lost_by_its_own_deadline_is_late_from_before_the_beginning() -> None:
+    result = solve(_one_core([{"deadline_s": 9, "weight": 0.5}, {}], 40), survive="none", late="least")
+    assert result.late is not None
+    assert [(task.id, task.late_s, task.lost_since_s) for task in result.late.tasks] == [("t0", 1, -1)]
+    assert result.late.weight == result.late.weight_bound == 0.5
