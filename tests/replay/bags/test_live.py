@@ -152,7 +152,9 @@ def test_a_bag_whose_tasks_have_dates_is_refused_by_name() -> None:
     instance = bag({"a": {"one": 60}}, [vm_type("one")])
     dated = instance.replace(tasks=[instance.tasks[0].model_copy(update={"ready_s": 30})])
     plan = Schedule(dated, *map(np.array, ([0], [0], [0], [30], [False])))
-    with pytest.raises(InputError, match=r"ready_s or a deadline_s of their own \(a\), which a replay does not know"):
+    with pytest.raises(
+        InputError, match=r"ready_s or a deadline_s of their own \(a\), which a live policy does not know: plan"
+    ):
         LivePolicy.begin(plan)
 
 
