@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ...bounds.bags.infeasibility import deadlines_in_words, explain_infeasibility, least_deadline_s, with_deadline
-from ...core.limits import LimitReached, within
+from ...core.limits import LimitReached, checkpoint, within
 from ...core.wording import first_names
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import without_time
@@ -73,6 +73,7 @@ def deadline_with_plan_s(instance: Instance, low_s: int, high_s: int) -> int:
     step_s = max(low_s // _STEPS, 1)
     with suppress(LimitReached):
         while high_s - low_s > step_s:
+            checkpoint()
             middle = (low_s + high_s) // 2
             low_s, high_s = (low_s, middle) if _has_plan(instance, middle) else (middle, high_s)
     return high_s

@@ -13,7 +13,7 @@ from ...audits.bags.plan import check
 from ...bounds.bags.infeasibility import WAY_OUT, why_late, with_more_vms
 from ...bounds.bags.late_bound import late_weight_bound
 from ...core.errors import ModelRefusal, SpotbagError
-from ...core.limits import LimitReached, clock_s, overtime, seconds_left, stopped, within
+from ...core.limits import LimitReached, checkpoint, clock_s, overtime, seconds_left, stopped, within
 from ...core.quantities import closes_gap
 from ...heuristics.bags.late import anneal_late, best_late, first_late_plan
 from ...instances.entries import NEVER
@@ -237,6 +237,7 @@ def _saviours(instance: Instance, late: Lateness, look_s: float) -> dict[str, ob
         for offer in instance.offers:
             number = 1
             while number <= len(instance.open_tasks) and offer.listed_as is None and offer.market in instance.markets:
+                checkpoint()
                 wider = with_more_vms(instance, offer, number)
                 if lost_tasks(wider):
                     break
