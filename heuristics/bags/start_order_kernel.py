@@ -212,16 +212,17 @@ def start_order_ends(
                 n_slow += 1
         takes = at_full[task] if full else at_baseline[task]
         end[free] = now + takes
-        if len(fleet.late) and end[free] <= fleet.late[0, task] and end[free] > fleet.latest[offer, task]:
-            end[free] = int(fleet.late[0, task]) + 1  # it waits until it is late
+        if len(fleet.late):
+            due = fleet.late[0, task]
+            if fleet.latest[offer, task] < end[free] <= due:
+                end[free] = int(due) + 1  # it waits until it is late
+            if end[free] > due:
+                charged += fleet.late[1, task] + fleet.late[2, task] * (end[free] - due)
+        elif len(fleet.latest):
+            late += max(0, end[free] - fleet.latest[offer, task])
         # Empty arrays say that the ends are wanted alone, as in all moves of a search.
         if len(starts):
             starts[task], cores[task] = end[free] - takes, free
-        if len(fleet.late):
-            after = end[free] - fleet.late[0, task]
-            charged += fleet.late[1, task] + fleet.late[2, task] * after if after > 0 else 0.0
-        elif len(fleet.latest):
-            late += max(0, end[free] - fleet.latest[offer, task])
         held[free], runs[free] = need, 1 if full else 0
         used += need
         busy += 1
