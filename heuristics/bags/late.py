@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
-from ...core.quantities import NOISE
 from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.lateness import lost_tasks, relaxed, value_of
@@ -138,11 +137,10 @@ def anneal_late(plan: Schedule, seed: int, until: float) -> Schedule:
         late=np.array([instance.due_s[group] - state.zero_s, task * weights, second * weights]),
     )
     walk = QueuesWalk(state, random_state(seed, 0))
-    cold, walk.unit = SearchOptions().temperatures(wider, 0)[1] * walk.unit, 1.0
-    hot = _HOT * task * float(weights.mean())
+    hot, cold = _HOT * task * float(weights.mean()) / walk.unit, SearchOptions().temperatures(wider, 0)[1]
     moves = min(_MOVES_A_TASK * instance.n_tasks, _MOST_MOVES) if until == math.inf else math.inf
     with suppress(LimitReached):
-        for _ in cooled(walk, (hot, max(cold, NOISE**2 * hot)), Steps(moves, until, wider, "queues")):
+        for _ in cooled(walk, (hot, cold), Steps(moves, until, wider, "queues")):
             checkpoint()
     found = walk.schedule()
     return best_late(instance, plan, None if found is None else replace(found, instance=instance)) or plan
