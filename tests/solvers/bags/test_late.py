@@ -36,6 +36,8 @@ from tests.helpers.tiny_states import tiny_state
 
 _MOST_BURSTING = 3
 """Most tasks of bags with burstable VMs: the exhaustive search looks at all credits of each second."""
+_WORK = 100_000_000
+"""About what a core does in 100 s, however busy it is: a bag with credits takes 14 s to be proved."""
 GOALS = ("cheapest", "fastest", "balanced")
 
 
@@ -75,7 +77,7 @@ def dated_late_bag(seed: int) -> Instance:
 def agrees_with_all_plans(seed: int, drawn: Callable[[int], Instance] = late_bag) -> bool:
     """Compare a late plan with the exhaustive search; return whether any task was late."""
     bag = drawn(seed)
-    result = spotbag.solve(bag, threads=1, time_limit_s=100)
+    result = spotbag.solve(bag, iterations=_WORK)
     question = with_d_spot(bag)
     value = None if result.schedule is None else value_of(result.schedule, question)
     best = least_late_value(bag, (math.inf, math.inf) if value is None else value[:2])
