@@ -6,6 +6,7 @@ are counted, so that memory goes with the number of different jobs.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -18,7 +19,7 @@ from typing import IO, Any, TypeAlias
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
 from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
-from ...core.text_files import STANDARD_INPUT, source_name
+from ...core.text_files import STANDARD_INPUT, ReadFile, source_name
 from ...core.wording import counted
 from ..arrivals import Arrival, exact
 from ..entries import MAX_TASKS
@@ -132,8 +133,8 @@ def arrivals_of_log(
 def _lines(path: str | os.PathLike[str], source: str) -> Iterator[IO[str]]:
     """Open a log of any length; logs are ASCII, but for comments in the letters of their places."""
     try:
-        if os.fspath(path) == STANDARD_INPUT:
-            yield sys.stdin
+        if isinstance(path, ReadFile) or os.fspath(path) == STANDARD_INPUT:
+            yield io.StringIO(path.text, newline=None) if isinstance(path, ReadFile) else sys.stdin
             return
         with open(path, encoding="utf-8", errors="replace") as file:
             yield file

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import threading
 from pathlib import Path
 
+import pytest
+
 from spotbag.instances.bags.task_formats import FORMATS
-from tests.helpers.command_shell import Shell
+from tests.helpers.command_shell import Shell, type_in
 
 FILES = Path(__file__).parents[1] / "instances" / "bags" / "task_files"
 
@@ -49,3 +54,48 @@ def test_what_is_no_file_of_tasks_is_read_as_before(shell: Shell) -> None:
     assert "has VM types of its own: --zone changed nothing" in shell.err
     shell.run("solve", ".", code=2)
     assert "is a folder, not a file" in shell.err
+
+
+_LOG = "; Version: 2.2\n1 0 0 60 1 -1 2048 2 200 -1 1 7 1 1 1 1 -1 -1\n"
+_WORKFLOW = json.dumps(
+    {
+        "name": "w",
+        "schemaVersion": "1.4",
+        "workflow": {"tasks": [{"name": "a", "parents": [], "children": [], "runtimeInSeconds": 60}]},
+    }
+)
+
+
+@pytest.mark.parametrize("text", [_LOG, _LOG.replace(" ", "\t"), _WORKFLOW, (FILES / "batch.json").read_text()])
+def test_standard_input_is_recognised_by_its_content(shell: Shell, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    words = ("--types", "m6i.xlarge", "--deadline", "3d", "--memory", "1GB", "--multi-core", "split")
+    (shell.folder / "bag").write_text(text)
+    wanted = shell.json("solve", "bag", *words, "-m", "greedy")["plan"]
+    type_in(monkeypatch, text)
+    assert shell.json("solve", "-", *words, "-m", "greedy")["plan"] == wanted
+    for kind in ("csv", "json"):
+        type_in(monkeypatch, text)
+        shell.run("instance", "import", kind, "-", *words, "--out", "bag.json")
+        assert shell.json("solve", "bag.json", "-m", "greedy")["plan"] == wanted
+
+
+def test_standard_input_without_an_option_of_tasks_is_what_it_says(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    type_in(monkeypatch, "id,memory_mb,runtime_s\na,512,60\n")
+    shell.run("solve", "-", "--deadline", "2h", code=2)
+    assert "standard input: no VM types are chosen" in shell.err
+    shell.run("instance", "generate", "--tasks", "5", "--out", "bag")
+    type_in(monkeypatch, (shell.folder / "bag").read_text())
+    assert len(shell.json("solve", "-", "-m", "greedy")["plan"]["tasks"]) == 5
+    type_in(monkeypatch, (shell.folder / "bag").read_text())
+    assert shell.json("show", "-")["tasks"] == 5
+
+
+def test_a_log_from_a_pipe_is_recognised_by_its_content(shell: Shell) -> None:
+    os.mkfifo(shell.folder / "pipe")
+    writer = threading.Thread(target=(shell.folder / "pipe").write_text, args=(_LOG,))
+    writer.start()
+    words = ("--types", "m6i.xlarge", "--deadline", "3d", "--memory", "1GB", "--multi-core", "split")
+    assert len(shell.json("solve", "pipe", *words, "-m", "greedy")["plan"]["tasks"]) == 2
+    writer.join()
