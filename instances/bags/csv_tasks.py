@@ -182,9 +182,9 @@ def read_tasks(
 
 
 def _size(cell: str) -> float:
-    """Order of cells of memory; what is no amount is the largest, for a fault to be found."""
-    size = memory_mb_of(cell, 1)
-    return (math.inf if cell else 0) if size is None else size
+    """Order of cells of memory; what is no amount, or one below 0, is the largest, for a fault to be found."""
+    size = memory_mb_of(cell, 1) if cell else 0
+    return math.inf if size is None or size < 0 else size
 
 
 _STEP = re.compile(r"([0-9]+(?:_[^.]+)?(?:\+[0-9]+)?)\.(.+)")

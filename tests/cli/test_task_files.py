@@ -46,6 +46,32 @@ def test_quotas_rates_and_minimum_bills_are_refused_or_said_by_name(shell: Shell
     assert "the bill is $ 0.0080 above its cost" in " ".join((short + shell.err).split())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("deadline", ["1h", "4h"])
+def test_two_heavy_tasks_are_planned_whatever_the_deadline(shell: Shell, deadline: str) -> None:
+    words = ("--types", "c6i.xlarge,m5.large", "--deadline", deadline)
+    found = shell.json("solve", str(FILES / "two-heavy.csv"), *words)
+    assert (found["status"], found["cost_usd"]) == ("optimal", pytest.approx(0.03894))
+
+
+@pytest.mark.slow
+def test_long_tasks_say_what_their_survival_costs(shell: Shell) -> None:
+    words = ("--types", "c6i.large,c6i.xlarge,c5.xlarge,m5.xlarge", "--deadline", "1h", "--max-spot", "16")
+    text = " ".join(shell.run("solve", str(FILES / "long.csv"), *words).split())
+    assert "$ 2.266667, proved to be the least of plans that survive" in text
+    assert "spot VMs are left out so that it survives: $ 0.7820 if it need not (--survive none)" in text
+
+
+@pytest.mark.slow
+def test_types_of_google_cloud_have_its_notice_and_its_bills(shell: Shell) -> None:
+    shell.run("instance", "prices", "--skypilot", str(FILES / "gcp.csv"), "--base", "none", "--out", "gcp.json")
+    words = (str(FILES / "bag.csv"), "--types", "n2-standard-8", "--prices", "gcp.json", "--deadline", "3h")
+    found = shell.json("solve", *words, "--out", "plan.json")
+    assert (found["status"], found["cost_usd"]) == ("optimal", pytest.approx(5 * 0.12701 / 3))
+    text = shell.run("replay", *words, "--plan", "plan.json", "--policy", "static", "--runs", "1")
+    assert "gcp: spot VMs are stopped after 30 s of notice; VMs are billed by the second, at least 60 s" in text
+
+
 def test_what_is_no_file_of_tasks_is_read_as_before(shell: Shell) -> None:
     shell.run("instance", "export", "hads/J60", "--job", "job.json", "--env", "env.json", code=0)
     shell.run("instance", "generate", "--tasks", "5", "--out", "bag")
