@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, TypeVar, cast
+from importlib import resources
+from typing import Any, Literal, TypeAlias, TypeVar
 
 TaskRole: TypeAlias = Literal[
     "id",
@@ -29,43 +31,19 @@ RoleOf = TypeVar("RoleOf", bound=str)
 COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
 """Columns that are for people: nothing is made of them, and nothing could be."""
 
-
-def spelled(text: str) -> dict[str, tuple[str, ...]]:
-    """Words by what stands before their colon: ``id: name task_id, memory: rss``."""
-    return {key.strip(): tuple(words.split()) for key, _, words in (part.partition(":") for part in text.split(","))}
-
-
-_RUN_TIME = "runtime run_time duration elapsed elapsed_time walltime wall_time"
-OF_TASKS = cast(
-    "Mapping[TaskRole, tuple[str, ...]]",
-    spelled(
-        "id: id task task_id taskid name task_name job job_id job_name,"
-        "command: command cmd command_line commandline script,"
-        "memory: memory mem ram memory_usage max_memory peak_memory max_rss rss peak_rss maxrss,"
-        f"runtime: {_RUN_TIME} time wall,"
-        "count: count copies n number tasks repeat repetitions,"
-        "architecture: architecture arch cpu_architecture,"
-        "ready: ready release earliest_start, deadline: deadline due latest_end, weight: weight,"
-        "cores: cores cpus ncpus vcpus threads slots n_cores num_cores core_count,"
-        "state: status state,"
-        "exit: exit exit_code exitcode exit_status exitval returncode return_code,"
-        "stage: stage process rule"
-    ),
+COLUMNS: Mapping[str, Any] = tomllib.loads(
+    resources.files(__package__).joinpath("columns.toml").read_text(encoding="utf-8")
 )
-OF_JOBS = cast(
-    "Mapping[JobRole, tuple[str, ...]]",
-    spelled(
-        "id: id job job_id jobid name job_name,"
-        "arrival: arrival arrival_time arrived submitted submit submit_time submission_time timestamp time date "
-        "datetime created_at epoch,"
-        f"runtime: {_RUN_TIME} service_time,"
-        "count: count tasks n_tasks number n copies,"
-        "deadline: deadline due due_time due_date,"
-        "within: within time_to_deadline relative_deadline time_limit timelimit,"
-        "application: application app class program executable,"
-        "budget: budget max_cost, priority: priority prio"
-    ),
-)
+"""Description of the columns of all files."""
+
+
+def spelled(headings: Mapping[str, str]) -> dict[Any, tuple[str, ...]]:
+    """Roles, or units, to the headings that have them."""
+    return {role: tuple(words.split()) for role, words in headings.items()}
+
+
+OF_TASKS: Mapping[TaskRole, tuple[str, ...]] = spelled(COLUMNS["tasks"])
+OF_JOBS: Mapping[JobRole, tuple[str, ...]] = spelled(COLUMNS["jobs"])
 """Roles to the normal headings of their columns (`normal`), in tables that people write."""
 
 

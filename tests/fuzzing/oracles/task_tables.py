@@ -239,7 +239,7 @@ def _jobs(rows: Sequence[Cells], doubts: set[str]) -> list[Cells]:
         if "maxrss" in row:
             cells = [jobs[name]["maxrss"], row["maxrss"]]
             amounts = [_amount(cell, Decimal(1), set()) for cell in cells]
-            if any(amount is None and cell for amount, cell in zip(amounts, cells, strict=True)):
+            if any((amount is None and cell) or (amount or 0) < 0 for amount, cell in zip(amounts, cells, strict=True)):
                 raise UndecidedError("memory of a step that is no amount")
             jobs[name]["maxrss"] = max(cells, key=lambda cell: _amount(cell, Decimal(1), set()) or 0)
     return [*jobs.values()]
