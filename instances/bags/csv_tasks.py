@@ -21,20 +21,18 @@ from ...core.records import field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
-from ..columns import TaskRole, normal
+from ..columns import CellValues, TaskRole, normal
 from ..entries import MAX_TASKS, Architecture, Task
 from ..instance import Instance
 from .imported import Asked, Imported, grouped, make_instance, several_cores
 from .task_columns import (
     DATES,
     ROLES,
-    CellValues,
     CsvFormat,
     TaskColumn,
     TaskColumns,
     columns_of,
     columns_of_types,
-    filters_of,
     with_types,
 )
 from .task_documents import MadeTable, read_table
@@ -262,7 +260,7 @@ class _Reader:
                 self._of.setdefault(column.role, []).append(column)
         self._ids = self._names_of_tasks(table)
         self._names: list[tuple[str, ...]] = []
-        self._only = filters_of(table, form)
+        self._only = columns.chosen
         self._stages: dict[str, int] = {}
         self._stage = self._stage_of(table)
         self._filtered = bool(self._only or self._stage or "state" in self._of or "exit" in self._of)

@@ -301,9 +301,7 @@ def test_types_of_aws_that_cannot_be_right(tmp_path: Path, place: str, key: str,
 def test_a_type_of_aws_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     types = TYPES["InstanceTypes"]
     document = {"InstanceTypes": [*types, types[0] | {"VCpuInfo": {"DefaultVCpus": 4}}]}
-    with pytest.raises(
-        InputError, match=r"InstanceTypes\[3\]: InstanceType 'm9g.large' is a duplicate of Ins.*\[0\]"
-    ):
+    with pytest.raises(InputError, match=r"InstanceTypes\[3\]: InstanceType 'm9g.large' is a duplicate of Ins.*\[0\]"):
         instance_types_of_aws(write(tmp_path, document), "2026-11-05")
 
 
