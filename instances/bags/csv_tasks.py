@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.quantities import MAX_SECONDS, STATED, TIME_UNITS_S, number_of
-from ...core.records import field_issues
+from ...core.records import duplicates_anywhere, field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
@@ -438,13 +438,9 @@ class _Reader:
     def _refuse_duplicates(self, made: Sequence[dict[str, Any]]) -> None:
         if len({task["id"] for task in made}) == len(made):
             return
-        first: dict[str, int] = {}
-        for task, line in zip(made, self.lines, strict=True):
-            before = first.setdefault(task["id"], line)
-            if before != line:
-                heading = self._of["id"][0].heading if "id" in self._of else ""
-                rule = f"is a duplicate of {self._word} {before}"
-                self.issues.append(Issue(f"{self._word} {line}", rule, heading, task["id"]))
+        heading = self._of["id"][0].heading if "id" in self._of else ""
+        placed = ((f"{self._word} {line}", task["id"]) for task, line in zip(made, self.lines, strict=True))
+        self.issues += duplicates_anywhere(heading, placed)
 
     def _is_wanted(self, cells: Sequence[str]) -> bool:
         """Tell rows that are tasks from those that were not asked for, or came to nothing."""
