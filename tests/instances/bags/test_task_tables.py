@@ -197,6 +197,10 @@ def test_words_and_numbers(tmp_path: Path, text: str, expected: dict[str, tuple[
             '{"jobs": [{"jobId": "a", "startedAt": 1, "stoppedAt": 9, "container": {"vcpus": 1, "memory": ""}}]}',
             "memory '\"\"' must be a number",
         ),
+        (
+            "ClusterId\tProcId\tRemoteWallClockTime\tProcId\n1\t0\t5\t1\n",
+            "has 2 columns 'ProcId': which of them counts?",
+        ),
         ("JobID|Elapsed|ReqMem|MaxRSS\n1|1:00|2G|-4\n", "MaxRSS '-4' has no unit"),
         (
             '{"jobs": [{"jobId": "a", "arrayProperties": {"size": 9}, "startedAt": 1, "stoppedAt": 9}]}',
