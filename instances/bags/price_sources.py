@@ -146,7 +146,7 @@ class PriceSource:
         return validate_record(kind, parse_json(self.text(), self.name), self.name)
 
     def fault(self, where: str, rule: str, field_: str = "", value: Any = Issue.NOTHING, item: str = "") -> None:
-        """Note what is wrong at a place."""
+        """Note a fault at a place."""
         self.issues.append(Issue(where, rule, field_, value, item))
 
     def leave_out(self, why: str) -> None:
@@ -163,7 +163,7 @@ class PriceSource:
         return None
 
     def put_type(self, name: str, vcpus: int, memory_mb: float, burstable: bool, **more: Any) -> None:
-        """Take what a type is: its architecture, its accelerators and a date as well, where the source knows them."""
+        """Take the facts of a type: its architecture, its accelerators and a date as well, where the source knows them."""
         facts = {"vcpus": vcpus, "memory_mb": memory_mb, "source": self.said, "date": self._date} | more
         facts["burstable"] = credits_of(name) if burstable else None
         self.rows.facts[name] = {key: value for key, value in facts.items() if value is not None}
@@ -179,7 +179,7 @@ class PriceSource:
         return self.quote(mean, date, **({"zones": named} if named else {}))  # a catalogue of Azure has regions only
 
     def taken(self, nothing: str = "") -> NewRows:
-        """Return what was taken, and say what was left out.
+        """Return the rows, and say which entries were left out.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Writes what is generated of the library: ``python -m spotbag.instances.data.generate FOLDER``.
+"""Writes the generated files of the library: ``python -m spotbag.instances.data.generate FOLDER``.
 
 The jobs of the papers are generated: the papers print only their number of tasks and the minimum, mean and maximum
 of run time and memory. Files whose provenance names no generator are written by hand.
