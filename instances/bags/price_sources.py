@@ -163,7 +163,7 @@ class PriceSource:
         return None
 
     def put_type(self, name: str, vcpus: int, memory_mb: float, burstable: bool, **more: Any) -> None:
-        """Take the facts of a type: its architecture, its accelerators and a date as well, where the source knows them."""
+        """Take the facts of a type: its architecture, accelerators and a date as well, where the source knows them."""
         facts = {"vcpus": vcpus, "memory_mb": memory_mb, "source": self.said, "date": self._date} | more
         facts["burstable"] = credits_of(name) if burstable else None
         self.rows.facts[name] = {key: value for key, value in facts.items() if value is not None}
