@@ -475,7 +475,7 @@ def planned() -> list[tuple[Instance, dict[str, Any]]]:
             found.append((instance, json.loads(format_schedule(schedule, method))))
     burst = library_instance("tiny/credits")
     of_state = Instance.from_document(STATE_INSTANCE, "planned")
-    result = solve(of_state, "search", time_limit_s=0.05)
+    result = solve(of_state, "search", iterations=1_000)
     assert result.schedule is not None
     vm = {"id": "v", "type": "b", "market": "on-demand"}
     task = {"id": "t", "vm": "v", "core": 0, "start_s": 0, "end_s": 120, "mode": "baseline"}

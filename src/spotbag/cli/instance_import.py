@@ -120,7 +120,7 @@ LogArgument = Annotated[str, typer.Argument(metavar="LOG", help="The log, - for 
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    """Options that choose jobs of a log."""
+    """Choice of the jobs of a log."""
 
     user: Annotated[str | None, typer.Option("--user", metavar="ID", help="Jobs of this user.")] = None
     submitted_from: Annotated[

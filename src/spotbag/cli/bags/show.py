@@ -126,15 +126,16 @@ def _draw(schedule: Schedule, document: ScheduleDocument, path: str, maker: str 
 def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
     from ...core.json_documents import format_of
-    from ...core.text_files import read_text, source_name
+    from ...core.text_files import read_once, read_text, source_name
     from ...instances.instance import Instance, instance_warnings
     from ...instances.library import library_names
     from ...schedules.documents import SCHEDULE_FORMAT
     from ...schedules.schedule_files import parse_schedule_document
 
-    if changes.is_of_tasks(what) or not is_path(what, library_names()):
-        return changes.load(what)
-    text, source = read_text(what), source_name(what)
+    file = read_once(what)
+    if changes.is_of_tasks(file) or not is_path(file, library_names()):
+        return changes.load(file)
+    text, source = read_text(file), source_name(file)
     if format_of(text) == SCHEDULE_FORMAT:
         return parse_schedule_document(text, source)
     instance = Instance.parse(text, source)
