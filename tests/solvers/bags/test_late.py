@@ -120,6 +120,11 @@ def test_a_late_task_may_begin_and_end_as_late_as_it_must_on_a_spot_vm() -> None
     assert agrees_with_all_plans(5634)
 
 
+def test_an_on_demand_vm_is_no_dearer_twin_of_a_spot_vm_on_which_nothing_is_in_time() -> None:
+    """D_spot is 0 s: two tasks share the on-demand VM, one of them late, and the spot VM of the same type is idle."""
+    assert agrees_with_all_plans(7396)
+
+
 @soak(60, 2000)
 def test_late_plans_are_the_best_of_all_plans_for_many_bags(how_many: int) -> None:
     assert sum(map(agrees_with_all_plans, range(how_many))) > how_many / 4
