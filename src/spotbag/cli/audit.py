@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from ..core.text_tables import Column, Table, numbers
+from ..core.wording import counted
 from .answers import ABSENT, Answer, Part
-from .arguments import JsonOption, load_instance, load_platform, load_stream
+from .arguments import load_instance, load_platform, load_stream
+from .options import argument, json_option, option
 from .progress import busy
 from .tables import print_table, seconds
 
@@ -51,24 +53,16 @@ class Audit(Answer, kind="audit"):
 
 
 def audit_command(
-    trace: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRACE",
-            help="A trace of replays, or of 'import-log' (JSON lines); - for standard input.",
-            show_default=False,
-        ),
-    ],
-    instance: Annotated[
-        str | None,
-        typer.Option(
-            "--instance",
-            metavar="INSTANCE",
-            help="What should have been replayed: an instance, stream or platform, by its file or its name in the "
-            "library. It is compared with what the trace holds.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    *,
+    trace: str = argument(
+        "TRACE", "A trace of replays, or of 'import-log' (JSON lines); - for standard input.", show_default=False
+    ),
+    instance: str | None = option(
+        "INSTANCE",
+        "What should have been replayed: an instance, stream or platform, by its file or its name in the library. It "
+        "is compared with what the trace holds.",
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """Audit the trace of a replay, by code that shares nothing with what replays.
 
@@ -78,7 +72,6 @@ def audit_command(
     1: not correct; 2: bad input.
     """
     from ..audits.auditor import audit_traces
-    from ..core.wording import counted
     from ..traces.files import read_traces
 
     with busy("auditing"):
@@ -117,8 +110,6 @@ def _load(argument: str, trace: Trace) -> Given:
 
 def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
     """Print a row for each run; of very many, the first."""
-    from ..core.wording import counted
-
     columns = [
         Column("policy"),
         *numbers(draw, "cost (units)" if traces[0].of_platform else "cost ($)", "makespan (s)", "events"),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..core.errors import InputError, Issue
 from ..core.processes import interruptible
+from ..core.text_files import read_text, write_text
 from .answers import Answer, Mean, Part
-from .arguments import JsonOption, warn, wrote
+from .arguments import warn, wrote
 from .completion import names_of
+from .options import adder, argument, json_option, option
 from .progress import INTERRUPTED, counting
-from .run_options import DaskOption, WorkersOption, workers_of
+from .run_options import WorkerOptions
 
 if TYPE_CHECKING:
     from ..benchmarks.bags.experiments.differences import PolicyDifference
@@ -28,15 +32,13 @@ app = typer.Typer(
     no_args_is_help=True, help="Experiments: instances, methods, seeds, scenarios and policies, cell by cell."
 )
 
+_command = adder(app, "experiment")
+
 _MOST_CHANGES = 10
 _READY = names_of("benchmarks.bags.experiments.specification", "ready_names")
 
-_CellsOption = Annotated[
-    int | None, typer.Option("--cells", metavar="N", min=1, help="Cells of each draw, instead of those it says.")
-]
-_SeedOption = Annotated[
-    int | None, typer.Option("--seed", metavar="SEED", min=0, help="Of each draw: other cells by the same rule.")
-]
+_cells_option = partial(option, "N", "Cells of each draw, instead of those it says.", min=1)
+_seed_option = partial(option, "SEED", "Of each draw: other cells by the same rule.", min=0)
 
 
 class ExperimentRun(Answer, kind="experiment-run"):
@@ -125,21 +127,16 @@ class ExperimentCompare(Answer, kind="experiment-compare"):
     changes: tuple[RunChange, ...]
 
 
-@app.command("run", epilog="Example:  spotbag experiment run gaps --out gaps --workers 2")
+@_command("run", "gaps --out gaps --workers 2")
 def run_command(
+    *,
     context: typer.Context,
-    spec: Annotated[
-        str,
-        typer.Argument(
-            metavar="SPEC", autocompletion=_READY, help="A file (.toml), or one that is ready.", show_default=False
-        ),
-    ],
-    out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the rows go.", show_default=False)],
-    cells: _CellsOption = None,
-    seed: _SeedOption = None,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    as_json: JsonOption = False,
+    spec: str = argument("SPEC", "A file (.toml), or one that is ready.", completes=_READY, show_default=False),
+    out: str = option("FOLDER", "Where the rows go.", ..., show_default=False),
+    cells: int | None = _cells_option(),
+    seed: int | None = _seed_option(),
+    work: WorkerOptions,
+    as_json: bool = json_option(),
 ) -> None:
     """Run an experiment, or go on with it: each finished cell is a line of rows.jsonl in the folder.
 
@@ -154,7 +151,7 @@ def run_command(
 
     asked, files_from = read_specification(spec)
     asked = asked.drawn(seed, cells)
-    executor = workers_of(context, workers, dask)
+    executor = work.executor(context)
     warn(_oversubscribed(executor, asked.threads))
     for name in asked.papers:
         paper_of(asked, name, executor)  # what is wrong is said before anything is run
@@ -208,7 +205,6 @@ def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
     """Replay the papers that are asked for, but for those that are there; return the names of all that are done."""
     from ..benchmarks.paper_result import format_result
     from ..core.limits import LimitReached
-    from ..core.text_files import write_text
     from .papers import paper_of, replayed_paper
 
     done: list[str] = []
@@ -229,7 +225,6 @@ def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
 def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
     """Tell if a file has the comparison with a paper under the same settings, the number of runs included."""
     from ..core.json_documents import format_json, parse_json
-    from ..core.text_files import read_text
 
     if not path.is_file():
         return False
@@ -237,8 +232,8 @@ def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
     return all(there.get(key) == value for key, value in wanted.items())
 
 
-@app.command("list", epilog="Example:  spotbag experiment list")
-def list_command(as_json: JsonOption = False) -> None:
+@_command("list")
+def list_command(*, as_json: bool = json_option()) -> None:
     """List the experiments that are ready to be run, and how many cells they have."""
     from ..benchmarks.bags.experiments.specification import read_specification, ready_names
     from ..core.text_tables import Column, Table
@@ -258,23 +253,19 @@ def list_command(as_json: JsonOption = False) -> None:
     )
 
 
-@app.command("show", epilog="Example:  spotbag experiment show gaps > mine.toml")
-def show_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_READY, help="Of one that is ready.")],
-) -> None:
+@_command("show", "gaps > mine.toml")
+def show_command(*, name: str = argument("NAME", "Of one that is ready.", completes=_READY)) -> None:
     """Print the specification of an experiment that is ready, to be changed into one's own."""
     from ..benchmarks.bags.experiments.specification import ready_names, ready_text
-    from ..core.errors import InputError, Issue
 
     if name not in ready_names():
         raise InputError("experiment", [Issue("", f"is unknown (known: {', '.join(ready_names())})", value=name)])
     print(ready_text(name), end="")
 
 
-@app.command("results", epilog="Example:  spotbag experiment results gaps")
+@_command("results", "gaps")
 def results_command(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Of an experiment.", show_default=False)],
-    as_json: JsonOption = False,
+    *, folder: str = argument("FOLDER", "Of an experiment.", show_default=False), as_json: bool = json_option()
 ) -> None:
     """Show what the runs of an experiment have come to so far, by instance and method.
 
@@ -318,16 +309,13 @@ def _or_dash(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
-@app.command("judge", epilog="Example:  spotbag experiment judge user-map --method auto")
+@_command("judge", "user-map --method auto")
 def judge_command(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Of an experiment.", show_default=False)],
-    method: Annotated[
-        str | None, typer.Option("--method", "-m", metavar="NAME", help="Which; the experiment's first if absent.")
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="List all cells, not only those where something is wanting.")
-    ] = False,
-    as_json: JsonOption = False,
+    *,
+    folder: str = argument("FOLDER", "Of an experiment.", show_default=False),
+    method: str | None = option("NAME", "Which; the experiment's first if absent.", short="-m"),
+    every: bool = option(None, "List all cells, not only those where something is wanting.", False, name="all"),
+    as_json: bool = json_option(),
 ) -> None:
     """Judge a method by cells: how far it is from the best bound, and where another method has a better plan.
 
@@ -391,11 +379,12 @@ def _print_judgement(found: Judgement, every: bool) -> None:
     print_table(Table(columns, rows))
 
 
-@app.command("compare", epilog="Example:  spotbag experiment compare last-week today")
+@_command("compare", "last-week today")
 def compare_command(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Folder of an experiment.", show_default=False)],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Of the same one, run later.", show_default=False)],
-    as_json: JsonOption = False,
+    *,
+    old: str = argument("OLD", "Folder of an experiment.", show_default=False),
+    new: str = argument("NEW", "Of the same one, run later.", show_default=False),
+    as_json: bool = json_option(),
 ) -> None:
     """Tell what got better or worse from one experiment to another, with 95 % confidence intervals.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..core.text_tables import Column, Table
 from .answers import Answer
-from .arguments import JsonOption
+from .options import json_option
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Clouds(Answer, kind="clouds"):
     clouds: tuple[Cloud, ...]
 
 
-def clouds_command(as_json: JsonOption = False) -> None:
+def clouds_command(*, as_json: bool = json_option()) -> None:
     """List the clouds whose rules replays can follow, with their sources."""
     from ..instances.clouds import CLOUDS
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from ..core.errors import SpotbagError
 from ..core.text_tables import Column, Table, numbers
 from .answers import ABSENT, Answer, Part, Written
-from .arguments import JsonOption, check_output, duration_option, names_in, spread, warn, wrote
+from .arguments import check_output, names_in, warn, wrote
 from .instance_output import to_file
+from .options import duration_option, json_option, option
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -73,34 +73,19 @@ class SortKey(StrEnum):
     MEMORY = "memory"
 
 
-CatalogueOption = Annotated[
-    str | None,
-    typer.Option("--prices", metavar="FILE", help="A catalogue of your own, as 'spotbag instance prices' makes it."),
-]
-
-
 def types_command(
-    types: Annotated[
-        str | None, typer.Option("--types", metavar="NAMES", help="Names by commas, also patterns such as 'c6i.*'.")
-    ] = None,
-    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Types of this region.")] = None,
-    arch: Annotated[Architecture | None, typer.Option("--arch", help="Types of this architecture.")] = None,
-    min_vcpus: Annotated[int | None, typer.Option("--min-vcpus", metavar="N", min=1, help="vCPUs at least.")] = None,
-    max_vcpus: Annotated[int | None, typer.Option("--max-vcpus", metavar="N", min=1, help="vCPUs at most.")] = None,
-    min_memory: Annotated[
-        str | None, typer.Option("--min-memory", metavar="AMOUNT", help="Memory at least: 16GB, 512MB; a number is GB.")
-    ] = None,
-    max_memory: Annotated[
-        str | None, typer.Option("--max-memory", metavar="AMOUNT", help="Memory at most: 16GB, 512MB; a number is GB.")
-    ] = None,
-    burstable: Annotated[
-        bool | None, typer.Option("--burstable/--no-burstable", help="Burstable types only, or none of them.")
-    ] = None,
-    sort: Annotated[
-        SortKey, typer.Option("--sort", help="By name, on-demand or spot price of a core, vCPUs, or memory.")
-    ] = SortKey.NAME,
-    prices: CatalogueOption = None,
-    as_json: JsonOption = False,
+    *,
+    types: str | None = option("NAMES", "Names by commas, also patterns such as 'c6i.*'."),
+    region: str | None = option("NAME", "Types of this region."),
+    arch: Architecture | None = option(None, "Types of this architecture."),
+    min_vcpus: int | None = option("N", "vCPUs at least.", min=1),
+    max_vcpus: int | None = option("N", "vCPUs at most.", min=1),
+    min_memory: str | None = option("AMOUNT", "Memory at least: 16GB, 512MB; a number is GB."),
+    max_memory: str | None = option("AMOUNT", "Memory at most: 16GB, 512MB; a number is GB."),
+    burstable: bool | None = option(None, "Burstable types only, or none of them.", name="burstable/--no-burstable"),
+    sort: SortKey = option(None, "By name, on-demand or spot price of a core, vCPUs, or memory.", SortKey.NAME),
+    prices: str | None = option("FILE", "A catalogue of your own, as 'spotbag instance prices' makes it."),
+    as_json: bool = json_option(),
 ) -> None:
     """List the VM types of the catalogue: what they are, and what a VM and a core cost an hour."""
     from ..instances.bags.vm_catalogue import read_catalogue, rows_of_region
@@ -138,7 +123,6 @@ def _named(name: str, wanted: list[str]) -> bool:
 
 
 def _memory_mb(option: str, text: str | None) -> float | None:
-    from ..core.errors import SpotbagError
     from ..instances.amounts import MEMORY_UNITS_MB, memory_mb_of
 
     if text is None:
@@ -206,52 +190,20 @@ def _listed(row: CataloguedType) -> ListedType:
 class PriceFiles:
     """Files of newer types and prices, and what is taken of them; the command has them by `spread`."""
 
-    instance_types: Annotated[
-        str | None,
-        typer.Option(
-            "--instance-types", metavar="FILE", help="JSON of 'aws ec2 describe-instance-types': what types are."
-        ),
-    ] = None
-    spot_history: Annotated[
-        str | None,
-        typer.Option(
-            "--spot-history",
-            metavar="FILE",
-            help="What 'aws ec2 describe-spot-price-history' prints, or a table of it: prices.",
-        ),
-    ] = None
-    skypilot: Annotated[
-        str | None,
-        typer.Option("--skypilot", metavar="FILE", help="SkyPilot's catalogue of AWS, Google Cloud or Azure: both."),
-    ] = None
-    price_list: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--price-list",
-            metavar="FILE",
-            help="What 'aws pricing get-products' prints; may be repeated: both, on demand.",
-        ),
-    ] = None
-    azure_retail: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--azure-retail", metavar="FILE", help="A page of Azure's retail prices; may be repeated: prices."
-        ),
-    ] = None
-    accelerators: Annotated[
-        bool, typer.Option("--accelerators", help="Take types with GPUs and the like, too, and mark them.")
-    ] = False
-    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Region to be taken.")] = None
-    window: Annotated[
-        float | None, duration_option("--window", "Mean of spot prices over this time, instead of the last price.")
-    ] = None
-    product: Annotated[str, typer.Option("--product", metavar="NAME", help="Product of the spot prices.")] = (
-        "Linux/UNIX"
+    instance_types: str | None = option("FILE", "JSON of 'aws ec2 describe-instance-types': what types are.")
+    spot_history: str | None = option(
+        "FILE", "What 'aws ec2 describe-spot-price-history' prints, or a table of it: prices."
     )
-    date: Annotated[
-        str | None,
-        typer.Option("--date", metavar="YYYY-MM-DD", help="Day of files that have none; that of the file if absent."),
-    ] = None
+    skypilot: str | None = option("FILE", "SkyPilot's catalogue of AWS, Google Cloud or Azure: both.")
+    price_list: list[str] | None = option(
+        "FILE", "What 'aws pricing get-products' prints; may be repeated: both, on demand."
+    )
+    azure_retail: list[str] | None = option("FILE", "A page of Azure's retail prices; may be repeated: prices.")
+    accelerators: bool = option(None, "Take types with GPUs and the like, too, and mark them.", False)
+    region: str | None = option("NAME", "Region to be taken.")
+    window: float | None = duration_option("Mean of spot prices over this time, instead of the last price.")
+    product: str = option("NAME", "Product of the spot prices.", "Linux/UNIX")
+    date: str | None = option("YYYY-MM-DD", "Day of files that have none; that of the file if absent.")
 
     @property
     def paths(self) -> list[str]:
@@ -267,7 +219,6 @@ class PriceFiles:
         SpotbagError
             If one cannot be read, there is none, or an option is of others.
         """
-        from ..core.errors import SpotbagError
         from ..instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
         from ..instances.bags.price_sources import instance_types_of_aws, rows_of_skypilot, spot_prices_of_aws
 
@@ -295,21 +246,13 @@ class PriceFiles:
         return news
 
 
-@spread
 def prices_command(
-    out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="Where to write the catalogue, - for standard output.")
-    ],
+    *,
+    out: str = option("FILE", "Where to write the catalogue, - for standard output.", ...),
     files: PriceFiles,
-    base: Annotated[
-        str | None,
-        typer.Option("--base", metavar="FILE", help="Catalogue to begin with; the shipped one if absent, or none."),
-    ] = None,
-    types: Annotated[
-        str | None,
-        typer.Option("--types", metavar="NAMES", help="Types to be taken, also patterns such as 'c6i.*'."),
-    ] = None,
-    as_json: JsonOption = False,
+    base: str | None = option("FILE", "Catalogue to begin with; the shipped one if absent, or none."),
+    types: str | None = option("NAMES", "Types to be taken, also patterns such as 'c6i.*'."),
+    as_json: bool = json_option(),
 ) -> None:
     """Make a catalogue with newer types and prices, for --prices of all commands."""
     from ..instances.bags.price_sources import updated

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
-import typer
-
+from ..core.errors import SpotbagError
 from ..core.text_tables import Column, Table
+from ..core.wording import near_names
 from .answers import Answer, Part
-from .arguments import JsonOption
 from .completion import names_of
+from .options import argument, json_option
 from .tables import print_table
 
 EXAMPLE = "Example:  spotbag schema solve"
@@ -31,24 +30,21 @@ class Schemas(Answer, kind="schemas"):
 
 
 def schema_command(
-    kind: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="KIND",
-            autocompletion=names_of("cli.answers", "KINDS"),
-            help="What to print the JSON Schema of; all are listed if absent.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    *,
+    kind: str | None = argument(
+        "KIND",
+        "What to print the JSON Schema of; all are listed if absent.",
+        None,
+        completes=names_of("cli.answers", "KINDS"),
+        show_default=False,
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """Print the JSON Schema of what a command prints with --json, or list them.
 
     A schema has a version, the number in its format: it changes when a key is taken away or changes its meaning. New
     keys may come without that. The schemas of files are printed by 'spotbag instance schema'.
     """
-    from ..core.errors import SpotbagError
-    from ..core.wording import near_names
     from .answers import KINDS, answer_of
 
     if kind is not None:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ...core.errors import SpotbagError
 from ...core.processes import interruptible
 from ...core.text_tables import Column, Table, numbers
 from ..answers import Answer, Part
-from ..arguments import JsonOption, MethodOptions, Only, check_output, warn
+from ..arguments import MethodOptions, check_output, warn
+from ..options import Only, argument, given_options, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, busy
 from ..tables import print_table, seconds
 
@@ -72,22 +74,14 @@ class BestKnownUpdate(Answer, kind="best-known-update"):
 
 
 def best_known_command(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Library instances; all if none is named.")
-    ] = None,
-    update: Annotated[
-        bool, typer.Option("--update", help="Solve again, from the best plans, and keep what is better.")
-    ] = False,
+    *,
+    names: list[str] | None = argument("[NAME]...", "Library instances; all if none is named.", None),
+    update: bool = option(None, "Solve again, from the best plans, and keep what is better.", False),
     planning: Annotated[MethodOptions, Only("method", "time_limit", "seed")] = _PLANNING,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            "--file",
-            metavar="FILE",
-            help="The entries, instead of those of the package; plans lie beside it, in a folder of its name.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    file: str | None = option(
+        "FILE", "The entries, instead of those of the package; plans lie beside it, in a folder of its name."
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """Show the best plans and bounds known for the library instances, or look for better ones.
 
@@ -100,7 +94,7 @@ def best_known_command(
     if update:
         _update(chosen, planning, file, as_json)
         return
-    warn(f"{option} changes nothing without --update" for option in planning.given(_PLANNING))
+    warn(f"{name} changes nothing without --update" for name in given_options(planning, _PLANNING).values())
     from ...instances.bags.best_known import best_known
 
     entries = best_known(file)
@@ -127,7 +121,6 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from ... import __version__
     from ...benchmarks.bags.best_known import update_best_known
-    from ...core.errors import SpotbagError
     from ...core.limits import refuse_no_time_limit, stopped
     from ...solvers.bags.methods import find_method
 

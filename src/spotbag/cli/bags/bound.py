@@ -10,14 +10,8 @@ import typer
 
 from ...core.text_tables import Column, Table
 from ..answers import Answer, Part
-from ..arguments import (
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    MethodOptions,
-    Only,
-    warn,
-)
+from ..arguments import InstanceOptions, MethodOptions, warn
+from ..options import Only, instance_argument, json_option
 from ..progress import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
@@ -54,10 +48,11 @@ class Bounds(Answer, kind="bound"):
 
 
 def bound_command(
-    instance: InstanceArgument,
+    *,
+    instance: str = instance_argument(),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("time_limit")],
-    as_json: JsonOption = False,
+    as_json: bool = json_option(),
 ) -> None:
     """Show lower bounds that no plan can beat, whether it survives what --survive says or not.
 

@@ -7,26 +7,23 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.errors import SpotbagError
 from ...core.processes import interruptible
+from ...core.text_files import write_text
 from ...core.text_tables import Column, Table, numbers
+from ...core.wording import counted
 from ..answers import Answer
-from ..arguments import (
-    InstanceOptions,
-    JsonOption,
-    MethodOptions,
-    Only,
-    check_output,
-    warn,
-    wrote,
-)
+from ..arguments import InstanceOptions, MethodOptions, check_output, warn, wrote
 from ..completion import INSTANCES
+from ..options import Only, argument, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, counting
-from ..run_options import DaskOption, workers_of
+from ..run_options import WorkerOptions
 from ..tables import narrow_terminal, print_table, seconds
 from .planning import VERDICTS
 
@@ -58,36 +55,28 @@ class Compare(Answer, kind="compare"):
     rows: tuple[Row, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Workers(WorkerOptions):
+    """Options of who does the work, in the words of comparisons."""
+
+    workers: int = option("W", "Runs at the same time; they share the machine.", 1, short="-w", min=1)
+
+
 def compare_command(
+    *,
     context: typer.Context,
-    instances: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INSTANCE...",
-            autocompletion=INSTANCES,
-            help="JSON files or names of library instances.",
-            show_default=False,
-        ),
-    ],
+    instances: list[str] = argument(
+        "INSTANCE...", "JSON files or names of library instances.", completes=INSTANCES, show_default=False
+    ),
     changes: InstanceOptions,
     planning: Annotated[
-        MethodOptions, Only("method", "option", "time_limit", "target_gap", "seed", "threads")
+        MethodOptions, Only("method", "pairs", "time_limit", "target_gap", "seed", "threads")
     ] = _PLANNING,
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Runs of each method that uses random numbers.")
-    ] = 1,
-    workers: Annotated[
-        int, typer.Option("--workers", "-w", metavar="W", min=1, help="Runs at the same time; they share the machine.")
-    ] = 1,
-    dask: DaskOption = None,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write every single run: .csv or .json.")
-    ] = None,
-    spec: Annotated[
-        str | None,
-        typer.Option("--spec", metavar="FILE", help="Write the experiment that this is, to be grown: .toml."),
-    ] = None,
-    as_json: JsonOption = False,
+    seeds: int = option("N", "Runs of each method that uses random numbers.", 1, min=1),
+    work: _Workers,
+    out: str | None = option("FILE", "Write every single run: .csv or .json."),
+    spec: str | None = option("FILE", "Write the experiment that this is, to be grown: .toml."),
+    as_json: bool = json_option(),
 ) -> None:
     """Compare methods: how good their plans are, and how far from the optimum.
 
@@ -103,7 +92,7 @@ def compare_command(
     assert time_limit is not None, "there is a limit if none is given"
     _check(out, spec, time_limit, instances)
     problems = _load(instances, changes)
-    executor = workers_of(context, workers, dask)
+    executor = work.executor(context)
     planning.warn_of_idle(*methods)
     asked = _specification(list(problems), methods, planning, time_limit, seeds)
     known = _known(problems)
@@ -135,7 +124,7 @@ def compare_command(
         summaries = summarise(rows, references)
         totals = total_by_method(summaries)
         if out is not None:
-            _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers if dask is None else dask)
+            _write(rows, out, time_limit=time_limit, seeds=seeds, workers=work.dask or work.workers)
             wrote(out)
         if as_json:
             Compare(
@@ -158,7 +147,6 @@ def compare_command(
 def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
     from ...benchmarks.bags.comparison import ROW_FORMATS
-    from ...core.errors import SpotbagError
     from ...core.limits import refuse_no_time_limit
 
     refuse_no_time_limit(time_limit)
@@ -219,7 +207,6 @@ def _sources(problems: Mapping[str, Instance]) -> dict[str, Source]:
 def _write_specification(asked: Specification, problems: Mapping[str, Instance], spec: str) -> None:
     """Write the experiment, and beside it the instances that are not those of the library, as the options made them."""
     from ...benchmarks.bags.experiments.specification import format_specification
-    from ...core.text_files import write_text
 
     folder = Path(spec.removesuffix(".toml") + "-instances")
     named = []
@@ -249,13 +236,11 @@ def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
 def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
     from ... import __version__
     from ...benchmarks.bags.comparison import ROW_FORMATS
-    from ...core.text_files import write_text
 
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
 
 
 def _heading(n_instances: int, n_runs: int, time_limit: float, seeds: int) -> str:
-    from ...core.wording import counted
 
     runs = f"{counted(n_runs, 'run')} on {counted(n_instances, 'instance')}, {time_limit:g} s each at most"
     return runs + (f", {seeds} seeds of each method that uses random numbers" if seeds > 1 else "")

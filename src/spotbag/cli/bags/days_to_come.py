@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...core.errors import SpotbagError
 from ...core.text_tables import Column, Table, numbers
+from ...core.wording import counted, dollars
 from ..arguments import MethodOptions, warn
+from ..options import given_options
 from ..progress import counting
 from ..run_report import mean_cell
 from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, ScenarioOptions, notes_of
@@ -22,13 +25,11 @@ def choose(
     problem: Instance, asked: DaysToComeOptions, scenarios: ScenarioOptions, planning: MethodOptions
 ) -> PlanChoice:
     """Choose a plan for the days of the scenario that is given."""
-    from ...core.errors import SpotbagError
-
     assert asked.scenario is not None, "there is one"
-    for option in ("--option", "--iterations", "--target-gap", "--threads", "--initial"):
-        if option in planning.given():
+    for name in ("--option", "--iterations", "--target-gap", "--threads", "--initial"):
+        if name in given_options(planning).values():
             raise SpotbagError(
-                f"{option} and --scenario: use one or the other; plans of many kinds are made for a scenario"
+                f"{name} and --scenario: use one or the other; plans of many kinds are made for a scenario"
             )
     from ...replay.bags.plan_choice import choose_plan
 
@@ -51,8 +52,6 @@ def choose(
 
 def print_choice(choice: PlanChoice) -> None:
     """Print the plans side by side on the days of the report."""
-    from ...core.wording import counted, dollars
-
     if choice.schedule is None:
         return
     n_days = choice.plans[0].days if choice.plans else 0

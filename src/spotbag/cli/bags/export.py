@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from ...core.errors import SpotbagError
 from ...core.text_tables import Column, Table
 from ..answers import Answer, Part
-from ..arguments import (
-    InstanceOptions,
-    JsonOption,
-    StateOption,
-    refuse_two_from_standard_input,
-    warn,
-    wrote,
-)
+from ..arguments import InstanceOptions, refuse_two_from_standard_input, warn, wrote
+from ..options import argument, json_option, option, state_option
 from ..tables import print_table, seconds
 from .planning import schedule_or_none
 
@@ -51,25 +44,15 @@ class Export(Answer, kind="export"):
 
 
 def export_command(
-    plan: Annotated[
-        str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)
-    ],
+    *,
+    plan: str = argument("PLAN", "A plan (JSON), or - for standard input.", show_default=False),
     changes: InstanceOptions,
-    out: Annotated[
-        str, typer.Option("--out", metavar="FOLDER", help="Where; a folder that is empty or does not exist.")
-    ],
-    to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="What for: shell, or skypilot (files for it, too).")
-    ] = "shell",
-    infra: Annotated[
-        str | None,
-        typer.Option("--infra", metavar="PLACE", help="Where SkyPilot looks for VMs: aws, or aws/us-east-1."),
-    ] = None,
-    instance: Annotated[
-        str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
-    ] = None,
-    state: StateOption = None,
-    as_json: JsonOption = False,
+    out: str = option("FOLDER", "Where; a folder that is empty or does not exist.", ...),
+    to: str = option("TARGET", "What for: shell, or skypilot (files for it, too).", "shell"),
+    infra: str | None = option("PLACE", "Where SkyPilot looks for VMs: aws, or aws/us-east-1."),
+    instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
+    state: str | None = state_option(),
+    as_json: bool = json_option(),
 ) -> None:
     """Write what runs the commands of a plan: a folder for each VM, with a script that runs its tasks.
 
@@ -77,7 +60,6 @@ def export_command(
     With the instance, tasks wait for others only where the memory of a VM may bind; without it, wherever it could.
     Exit code 0: done; 2: bad input.
     """
-    from ...core.errors import SpotbagError
     from ...executors.orders import TARGETS
     from ...executors.shell import write_export
     from ...schedules.schedule_files import read_schedule_document

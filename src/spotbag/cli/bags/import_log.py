@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from ...core.text_tables import Column, Table
+from ...core.wording import listed
 from ..answers import Answer, Part
-from ..arguments import (
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    StateOption,
-    check_output,
-    check_pictures,
-    names_in,
-    refuse_two_from_standard_input,
-    wrote,
-)
+from ..arguments import InstanceOptions, check_output, check_pictures, names_in, refuse_two_from_standard_input, wrote
+from ..options import argument, instance_argument, json_option, option, state_option
 from ..progress import beside_the_answer, busy
 from ..tables import print_table, seconds
 from .planning import schedule_by_instance
@@ -83,39 +73,19 @@ class ImportLog(Answer, kind="import-log"):
 
 
 def import_log_command(
-    instance: InstanceArgument,
-    plan: Annotated[
-        str,
-        typer.Argument(metavar="PLAN", help="The plan that was exported (JSON), or - for standard input."),
-    ],
-    logs: Annotated[
-        list[str], typer.Argument(metavar="LOG...", help="The folder of the export, folders of VMs, or log files.")
-    ],
+    *,
+    instance: str = instance_argument(),
+    plan: str = argument("PLAN", "The plan that was exported (JSON), or - for standard input."),
+    logs: list[str] = argument("LOG...", "The folder of the export, folders of VMs, or log files."),
     changes: InstanceOptions,
-    lost: Annotated[
-        list[str] | None,
-        typer.Option("--lost", metavar="VM", help="A VM that is gone: what it ran last was cut off."),
-    ] = None,
-    began_at: Annotated[
-        float | None,
-        typer.Option(
-            "--began-at", metavar="CLOCK", help="When the plan began, in seconds since 1970 UTC; by the logs if absent."
-        ),
-    ] = None,
-    state: StateOption = None,
-    full: Annotated[bool, typer.Option("--full", help="A row for each task, too.")] = False,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write the state that this leads to (JSON).")
-    ] = None,
-    gantt: Annotated[
-        str | None,
-        typer.Option("--gantt", metavar="FILE", help="Draw planned and actual: .png, .svg, .pdf or .html."),
-    ] = None,
-    trace: Annotated[
-        str | None,
-        typer.Option("--trace", metavar="FILE", help="Write what happened as a trace, for 'spotbag audit'."),
-    ] = None,
-    as_json: JsonOption = False,
+    lost: list[str] | None = option("VM", "A VM that is gone: what it ran last was cut off."),
+    began_at: float | None = option("CLOCK", "When the plan began, in seconds since 1970 UTC; by the logs if absent."),
+    state: str | None = state_option(),
+    full: bool = option(None, "A row for each task, too.", False),
+    out: str | None = option("FILE", "Write the state that this leads to (JSON)."),
+    gantt: str | None = option("FILE", "Draw planned and actual: .png, .svg, .pdf or .html."),
+    trace: str | None = option("FILE", "Write what happened as a trace, for 'spotbag audit'."),
+    as_json: bool = json_option(),
 ) -> None:
     """Read the logs of an exported plan: what was planned, and what really happened.
 
@@ -193,7 +163,6 @@ def _actual(found: TaskDeviation) -> ActualTask:
 
 
 def _print_summary(name: str, execution: Execution) -> None:
-    from ...core.wording import listed
 
     total, unfinished = len(execution.planned), execution.unfinished
     end_s, error_s = execution.makespan_s, execution.median_start_error_s

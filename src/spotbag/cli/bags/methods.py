@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ...core.text_tables import Column, Table
 from ..answers import Answer, Part
-from ..arguments import JsonOption
 from ..completion import METHODS as METHOD_NAMES
+from ..options import argument, json_option
 from ..tables import print_table
 
 EXAMPLE = "Example:  spotbag methods search"
@@ -40,13 +38,11 @@ class Methods(Answer, kind="methods"):
 
 
 def methods_command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", autocompletion=METHOD_NAMES, help="One method only; all if absent.", show_default=False
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    *,
+    name: str | None = argument(
+        "NAME", "One method only; all if absent.", None, completes=METHOD_NAMES, show_default=False
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """List the methods of 'solve', those of installed plug-ins included: what each can do, and its options."""
     from ...solvers.bags.methods import describe_options, find_method, listed_methods

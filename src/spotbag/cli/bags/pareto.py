@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from ...core.errors import SpotbagError
 from ...core.processes import interruptible
+from ...core.text_files import write_text
 from ...core.text_tables import Column, Table, numbers
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
-from ..arguments import (
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    MethodOptions,
-    Only,
-    check_output,
-    check_pictures,
-    warn,
-    wrote,
-)
+from ..arguments import InstanceOptions, MethodOptions, check_output, check_pictures, warn, wrote
+from ..options import Only, instance_argument, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, beside_the_answer, busy, points_found
 from ..tables import print_table, seconds
 from .planning import VERDICTS
@@ -89,24 +82,15 @@ class Pareto(Answer, kind="pareto"):
 
 
 def pareto_command(
-    instance: InstanceArgument,
+    *,
+    instance: str = instance_argument(),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("time_limit", "seed", "threads")] = _PLANNING,
-    points: Annotated[
-        int | None,
-        typer.Option("--points", metavar="N", min=2, help="At most N points, evenly spread; all if absent."),
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write the points: .json or .csv.", show_default=False)
-    ] = None,
-    plans: Annotated[
-        str | None, typer.Option("--plans", metavar="FOLDER", help="Write the plan of each point as JSON in a folder.")
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the front and the heuristics: .png, .svg, .pdf or .html."),
-    ] = None,
-    as_json: JsonOption = False,
+    points: int | None = option("N", "At most N points, evenly spread; all if absent.", min=2),
+    out: str | None = option("FILE", "Write the points: .json or .csv.", show_default=False),
+    plans: str | None = option("FOLDER", "Write the plan of each point as JSON in a folder."),
+    plot: str | None = option("FILE", "Draw the front and the heuristics: .png, .svg, .pdf or .html."),
+    as_json: bool = json_option(),
 ) -> None:
     """Find the plans that no other plan beats in cost and makespan, each proven or marked as not proven.
 
@@ -201,7 +185,6 @@ def _front(
 
 
 def _check_points_file(path: str) -> None:
-    from ...core.errors import SpotbagError
 
     if not path.lower().endswith((".json", ".csv")):
         raise SpotbagError(f"{path}: the points are written as .json or .csv")
@@ -209,8 +192,6 @@ def _check_points_file(path: str) -> None:
 
 def _check_folder(path: str | None) -> None:
     """Refuse, before any work is done, a folder that cannot be made or is a file."""
-    from ...core.errors import SpotbagError
-
     if path is None:
         return
     if os.path.exists(path) and not os.path.isdir(path):
@@ -268,7 +249,6 @@ def _write_points(front: ParetoFront, path: str, certificates: Sequence[Certific
     import io
 
     from ...core.json_documents import format_json
-    from ...core.text_files import write_text
 
     if path.lower().endswith(".json"):
         write_text(path, format_json(_as_object(front, certificates)))
@@ -287,7 +267,6 @@ def _write_points(front: ParetoFront, path: str, certificates: Sequence[Certific
 
 def _write_plans(front: ParetoFront, folder: str) -> None:
     """Write the plans, each named by its makespan."""
-    from ...core.errors import SpotbagError
     from ...schedules.schedule_files import write_schedule
 
     try:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
+from ...core.errors import input_error
 from ...core.processes import interruptible
+from ...core.text_files import source_name
 from ..answers import Part
-from ..arguments import (
-    STANDARD_OUTPUT,
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    LateOption,
-    MethodOptions,
+from ..arguments import STANDARD_OUTPUT, InstanceOptions, MethodOptions, warn
+from ..options import (
     Only,
-    PlanGanttOption,
-    PlanOutOption,
-    warn,
+    argument,
+    given_options,
+    instance_argument,
+    json_option,
+    late_option,
+    option,
+    plan_gantt_option,
+    plan_out_option,
 )
 from ..progress import busy
 from .solve import PlanFiles, Planned, exit_by_status, print_result
@@ -48,25 +48,16 @@ class Replan(Planned, _SinceThen, kind="replan"):
 
 
 def replan_command(
-    instance: InstanceArgument,
-    state: Annotated[
-        str,
-        typer.Argument(
-            metavar="STATE", help="What has happened so far (JSON), or - for standard input.", show_default=False
-        ),
-    ],
+    *,
+    instance: str = instance_argument(),
+    state: str = argument("STATE", "What has happened so far (JSON), or - for standard input.", show_default=False),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("method", "time_limit", "iterations", "seed", "threads")] = _ABSENT,
-    start: Annotated[
-        str | None,
-        typer.Option(
-            "--start", metavar="PLAN", help="The plan that is being carried out (JSON): better plans in little time."
-        ),
-    ] = None,
-    late: LateOption = None,
-    out: PlanOutOption = None,
-    gantt: PlanGanttOption = None,
-    as_json: JsonOption = False,
+    start: str | None = option("PLAN", "The plan that is being carried out (JSON): better plans in little time."),
+    late: Literal["least"] | None = late_option(),
+    out: str | None = plan_out_option(),
+    gantt: str | None = plan_gantt_option(),
+    as_json: bool = json_option(),
 ) -> None:
     """Plan what is left of a bag that is under way, from its state.
 
@@ -89,7 +80,6 @@ def replan_command(
     limit_s = 0.05 if planning.time_limit is None else planning.time_limit
     running = None
     if start is not None:
-        from ...core.text_files import source_name
         from ...schedules.schedule_files import read_schedule_document
 
         running = running_plan(read_schedule_document(start), source_name(start), problem, so_far)
@@ -107,7 +97,7 @@ def replan_command(
                 threads=planning.threads,
             )
         long = limit_s > LONG_S if planning.iterations is None else planning.iterations > LONG_S * ITERATIONS.second
-        if "--method" in planning.given(_ABSENT) and result.method == "search" and not long:
+        if "--method" in given_options(planning, _ABSENT).values() and result.method == "search" and not long:
             warn([f"--method changes nothing up to {LONG_S:g} s: the plan is the search's"])
         if result.interrupted:
             warn(["interrupted: this is the best plan so far"])
@@ -138,7 +128,6 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     """
     import numpy as np
 
-    from ...core.errors import input_error
     from ...instances.entries import BASELINE, NEVER
     from ...schedules.events import TaskWithdrawn
     from ...schedules.schedule import Schedule

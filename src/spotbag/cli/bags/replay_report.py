@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.text_tables import Column, Table, numbers
+from ...core.wording import counted
 from ..answers import Answer, Mean, Part, beside
 from ..run_report import by_policy, fields_except, mean_cell
 from ..tables import print_table, seconds, terminal_width
@@ -104,7 +105,6 @@ def print_summary(
     title: str, schedule: Schedule, days: Days, scenario: str, seed: int, references: Sequence[str]
 ) -> None:
     """Print the policies side by side, then the differences to the first of them, then what to look at."""
-    from ...core.wording import counted
     from ...instances.clouds import interruption_text
 
     instance = schedule.instance
@@ -241,7 +241,6 @@ def _print_differences(days: Days) -> None:
 
 def _print_worst(days: Days) -> None:
     """Name the day of each policy that is most worth a look."""
-    from ...core.wording import counted
     from ...replay.bags.runs import is_baseline
 
     for name, outcomes in zip(days.policies, days.outcomes, strict=True):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from ...core.errors import SpotbagError
+from ...core.text_files import read_text, source_name
 from ...core.text_tables import Column, Table, numbers
 from ...core.wording import printable_line
 from ..answers import Answer, Part, print_object
 from ..arguments import (
     InstanceOptions,
-    JsonOption,
-    PlanGanttOption,
-    StateOption,
     check_output,
     check_pictures,
     is_path,
@@ -24,6 +21,7 @@ from ..arguments import (
     wrote,
 )
 from ..completion import INSTANCES
+from ..options import argument, json_option, option, plan_gantt_option, state_option
 from ..progress import busy
 from ..tables import print_table, seconds
 from .planning import d_spot_text, schedule_or_none
@@ -61,22 +59,15 @@ class Show(Answer, kind="show"):
 
 
 def show_command(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="INSTANCE|PLAN",
-            autocompletion=INSTANCES,
-            help="An instance or a plan: a file, - or a library name.",
-            show_default=False,
-        ),
-    ],
+    *,
+    what: str = argument(
+        "INSTANCE|PLAN", "An instance or a plan: a file, - or a library name.", completes=INSTANCES, show_default=False
+    ),
     changes: InstanceOptions,
-    instance: Annotated[
-        str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
-    ] = None,
-    state: StateOption = None,
-    gantt: PlanGanttOption = None,
-    as_json: JsonOption = False,
+    instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
+    state: str | None = state_option(),
+    gantt: str | None = plan_gantt_option(),
+    as_json: bool = json_option(),
 ) -> None:
     """Show an instance or a plan.
 
@@ -84,7 +75,6 @@ def show_command(
     leaves of the instance is shown, or a plan for that. Exit code 0: done; 2: bad input.
     """
     from ...audits.bags.plan import check
-    from ...core.errors import SpotbagError
     from ...instances.instance import Instance
 
     refuse_two_from_standard_input(what, instance, state)
@@ -126,7 +116,6 @@ def _draw(schedule: Schedule, document: ScheduleDocument, path: str, maker: str 
 def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
     from ...core.json_documents import format_of
-    from ...core.text_files import read_text, source_name
     from ...instances.instance import Instance, instance_warnings
     from ...instances.library import library_names
     from ...schedules.documents import SCHEDULE_FORMAT
@@ -162,7 +151,6 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
 
 def _d_spot_s(instance: Instance) -> int | None:
     """D_spot as given, or as estimated where that is possible."""
-    from ...core.errors import SpotbagError
     from ...heuristics.bags.d_spot import with_d_spot
 
     try:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Annotated
-
-import typer
 
 from ...core.errors import InputError, Issue
 from ...core.limits import stopped
@@ -14,8 +11,8 @@ from ...core.processes import interruptible
 from ...core.text_tables import Column, Table
 from ...core.wording import near_names
 from ..answers import Answer, Part
-from ..arguments import JsonOption
 from ..completion import names_of
+from ..options import argument, json_option
 from ..progress import counting
 from ..tables import print_table
 
@@ -41,16 +38,15 @@ class WarmUp(Answer, kind="warm-up"):
 
 
 def warm_up_command(
-    commands: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="COMMAND...",
-            autocompletion=names_of("cli.bags.warm_up", "PREPARED"),
-            help="What to prepare: solve, replan, replay; all of them if absent.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    *,
+    commands: list[str] | None = argument(
+        "COMMAND...",
+        "What to prepare: solve, replan, replay; all of them if absent.",
+        None,
+        completes=names_of("cli.bags.warm_up", "PREPARED"),
+        show_default=False,
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """Compile the inner loops of commands, which takes some seconds each at their first use.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -11,7 +11,9 @@ from ...core.processes import interruptible
 from ...core.text_tables import Column, Table, numbers
 from ...core.wording import counted
 from ..answers import Answer, Part
-from ..arguments import JsonOption, StreamArgument, load_stream, seconds_option, warn
+from ..arguments import load_stream, warn
+from ..completion import STREAMS
+from ..options import argument, json_option, option, seconds_option
 from ..progress import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
@@ -82,23 +84,18 @@ class Size(Answer, kind="size"):
 
 
 def size_command(
-    stream: StreamArgument,
-    job: Annotated[
-        list[str] | None, typer.Option("--job", metavar="ID", help="Job to size; may be given several times.")
-    ] = None,
-    tasks: Annotated[
-        int | None,
-        typer.Option("--tasks", metavar="N", min=0, max=10_000_000, help="Number of tasks, instead of the job's."),
-    ] = None,
-    deadline: Annotated[
-        int | None,
-        seconds_option("--deadline", "Time from submission to deadline, instead of the job's."),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option("--method", "-m", metavar="NAME", help="milp or dynamic-programme; both give the same counts."),
-    ] = "milp",
-    as_json: JsonOption = False,
+    *,
+    stream: str = argument(
+        "STREAM",
+        "A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
+        completes=STREAMS,
+        show_default=False,
+    ),
+    job: list[str] | None = option("ID", "Job to size; may be given several times."),
+    tasks: int | None = option("N", "Number of tasks, instead of the job's.", min=0, max=10000000),
+    deadline: int | None = seconds_option("Time from submission to deadline, instead of the job's."),
+    method: str = option("NAME", "milp or dynamic-programme; both give the same counts.", "milp", short="-m"),
+    as_json: bool = json_option(),
 ) -> None:
     """Find how many VMs of each type finish a job by its deadline at least cost.
 
