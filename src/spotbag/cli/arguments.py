@@ -608,6 +608,12 @@ def check_output(path: str | None, *others: str | None) -> None:
         raise SpotbagError(f"{path}: cannot be written: the folder does not exist")
 
 
+def check_outputs(sources: Sequence[str | None], *outputs: str | None) -> None:
+    """Refuse outputs as `check_output` does: over one of the sources, or over each other."""
+    for place, path in enumerate(outputs, start=1):
+        check_output(path, *sources, *outputs[place:])
+
+
 STANDARD_OUTPUT = "-"
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ..core.text_tables import Column, Table, numbers
+from ..core.text_tables import number, table_of, words
 from ..core.wording import counted
 from .answers import ABSENT, Answer, Part
 from .arguments import load_instance, load_platform, load_stream
 from .options import argument, json_option, option
 from .progress import busy
-from .tables import print_table, seconds
+from .tables import print_table
 
 if TYPE_CHECKING:
     from ..audits.facts import AuditReport, Violation
@@ -110,25 +110,18 @@ def _load(argument: str, trace: Trace) -> Given:
 
 def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
     """Print a row for each run; of very many, the first."""
-    columns = [
-        Column("policy"),
-        *numbers(draw, "cost (units)" if traces[0].of_platform else "cost ($)", "makespan (s)", "events"),
-        Column("verdict"),
-        Column("notes"),
-    ]
-    rows = [
-        (
-            entry.run["policy"],
-            str(entry.run[draw]),
-            f"{report.cost_usd:,.0f}" if entry.of_platform else f"{report.cost_usd:.6f}",
-            "-" if report.makespan_s is None else seconds(report.makespan_s),
-            f"{len(entry.events):,}",
-            "correct" if report.correct else counted(len(report.findings), "finding"),
-            _notes_text(report.notes),
-        )
-        for entry, report in zip(traces[:_SHOWN_RUNS], reports, strict=False)
-    ]
-    print_table(Table(columns, rows))
+    in_units = traces[0].of_platform
+    table = table_of(
+        zip(traces[:_SHOWN_RUNS], reports, strict=False),
+        words("policy", lambda row: row[0].run["policy"]),
+        number(draw, lambda row: row[0].run[draw]),
+        number("cost (units)" if in_units else "cost ($)", lambda row: row[1].cost_usd, ",.0f" if in_units else ".6f"),
+        number("makespan (s)", lambda row: row[1].makespan_s, ",.0f"),
+        number("events", lambda row: len(row[0].events), ","),
+        words("verdict", lambda row: "correct" if row[1].correct else counted(len(row[1].findings), "finding")),
+        words("notes", lambda row: _notes_text(row[1].notes)),
+    )
+    print_table(table)
     if len(traces) > _SHOWN_RUNS:
         print(f"... and {counted(len(traces) - _SHOWN_RUNS, 'run')} more (--json lists all)")
 
@@ -141,19 +134,20 @@ def _notes_text(notes: tuple[str, ...]) -> str:
 
 def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int, draw: str) -> None:
     """Print the findings, run by run."""
-    columns = [
-        Column("policy"),
-        Column(draw, True),
-        Column("rule"),
-        Column("amount", True),
-        Column("unit"),
-        Column("what"),
+    found = [
+        (entry.run, finding)
+        for entry, report in zip(traces, reports, strict=True)
+        for finding in report.findings[:_SHOWN]
     ]
-    rows: list[tuple[str, ...]] = []
-    for entry, report in zip(traces, reports, strict=True):
-        for finding in report.findings[: _SHOWN - len(rows)]:
-            run = entry.run["policy"], str(entry.run[draw])
-            rows.append((*run, finding.rule, f"{finding.amount:g}", finding.unit, finding.message))
-    print_table(Table(columns, rows))
+    table = table_of(
+        found[:_SHOWN],
+        words("policy", lambda row: row[0]["policy"]),
+        number(draw, lambda row: row[0][draw]),
+        words("rule", lambda row: row[1].rule),
+        number("amount", lambda row: row[1].amount, "g"),
+        words("unit", lambda row: row[1].unit),
+        words("what", lambda row: row[1].message),
+    )
+    print_table(table)
     if n_findings > _SHOWN:
         print(f"... and {n_findings - _SHOWN} more (--json lists all)")

@@ -8,16 +8,16 @@ from enum import StrEnum
 import typer
 
 from ..core.errors import SpotbagError
-from ..core.text_tables import Column, Table, numbers
+from ..core.text_tables import number, table_of, words
 from .answers import Answer, Part, Written
-from .arguments import check_output, load_instance, warn, wrote
+from .arguments import check_output, check_outputs, load_instance, warn, wrote
 from .instance_clouds import clouds_command
 from .instance_import import app as import_app
 from .instance_output import deliver_instance, out_option
 from .instance_scenario import scenario_command
 from .instance_types import prices_command, types_command
 from .options import adder, instance_argument, json_option, option, seconds_option
-from .tables import print_table, seconds
+from .tables import print_table
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,6 +50,22 @@ class InstanceList(Answer, kind="instance-list"):
     streams: tuple[str, ...]
     platforms: tuple[str, ...]
 
+    def print_text(self) -> None:
+        """Print a row for each instance, and the names of the rest."""
+        table = table_of(
+            self.instances,
+            words("name"),
+            number("tasks", form=","),
+            number("entries", form=","),
+            number("VM types", "vm_types"),
+            number("deadline (s)", "deadline_s", ","),
+            words("memory", lambda row: "may bind" if row.memory_may_bind else "never binds"),
+            words("source"),
+        )
+        print_table(table)
+        print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(self.streams)}")
+        print(f"Hybrid platforms, for 'spotbag platform': {', '.join(self.platforms)}")
+
 
 class Document(StrEnum):
     """Documents by the names under which their schemas are printed."""
@@ -69,46 +85,19 @@ def list_command(*, as_json: bool = json_option()) -> None:
     """List the library instances, and name its streams of jobs and its hybrid platforms."""
     from ..instances.library import library_instance, library_names, platform_names, stream_names
 
-    rows = []
-    for name in library_names():
+    def listed(name: str) -> ListedInstance:
         instance = library_instance(name)
-        source = instance.provenance.source if instance.provenance else ""
-        rows.append(
-            ListedInstance.of(
-                instance,
-                name=name,
-                tasks=instance.n_tasks,
-                entries=len(instance.tasks),
-                vm_types=len(instance.vm_types),
-                memory_may_bind=not bool(instance.memory_never_binds.all()),
-                source=source,
-            )
+        return ListedInstance.of(
+            instance,
+            tasks=instance.n_tasks,
+            entries=len(instance.tasks),
+            vm_types=len(instance.vm_types),
+            memory_may_bind=not bool(instance.memory_never_binds.all()),
+            source=instance.provenance.source if instance.provenance else "",
         )
-    if as_json:
-        names = {"streams": tuple(stream_names()), "platforms": tuple(platform_names())}
-        InstanceList(instances=tuple(rows), **names).print_json()
-        return
-    columns = [
-        Column("name"),
-        *numbers("tasks", "entries", "VM types", "deadline (s)"),
-        Column("memory"),
-        Column("source"),
-    ]
-    cells = [
-        [
-            row.name,
-            f"{row.tasks:,}",
-            f"{row.entries:,}",
-            str(row.vm_types),
-            seconds(row.deadline_s),
-            "may bind" if row.memory_may_bind else "never binds",
-            row.source,
-        ]
-        for row in rows
-    ]
-    print_table(Table(columns, cells))
-    print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(stream_names())}")
-    print(f"Hybrid platforms, for 'spotbag platform': {', '.join(platform_names())}")
+
+    names = {"streams": tuple(stream_names()), "platforms": tuple(platform_names())}
+    InstanceList(instances=tuple(map(listed, library_names())), **names).show(as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,9 +151,7 @@ def export_command(
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--plan and --map go together: the plan to read, and where to write the map")
-    check_output(job, instance, plan, env, map_file)
-    check_output(env, instance, plan, map_file)
-    check_output(map_file, instance, plan)
+    check_outputs((instance, plan), job, env, map_file)
     problem = load_instance(instance)
     schedule = None if plan is None else read_schedule(plan, problem)
     warnings = write_hads_files(problem, job, env)
@@ -181,6 +168,8 @@ def export_command(
 @_command("schema", "> instance.schema.json")
 def schema_command(*, of: Document = option(None, "Which document.", Document.INSTANCE)) -> None:
     """Print the JSON Schema of instances, plans, states, days, scenarios, streams, hybrid platforms, or catalogues."""
+    from ..instances.bags.scenario_files import scenario_schema
+    from ..instances.bags.timeline import timeline_schema
     from ..instances.bags.vm_catalogue import Catalogue
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
@@ -188,20 +177,12 @@ def schema_command(*, of: Document = option(None, "Which document.", Document.IN
     from ..schedules.schedule_files import schedule_schema
     from ..schedules.state import State
 
-    if of is Document.TIMELINE:
-        from ..instances.bags.timeline import timeline_schema
-
-        print(timeline_schema(), end="")
-        return
-    if of is Document.SCENARIO:
-        from ..instances.bags.scenario_files import scenario_schema
-
-        print(scenario_schema(), end="")
-        return
     schemas = {
         Document.INSTANCE: Instance.schema_text,
         Document.SCHEDULE: schedule_schema,
         Document.STATE: State.schema_text,
+        Document.TIMELINE: timeline_schema,
+        Document.SCENARIO: scenario_schema,
         Document.STREAM: Stream.schema_text,
         Document.CATALOGUE: Catalogue.schema_text,
         Document.PLATFORM: Platform.schema_text,

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from ..core.errors import SpotbagError
 from ..core.text_files import read_text, source_name
 from ..instances.bags.task_formats import FORMATS
-from .arguments import CsvOptions, TaskFileOptions, check_output, warn, wrote
+from .arguments import CsvOptions, TaskFileOptions, check_output, check_outputs, warn, wrote
 from .arrivals import OF_PLATFORMS, OF_STREAMS, JobOptions, PlatformFileOptions, StreamFileOptions, deliver_jobs
 from .instance_output import deliver_instance, out_option, to_file
 from .options import adder, argument, json_option, option, seconds_option
@@ -181,8 +181,7 @@ def hads_command(
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--map and --plan go together: the map to read, and where to write the plan")
-    check_output(to_file(out), job, env, map_file, plan)
-    check_output(plan, job, env, map_file)
+    check_outputs((job, env, map_file), to_file(out), plan)
     imported = read_hads_files(job, env, deadline, d_spot)
     warnings = list(imported.warnings)
     if map_file is not None and plan is not None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpotbagError
-from ..core.text_tables import Column, Table, numbers
-from .answers import ABSENT, Answer, Part, Written
-from .arguments import check_output, names_in, warn, wrote
-from .instance_output import to_file
+from ..core.text_tables import Shown, number, table_of, words
+from .answers import ABSENT, Answer, Part
+from .arguments import check_output, names_in, warn
+from .instance_output import deliver, to_file
 from .options import duration_option, json_option, option
 from .tables import print_table
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..instances.bags.price_sources import NewRows
-    from ..instances.bags.vm_catalogue import Catalogue, CataloguedType
+    from ..instances.bags.vm_catalogue import CataloguedType
     from ..instances.entries import Burstable, Market
 
 
@@ -106,12 +109,40 @@ def types_command(
     if as_json:
         Types.of(catalogue, catalogue=catalogue.name, vm_types=tuple(map(_listed, rows))).print_json()
         return
+    _print_types(rows, catalogue.regions)
+
+
+def _print_types(rows: Sequence[CataloguedType], regions: Sequence[str]) -> None:
+    """Print a row for each type, or that none fits."""
+
+    def prices(heading: str, market: Market) -> tuple[Shown, ...]:
+        def of(name: str) -> Callable[[CataloguedType], Any]:
+            return lambda row: getattr(row.prices.get(market), name, None)
+
+        core = number("a core\n($/h)", lambda row: row.usd_per_core_hour(market), ".4f")
+        return number(heading, of("price_usd_per_hour"), ".4f"), core, words("as of", of("date"))
+
+    def credits(row: CataloguedType) -> str:
+        found = row.burstable
+        return "" if found is None else f"{100 * found.baseline_fraction:g} %, {found.credits_per_hour:g}"
+
     if not rows:
         print("no VM type of the catalogue fits")
         return
-    if len(catalogue.regions) == 1:
-        print(f"region {catalogue.regions[0]}")
-    print_table(Table(_columns(catalogue), [_cells(row, catalogue) for row in rows]))
+    table = table_of(
+        rows,
+        words("type", "name"),
+        words("region") if len(regions) > 1 else None,
+        number("vCPUs", "vcpus"),
+        number("memory\n(GB)", lambda row: row.memory_mb / 1024, "g"),
+        words("architecture", lambda row: ", ".join(filter(None, (row.architecture, row.accelerators))) or None),
+        words("burstable:\nbaseline, credits/h", credits),
+        *prices("on demand\n($/h)", "on-demand"),
+        *prices("spot\n($/h)", "spot"),
+    )
+    if len(regions) == 1:
+        print(f"region {regions[0]}")
+    print_table(table)
     if any("spot" not in row.prices for row in rows):
         print("-: no dated price at hand; 'spotbag instance prices' takes them from the files of the AWS command line")
 
@@ -122,60 +153,27 @@ def _named(name: str, wanted: list[str]) -> bool:
     return not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)
 
 
-def _memory_mb(option: str, text: str | None) -> float | None:
+def _memory_mb(option_name: str, text: str | None) -> float | None:
     from ..instances.amounts import MEMORY_UNITS_MB, memory_mb_of
 
-    if text is None:
-        return None
-    value = memory_mb_of(text, MEMORY_UNITS_MB["gb"])
-    if value is None:
-        raise SpotbagError(f"{option} {text}: must be an amount, such as 512MB or 16GB")
+    value = None if text is None else memory_mb_of(text, MEMORY_UNITS_MB["gb"])
+    if text is not None and value is None:
+        raise SpotbagError(f"{option_name} {text}: must be an amount, such as 512MB or 16GB")
     return value
 
 
 def _key(sort: SortKey) -> Callable[[CataloguedType], Any]:
-    def price(row: CataloguedType, market: Market) -> float:
-        per_core = row.usd_per_core_hour(market)
-        return float("inf") if per_core is None else per_core
+    def price(market: Market) -> Callable[[CataloguedType], float]:
+        return lambda row: inf if (per_core := row.usd_per_core_hour(market)) is None else per_core
 
     keys: dict[SortKey, Callable[[CataloguedType], Any]] = {
         SortKey.NAME: lambda row: 0,
-        SortKey.PRICE: lambda row: price(row, "on-demand"),
-        SortKey.SPOT: lambda row: price(row, "spot"),
-        SortKey.VCPUS: lambda row: row.vcpus,
-        SortKey.MEMORY: lambda row: row.memory_mb,
+        SortKey.PRICE: price("on-demand"),
+        SortKey.SPOT: price("spot"),
+        SortKey.VCPUS: attrgetter("vcpus"),
+        SortKey.MEMORY: attrgetter("memory_mb"),
     }
     return keys[sort]
-
-
-def _columns(catalogue: Catalogue) -> list[Column]:
-    return [
-        Column("type"),
-        *([Column("region")] if len(catalogue.regions) > 1 else []),
-        *numbers("vCPUs", "memory\n(GB)"),
-        Column("architecture"),
-        Column("burstable:\nbaseline, credits/h"),
-        *numbers("on demand\n($/h)", "a core\n($/h)"),
-        Column("as of"),
-        *numbers("spot\n($/h)", "a core\n($/h)"),
-        Column("as of"),
-    ]
-
-
-def _cells(row: CataloguedType, catalogue: Catalogue) -> list[str]:
-    credits = row.burstable
-    cells = [row.name, *([row.region] if len(catalogue.regions) > 1 else [])]
-    cells += [str(row.vcpus), f"{row.memory_mb / 1024:g}"]
-    cells.append(", ".join(part for part in (row.architecture, row.accelerators) if part) or "-")
-    cells.append("" if credits is None else f"{100 * credits.baseline_fraction:g} %, {credits.credits_per_hour:g}")
-    for market in ("on-demand", "spot"):
-        quote = row.prices.get(market)
-        if quote is None:
-            cells += ["-", "-", "-"]
-        else:
-            price = quote.price_usd_per_hour
-            cells += [f"{price:.4f}", f"{price / row.vcpus:.4f}", quote.date]
-    return cells
 
 
 def _listed(row: CataloguedType) -> ListedType:
@@ -270,15 +268,9 @@ def prices_command(
     wanted = names_in([types] if types else [])
     catalogue, warnings = updated(begun, news, types=wanted, region=place)
     warn(warnings)
-    if path is None:
-        print(catalogue.to_text(), end="")
-        return
-    catalogue.write(path)
-    n_spot = sum("spot" in row.prices for row in catalogue.vm_types)
-    if as_json:
-        n_types = len(catalogue.vm_types)
-        Written(written=(path,), vm_types=n_types, spot_prices=n_spot, warnings=tuple(warnings)).print_json()
-    wrote(path, f"{len(catalogue.vm_types):,} VM types, {n_spot:,} of them with a spot price")
+    n_spot, n_types = sum("spot" in row.prices for row in catalogue.vm_types), len(catalogue.vm_types)
+    about = f"{n_types:,} VM types, {n_spot:,} of them with a spot price"
+    deliver(catalogue, path, as_json, about, vm_types=n_types, spot_prices=n_spot, warnings=tuple(warnings))
 
 
 def _day(path: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..core.errors import SpotbagError
-from .arguments import check_output, check_pictures
+from .arguments import check_outputs, check_pictures
 from .options import json_option, option
 from .progress import busy
 
@@ -73,8 +73,7 @@ class RecordOptions(WorkerOptions):
     def check_files(self, *sources: str | None) -> None:
         """Refuse, before any work is done, files that cannot be written."""
         check_pictures(self.gantt)
-        check_output(self.trace, *sources, self.gantt)
-        check_output(self.gantt, *sources)
+        check_outputs(sources, self.trace, self.gantt)
 
     def write_trace(self, traces: Sequence[Trace]) -> list[str]:
         """Write the trace of a run under all policies, if that is wanted; return the file."""

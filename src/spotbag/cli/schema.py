@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from ..core.errors import SpotbagError
-from ..core.text_tables import Column, Table
+from ..core.text_tables import Table, table_of, words
 from ..core.wording import near_names
 from .answers import Answer, Part
 from .completion import names_of
 from .options import argument, json_option
-from .tables import print_table
 
 EXAMPLE = "Example:  spotbag schema solve"
 
@@ -27,6 +27,10 @@ class Schemas(Answer, kind="schemas"):
     """``spotbag schema`` without a kind."""
 
     schemas: tuple[ListedSchema, ...]
+
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each kind."""
+        yield table_of(self.schemas, words("kind"), words("format"), words("printed by", "printed_by"))
 
 
 def schema_command(
@@ -55,12 +59,10 @@ def schema_command(
         print(json.dumps(schema_of(kind), indent=2))
         return
     answers = {name: answer_of(name) for name in KINDS}
-    rows = [
-        (name, answer.FORMAT, (answer.__doc__ or "").replace("``", "").removesuffix("."))
+    listed = (
+        ListedSchema(
+            kind=name, format=answer.FORMAT, printed_by=(answer.__doc__ or "").replace("``", "").removesuffix(".")
+        )
         for name, answer in answers.items()
-    ]
-    if as_json:
-        listed = (ListedSchema(kind=name, format=version, printed_by=by) for name, version, by in rows)
-        Schemas(schemas=tuple(listed)).print_json()
-        return
-    print_table(Table([Column("kind"), Column("format"), Column("printed by")], rows))
+    )
+    Schemas(schemas=tuple(listed)).show(as_json)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_tables import Table, number, table_of, words
 from ..answers import Answer, Part
 from ..arguments import MethodOptions, check_output, warn
 from ..options import Only, argument, given_options, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, busy
-from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...benchmarks.bags.best_known import Update
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
 
 _PLANNING = MethodOptions(time_limit=60.0)
-
-_COLUMNS = [
-    Column("instance"),
-    *numbers("value", "bound", "gap (%)"),
-    Column("status"),
-    *numbers("cost ($)", "makespan (s)"),
-    Column("plan by"),
-    Column("bound by"),
-]
 
 
 class BestEntry(Part):
@@ -53,6 +44,21 @@ class BestKnownValues(Answer, kind="best-known"):
     """``spotbag best-known``."""
 
     entries: tuple[BestEntry, ...]
+
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each instance."""
+        yield table_of(
+            self.entries,
+            words("instance"),
+            number("value", form=".6f"),
+            number("bound", form=".6f"),
+            number("gap (%)", "gap", ".3f", 100),
+            words("status"),
+            number("cost ($)", "cost_usd", ".6f"),
+            number("makespan (s)", "makespan_s", ","),
+            words("plan by", "method"),
+            words("bound by", "bound_method"),
+        )
 
 
 class BestKnownChange(Part):
@@ -99,12 +105,9 @@ def best_known_command(
 
     entries = best_known(file)
     shown = [entries[name] for name in chosen if name in entries]
-    if as_json:
-        BestKnownValues(entries=tuple(map(_entry, shown))).print_json()
-        return
-    print_table(Table(_COLUMNS, [_cells(entry) for entry in shown]))
+    BestKnownValues(entries=tuple(map(_entry, shown))).show(as_json)
     missing = [name for name in chosen if name not in entries]
-    if missing:
+    if missing and not as_json:
         print(f"nothing is known of {', '.join(missing)} ('spotbag best-known --update' solves them)")
 
 
@@ -184,28 +187,8 @@ def _numbers(entry: BestKnown | None) -> str:
     return f"{entry.value:.6f} ({entry.status}, bound {entry.bound:.6f})"
 
 
-def _cells(entry: BestKnown) -> list[str]:
-    return [
-        entry.instance,
-        f"{entry.value:.6f}",
-        f"{entry.bound:.6f}",
-        f"{100 * _gap(entry):.3f}",
-        entry.status,
-        f"{entry.cost_usd:.6f}",
-        seconds(entry.makespan_s),
-        entry.method,
-        entry.bound_method,
-    ]
-
-
-def _gap(entry: BestKnown) -> float:
-    from ...core.quantities import relative_gap
-
-    gap = relative_gap(entry.value, entry.bound)
-    assert gap is not None, "an entry has value and bound"
-    return gap
-
-
 def _entry(entry: BestKnown | None) -> Any:
     """Return an entry as it is printed, if there is one."""
-    return None if entry is None else BestEntry.of(entry, gap=_gap(entry))
+    from ...core.quantities import relative_gap
+
+    return None if entry is None else BestEntry.of(entry, gap=relative_gap(entry.value, entry.bound))

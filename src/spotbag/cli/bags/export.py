@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...core.errors import SpotbagError
-from ...core.text_tables import Column, Table
+from ...core.text_tables import number, table_of, words
 from ..answers import Answer, Part
 from ..arguments import InstanceOptions, refuse_two_from_standard_input, warn, wrote
 from ..options import argument, json_option, option, state_option
@@ -13,8 +13,6 @@ from ..tables import print_table, seconds
 from .planning import schedule_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...executors.orders import Target
     from ...executors.shell import ExportedVm
 
@@ -77,28 +75,20 @@ def export_command(
         Export(instance=document.instance, to=target, folder=out, vms=tuple(map(_exported, exported))).print_json()
         return
     wrote(out)
-    print_table(_table(exported, "run" if target == "shell" else "launch"))
-
-
-def _table(exported: Sequence[ExportedVm], start: str) -> Table:
-    """Return a row for each VM; ``start`` is the heading of the commands that start them."""
-    columns = [
-        *(Column(heading) for heading in ("VM", "type", "market", start)),
-        *(Column(heading, True) for heading in ("cores", "tasks", "last end (s)")),
-    ]
-    rows = [
-        [
-            vm.order.vm,
-            vm.order.type,
-            vm.order.market,
-            f"sh {vm.folder}/run.sh" if vm.file is None else f"sky launch {vm.file}",
-            str(len(vm.order.cores)),
-            str(len(vm.order.tasks)),
-            seconds(vm.order.end_s),
-        ]
-        for vm in exported
-    ]
-    return Table(columns, rows)
+    table = table_of(
+        exported,
+        words("VM", lambda vm: vm.order.vm),
+        words("type", lambda vm: vm.order.type),
+        words("market", lambda vm: vm.order.market),
+        words(
+            "run" if target == "shell" else "launch",
+            lambda vm: f"sh {vm.folder}/run.sh" if vm.file is None else f"sky launch {vm.file}",
+        ),
+        number("cores", lambda vm: len(vm.order.cores)),
+        number("tasks", lambda vm: len(vm.order.tasks)),
+        number("last end (s)", lambda vm: seconds(vm.order.end_s)),
+    )
+    print_table(table)
 
 
 def _exported(vm: ExportedVm) -> ExportedFolder:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpotbagError
 from ...core.text_files import read_text, source_name
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import printable_line
 from ..answers import Answer, Part, print_object
 from ..arguments import (
@@ -41,6 +42,11 @@ class Range(Part):
     min: float
     mean: float
     max: float
+
+    @classmethod
+    def of_values(cls, values: Any) -> Range | None:
+        """Return the range of some values; None of none."""
+        return cls(min=float(values.min()), mean=float(values.mean()), max=float(values.max())) if len(values) else None
 
 
 class Show(Answer, kind="show"):
@@ -135,18 +141,29 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
     import numpy as np
 
     counts = instance.group_size
-    memory = np.repeat([task.memory_mb for task in instance.tasks], counts)
-    runtimes = {}
+    memory = Range.of_values(np.repeat([task.memory_mb for task in instance.tasks], counts))
+    runtimes: dict[str, Range | None] = {}
     for index, vm_type in enumerate(instance.vm_types):
         column = instance.given_runtime_s[:, index]
-        runtimes[vm_type.name] = np.repeat(column, counts)[np.repeat(np.isfinite(column), counts)]
+        there = np.isfinite(column)
+        runtimes[vm_type.name] = Range.of_values(np.repeat(column[there], counts[there]))
     d_spot = _d_spot_s(instance)
-    if as_json:
-        _answer(instance, d_spot, memory, runtimes).print_json()
+    if not as_json:
+        _print_instance(instance, d_spot, memory)
+        print_table(_offer_table(instance, runtimes))
+        _print_provenance(instance)
         return
-    _print_instance(instance, d_spot, memory)
-    print_table(_offer_table(instance, runtimes))
-    _print_provenance(instance)
+    never_binds = zip(instance.vm_types, instance.memory_never_binds, strict=True)
+    Show.of(
+        instance,
+        instance=instance.name,
+        tasks=instance.n_tasks,
+        entries=len(instance.tasks),
+        d_spot_s=d_spot,
+        memory_mb=memory,
+        runtime_s={name: found or {} for name, found in runtimes.items()},
+        memory_never_binds={vm_type.name: bool(free) for vm_type, free in never_binds},
+    ).print_json()
 
 
 def _d_spot_s(instance: Instance) -> int | None:
@@ -159,21 +176,7 @@ def _d_spot_s(instance: Instance) -> int | None:
         return None
 
 
-def _answer(instance: Instance, d_spot: int | None, memory: Any, runtimes: dict[str, Any]) -> Show:
-    never_binds = zip(instance.vm_types, instance.memory_never_binds, strict=True)
-    return Show.of(
-        instance,
-        instance=instance.name,
-        tasks=instance.n_tasks,
-        entries=len(instance.tasks),
-        d_spot_s=d_spot,
-        memory_mb=_summary(memory),
-        runtime_s={name: _summary(values) for name, values in runtimes.items()},
-        memory_never_binds={vm_type.name: bool(free) for vm_type, free in never_binds},
-    )
-
-
-def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None:
+def _print_instance(instance: Instance, d_spot: int | None, memory: Range | None) -> None:
     from ...schedules.plan_text import goal_text
 
     print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
@@ -189,8 +192,8 @@ def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None
     print(f"  goal           {goal_text(instance)}")
     limits = instance.limits
     print(f"  VMs at most    spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all")
-    low, mean, high = _summary(memory).values()
-    print(f"  task memory    {low:g} / {mean:.2f} / {high:g} MB (least / mean / most)")
+    assert memory is not None, "an instance has tasks"
+    print(f"  task memory    {memory.min:g} / {memory.mean:.2f} / {memory.max:g} MB (least / mean / most)")
     print()
 
 
@@ -207,48 +210,31 @@ def _print_provenance(instance: Instance) -> None:
         print(optimum.derivation)
 
 
-def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Table:
-    rows = []
-    for offer in instance.offers:
-        values = _summary(runtimes[offer.vm_type.name])
+def _offer_table(instance: Instance, runtimes: Mapping[str, Range | None]) -> Table:
+    def runtime(offer: Any) -> str:
+        found = runtimes[offer.vm_type.name]
+        return f"{found.min:,.0f} / {found.mean:,.0f} / {found.max:,.0f}" if found else "cannot run any"
+
+    def baseline(offer: Any) -> float | None:
         credits = offer.vm_type.burstable
-        rows.append(
-            [
-                offer.vm_type.name,
-                offer.market,
-                str(offer.vcpus),
-                f"{offer.vm_type.memory_mb:g}",
-                "-" if offer.vm_type.gflops is None else f"{offer.vm_type.gflops:g}",
-                f"{offer.price_usd_per_hour:g}",
-                str(offer.limit),
-                "-" if credits is None else f"{100 * credits.baseline_fraction:g}",
-                " / ".join(f"{value:,.0f}" for value in values.values()) if values else "cannot run any",
-            ]
-        )
-    columns = [
-        Column("VM type"),
-        Column("market"),
-        *numbers(
-            "cores",
-            "memory (MB)",
-            "Gflops",
-            "price ($/h)",
-            "VMs at most",
-            "baseline (%)",
-            "run time min / mean / max (s)",
-        ),
-    ]
-    return Table(columns, rows)
+        return None if credits is None else 100 * credits.baseline_fraction
+
+    return table_of(
+        instance.offers,
+        words("VM type", lambda offer: offer.vm_type.name),
+        words("market"),
+        number("cores", "vcpus"),
+        number("memory (MB)", lambda offer: offer.vm_type.memory_mb, "g"),
+        number("Gflops", lambda offer: offer.vm_type.gflops, "g"),
+        number("price ($/h)", "price_usd_per_hour", "g"),
+        number("VMs at most", "limit"),
+        number("baseline (%)", baseline, "g"),
+        number("run time min / mean / max (s)", runtime),
+    )
 
 
 def _limit(limit: int | None) -> str:
     return "unlimited" if limit is None else str(limit)
-
-
-def _summary(values: Any) -> dict[str, float]:
-    if not len(values):
-        return {}
-    return {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
 
 
 def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool) -> None:
@@ -282,8 +268,12 @@ def _show_document(document: ScheduleDocument, as_json: bool) -> None:
     ends: dict[str, list[int]] = {vm.id: [] for vm in document.vms}
     for placed in document.tasks:
         ends.setdefault(placed.vm, []).append(placed.end_s)
-    rows = [
-        [vm.id, vm.type, vm.market, str(len(ends[vm.id])), seconds(max(ends[vm.id], default=0))] for vm in document.vms
-    ]
-    columns = [Column("VM"), Column("type"), Column("market"), Column("tasks", True), Column("last end (s)", True)]
-    print_table(Table(columns, rows))
+    table = table_of(
+        document.vms,
+        words("VM", "id"),
+        words("type"),
+        words("market"),
+        number("tasks", lambda vm: len(ends[vm.id])),
+        number("last end (s)", lambda vm: seconds(max(ends[vm.id], default=0))),
+    )
+    print_table(table)

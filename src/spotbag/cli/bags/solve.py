@@ -12,13 +12,14 @@ import typer
 
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
+from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Mean, Part
 from ..arguments import (
     STANDARD_OUTPUT,
     InstanceOptions,
     MethodOptions,
-    check_output,
+    check_outputs,
     check_pictures,
     print_plan,
     refuse_two_from_standard_input,
@@ -270,10 +271,7 @@ class PlanFiles:
         if self.out not in (None, STANDARD_OUTPUT) and not f"{self.out}".lower().endswith((".json", ".csv")):
             raise SpotbagError(f"{self.out}: a plan's name must end in .json or .csv, or be - for standard output")
         check_pictures(self.gantt, self.plot)
-        if self.out != STANDARD_OUTPUT:
-            check_output(self.out, *sources, self.gantt, self.plot)
-        check_output(self.gantt, *sources, self.plot)
-        check_output(self.plot, *sources)
+        check_outputs(sources, None if self.out == STANDARD_OUTPUT else self.out, self.gantt, self.plot)
 
     def write(self, result: Result, choice: PlanChoice | None = None) -> None:
         """Write the plan and the pictures."""
@@ -394,32 +392,17 @@ def print_result(result: Result, given: Instance) -> None:
 
 def _steps_table(result: Result) -> Table:
     """Return the steps, one in a row; with a plan and a bound where a step brought them."""
-    from ...core.text_tables import Column, Table
-
-    columns = [
-        Column("began (s)", numeric=True, measured=True),
-        Column("took (s)", numeric=True, measured=True),
-        Column("step"),
-        Column("D_spot (s)", numeric=True),
-        Column("deadline (s)", numeric=True),
-        Column("better plan", numeric=True),
-        Column("better bound", numeric=True),
-        Column("ended"),
-    ]
-    rows = [
-        [
-            f"{step.began_s:.3f}",
-            f"{step.took_s:.3f}",
-            step.name,
-            "-" if step.d_spot_s is None else f"{step.d_spot_s:,}",
-            "-" if step.deadline_s is None else f"{step.deadline_s:,}",
-            f"{step.objective:.6f}" if step.better_plan else "",
-            f"{step.bound:.6f}" if step.better_bound else "",
-            step.ended,
-        ]
-        for step in result.steps
-    ]
-    return Table(columns, rows)
+    return table_of(
+        result.steps,
+        number("began (s)", "began_s", ".3f", measured=True),
+        number("took (s)", "took_s", ".3f", measured=True),
+        words("step", "name"),
+        number("D_spot (s)", "d_spot_s", ","),
+        number("deadline (s)", "deadline_s", ","),
+        number("better plan", lambda step: f"{step.objective:.6f}" if step.better_plan else ""),
+        number("better bound", lambda step: f"{step.bound:.6f}" if step.better_bound else ""),
+        words("ended"),
+    )
 
 
 def print_rented(schedule: Schedule) -> None:

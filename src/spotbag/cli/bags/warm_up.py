@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...core.errors import InputError, Issue
 from ...core.limits import stopped
 from ...core.processes import interruptible
-from ...core.text_tables import Column, Table
+from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import near_names
 from ..answers import Answer, Part
 from ..completion import names_of
 from ..options import argument, json_option
 from ..progress import counting
-from ..tables import print_table
 
 EXAMPLE = "Example, in the image of a container:  RUN spotbag warm-up solve replan"
 
@@ -35,6 +34,10 @@ class WarmUp(Answer, kind="warm-up"):
     steps: tuple[WarmUpStep, ...]
     took_s: float
     kept: bool
+
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each part."""
+        yield table_of(self.steps, words("step"), number("took (s)", "took_s", ".2f"))
 
 
 def warm_up_command(
@@ -66,12 +69,8 @@ def warm_up_command(
                     break
                 took_s[name] = time.perf_counter() - begin
                 count(name)
-    if as_json:
-        done = tuple(WarmUpStep(step=name, took_s=seconds) for name, seconds in took_s.items())
-        WarmUp(steps=done, took_s=sum(took_s.values()), kept=keeps_loops()).print_json()
-        return
-    columns = [Column("step"), Column("took (s)", True)]
-    print_table(Table(columns, [(name, f"{seconds:.2f}") for name, seconds in took_s.items()]))
+    done = tuple(WarmUpStep(step=name, took_s=seconds) for name, seconds in took_s.items())
+    WarmUp(steps=done, took_s=sum(took_s.values()), kept=keeps_loops()).show(as_json)
 
 
 def _steps(commands: list[str]) -> dict[str, Callable[[], None]]:
