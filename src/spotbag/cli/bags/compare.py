@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ...benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
     from ...benchmarks.bags.experiments.cells import Source
     from ...benchmarks.bags.experiments.specification import Specification
+    from ...core.workers import Workers
     from ...instances.instance import Instance
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --method auto,ils,lpt --seeds 3 --out rows.csv"
@@ -85,10 +86,6 @@ def compare_command(
     to those methods that have it. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input;
     130: interrupted, after showing the runs so far.
     """
-    from ...benchmarks.bags.comparison import known_values, make_references, row_of, summarise, total_by_method
-    from ...benchmarks.bags.experiments.run import run_experiment
-    from ...instances.bags.best_known import best_known
-
     methods, time_limit = planning.methods(_METHODS), planning.time_limit
     assert time_limit is not None, "there is a limit if none is given"
     _check(out, spec, time_limit, instances)
@@ -96,51 +93,63 @@ def compare_command(
     executor = work.executor(context)
     planning.warn_of_idle(*methods)
     asked = _specification(list(problems), methods, planning, time_limit, seeds)
-    known = known_values(problems, best_known())
     if spec is not None:
         _write_specification(asked, problems, spec)
-    found: list[dict[str, Any]] = []
     with interruptible():  # from here on there is an answer, which a signal asks for
-        with counting("comparing", None) as count:
-            progress = run_experiment(
-                asked,
-                None,
-                given=_sources(problems),
-                workers=executor,
-                on_start=lambda cells, before: count("", before, total=cells),
-                on_cell=count,
-                on_row=found.append,
-            )
-        places = {pair: place for place, pair in enumerate(itertools.product(problems, methods))}
-        rows = [row_of(values) for values in found]
-        rows.sort(key=lambda row: (places[row.instance, row.method], row.seed))
-        interrupted = progress.interrupted
-        if interrupted:
-            warn(
-                [f"interrupted: {len(rows)} of {progress.cells} runs are here, and one of them may have been cut short"]
-            )
-        references = make_references(rows, known)
-        warn(dict.fromkeys(f"{row.instance} by {row.method}: {text}" for row in rows for text in row.warnings))
-        warn(reference.contradiction for reference in references.values() if reference.contradiction)
-        summaries = summarise(rows, references)
-        totals = total_by_method(summaries)
+        found = _compared(problems, *_run(asked, problems, executor))
         if out is not None:
-            _write(rows, out, time_limit=time_limit, seeds=seeds, workers=work.dask or work.workers)
+            _write(found.rows, out, time_limit=time_limit, seeds=seeds, workers=work.dask or work.workers)
             wrote(out)
         if as_json:
-            Compare(
-                interrupted=interrupted,
-                references=tuple(references.values()),
-                summaries=tuple(summaries),
-                methods=tuple(totals),
-                rows=tuple(rows),
-            ).print_json()
+            found.print_json()
         else:
-            runs = f"{counted(len(rows), 'run')} on {counted(len(problems), 'instance')}, {time_limit:g} s each at most"
-            print(runs + (f", {seeds} seeds of each method that uses random numbers" if seeds > 1 else ""))
-            _print_tables(problems, references, summaries, totals)
-    if any(all(entry.plans == 0 for entry in summaries if entry.instance == label) for label in problems):
+            runs = f"{counted(len(found.rows), 'run')} on {counted(len(problems), 'instance')}"
+            several = f", {seeds} seeds of each method that uses random numbers" if seeds > 1 else ""
+            print(f"{runs}, {time_limit:g} s each at most{several}")
+            _print_tables(problems, found)
+    if any(all(entry.plans == 0 for entry in found.summaries if entry.instance == label) for label in problems):
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _run(asked: Specification, problems: Mapping[str, Instance], executor: Workers) -> tuple[list[Row], bool]:
+    """Run the experiment; return its rows, by instance and method, and whether it was interrupted."""
+    from ...benchmarks.bags.comparison import row_of
+    from ...benchmarks.bags.experiments.run import run_experiment
+
+    found: list[dict[str, Any]] = []
+    with counting("comparing", None) as count:
+        progress = run_experiment(
+            asked,
+            None,
+            given=_sources(problems),
+            workers=executor,
+            on_start=lambda cells, before: count("", before, total=cells),
+            on_cell=count,
+            on_row=found.append,
+        )
+    places = {pair: place for place, pair in enumerate(itertools.product(problems, asked.methods))}
+    rows = sorted(map(row_of, found), key=lambda row: (places[row.instance, row.method], row.seed))
+    if progress.interrupted:
+        warn([f"interrupted: {len(rows)} of {progress.cells} runs are here, and one of them may have been cut short"])
+    return rows, progress.interrupted
+
+
+def _compared(problems: Mapping[str, Instance], rows: Sequence[Row], interrupted: bool) -> Compare:
+    """Compare methods by their rows, and by what is known of library instances."""
+    from ...benchmarks.bags.comparison import known_values, make_references, summarise, total_by_method
+    from ...instances.bags.best_known import best_known
+
+    references = make_references(rows, known_values(problems, best_known()))
+    warn(dict.fromkeys(f"{row.instance} by {row.method}: {text}" for row in rows for text in row.warnings))
+    warn(reference.contradiction for reference in references.values() if reference.contradiction)
+    summaries = summarise(rows, references)
+    return Compare(
+        interrupted=interrupted,
+        references=tuple(references.values()),
+        summaries=tuple(summaries),
+        methods=tuple(total_by_method(summaries)),
+        rows=tuple(rows),
+    )
 
 
 # ---------------------------------------------------------------------------- input
@@ -235,21 +244,17 @@ def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
 
 
-def _print_tables(
-    problems: Mapping[str, Instance],
-    references: Mapping[str, Reference],
-    summaries: Sequence[Summary],
-    totals: Sequence[MethodTotal],
-) -> None:
+def _print_tables(problems: Mapping[str, Instance], found: Compare) -> None:
     """Print a block for each instance, notes on runs without a plan, and the methods over all instances."""
+    summaries = found.summaries
     texts = dict.fromkeys(_note(entry) for entry in summaries if entry.reason)
     notes = {text: place for place, text in enumerate(texts, start=1)}
     several = max((entry.runs for entry in summaries), default=1) > 1
     narrow = narrow_terminal(_WIDTH)
     wanted = {_QUANTITIES[instance.goal] for instance in problems.values()}
     rows: list[Any] = []
-    for label, reference in references.items():
-        goal = problems[label].goal
+    for reference in found.references:
+        label, goal = reference.instance, problems[reference.instance].goal
         lines = (_Line(goal, name, value, source) for name, value, source in _reference_lines(reference, goal))
         mine = (entry for entry in summaries if entry.instance == label)
         rows += [None, _Line(goal, label), *(_Line(goal, summary=entry) for entry in mine), *lines]
@@ -282,7 +287,7 @@ def _print_tables(
         print(f"[{place}] {text}")
     if len(problems) > 1:
         print()
-        _print_totals(totals)
+        _print_totals(found.methods)
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,16 +228,13 @@ def replay_command(
         cloud = clouds.cloud or problem.cloud or "papers"
         days_from = scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
     checked, maker, interrupted = _plan(problem, plan, planning)
-    if interrupted:
-        _print_no_plan(problem, "interrupted while planning: nothing was replayed", as_json, interrupted=True)
-        raise typer.Exit(INTERRUPTED)
-    if checked is None:
-        _print_no_plan(problem, maker, as_json)
-        raise typer.Exit(NO_FEASIBLE_PLAN)
-    schedule = checked.schedule
-    wanted = options.days(days_from, schedule, workers, clouds)
+    if checked is None or interrupted:
+        reason = "interrupted while planning: nothing was replayed" if interrupted else maker
+        _print_no_plan(problem, reason, as_json, interrupted=interrupted)
+        raise typer.Exit(INTERRUPTED if interrupted else NO_FEASIBLE_PLAN)
+    wanted = options.days(days_from, checked.schedule, workers, clouds)
     if policy is None:
-        replayed = _without_impossible_baseline(replayed, schedule)
+        replayed = _without_impossible_baseline(replayed, checked.schedule)
     if one_day:
         traces = _traces(checked, replayed, wanted, day or 0)
         options.write(traces)
@@ -247,9 +244,10 @@ def replay_command(
     with interruptible():  # from here on there is an answer, which a signal asks for
         days = _replay(checked, replayed, wanted, references)
         if as_json:
-            replay_answer(schedule, maker, days, days_from.name, options.seed).print_json()
+            replay_answer(checked.schedule, maker, days, days_from.name, options.seed).print_json()
         elif days.n_runs:
-            print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, options.seed, references)
+            title = f"{problem.name}: {maker}"
+            print_summary(title, checked.schedule, days, days_from.name, options.seed, references)
 
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:

@@ -125,21 +125,16 @@ def platform_command(
 
     Exit code 0: done; 2: bad input; 130: interrupted, after showing the runs so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
-    from ...replay.platforms.policies import KIND
-    from ...replay.platforms.runs import platform_with_jobs, replay_platform_once
-
     if options.listed:
         library_platforms().show(options.as_json)
         return
-    workers, seed = options.executor(context), options.seed
+    workers = options.executor(context)
     source, job_set = options.check(platform)
     if options.write is not None:
-        options.check_writing()
-        check_output(options.write, source)
-        written = of_jobs.load(source)
-        written = written if job_set is None else platform_with_jobs(written, job_set, seed)
-        deliver_jobs(written, options.write, options.as_json)
+        _write_platform(options.write, source, job_set, options, of_jobs)
         return
+    from ...replay.platforms.policies import KIND
+
     names = KIND.full_names(names_in(options.policy or _DEFAULT_POLICIES))
     if options.runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
@@ -147,17 +142,40 @@ def platform_command(
     loaded = of_jobs.load(source)
     if job_set is None and not loaded.jobs:
         raise SpotbagError(f"{source_name(source)}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
-    traces = [replay_platform_once(loaded, name, job_set=job_set, seed=seed)[1] for name in names if options.recorded]
+    _show_runs(loaded, names, job_set, options, workers)
+
+
+def _write_platform(
+    path: str, source: str, job_set: JobSet | None, options: PlatformOptions, of_jobs: PlatformFileOptions
+) -> None:
+    """Write the platform, with the jobs of a seed if some are drawn."""
+    from ...replay.platforms.runs import platform_with_jobs
+
+    options.check_writing()
+    check_output(path, source)
+    written = of_jobs.load(source)
+    written = written if job_set is None else platform_with_jobs(written, job_set, options.seed)
+    deliver_jobs(written, path, options.as_json)
+
+
+def _show_runs(
+    platform: Platform, names: Sequence[str], job_set: JobSet | None, options: PlatformOptions, workers: Workers
+) -> None:
+    """Replay the jobs; write what is wanted of the first run, and show all."""
+    from ...replay.platforms.runs import replay_platform_once
+
+    seed = options.seed
+    traces = [replay_platform_once(platform, name, job_set=job_set, seed=seed)[1] for name in names if options.recorded]
     files, picture_refused = _write(traces, options)
     with interruptible():  # from here on there is an answer, which a signal asks for
-        done, bounds = _replay(loaded, names, job_set, options, workers)
+        done, bounds = _replay(platform, names, job_set, options, workers)
         stories = stories_of(traces) if options.story else None
         if options.as_json:
-            platform_answer(loaded, job_set, done, seed, bounds, stories, files, picture_refused).print_json()
+            platform_answer(platform, job_set, done, seed, bounds, stories, files, picture_refused).print_json()
         elif stories is not None:
             print_stories(stories)
         elif done.n_runs:
-            print_runs(loaded, job_set, done, seed, bounds)
+            print_runs(platform, job_set, done, seed, bounds)
     for path in files:
         wrote(path)
     if picture_refused is not None:
