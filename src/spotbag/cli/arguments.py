@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -128,18 +128,12 @@ class CsvOptions(TaskFileOptions):
         from ..instances.bags.task_columns import CsvFormat
 
         columns: dict[str, str] = {}
-        for pair in self.column or []:
-            role, mark, heading = (part.strip() for part in pair.partition("="))
-            if not mark:
-                raise SpotbagError(f"--column {pair}: must be ROLE=HEADING, such as memory_gb=RAM")
+        for pair, role, heading in pairs_of("--column", self.column, "ROLE=HEADING, such as memory_gb=RAM"):
             if role in columns:
                 raise SpotbagError(f"--column {pair}: the {role} is that of {columns[role]!r} already")
             columns[role] = heading
         only: dict[str, list[str]] = {}
-        for pair in self.only or []:
-            heading, mark, cells = (part.strip() for part in pair.partition("="))
-            if not mark:
-                raise SpotbagError(f"--only {pair}: must be HEADING=CELL, such as status=COMPLETED,CACHED")
+        for _, heading, cells in pairs_of("--only", self.only, "HEADING=CELL, such as status=COMPLETED,CACHED"):
             only.setdefault(heading, []).extend(cell.strip() for cell in cells.split(","))
         return CsvFormat(
             columns,
@@ -222,13 +216,22 @@ def _speeds(text: str | None) -> Mapping[str, float] | None:
     if text is None:
         return None
     speeds: dict[str, float] = {}
-    for part in _names(text):
-        name, _, value = part.partition("=")
-        speed = number_of(value.strip())
+    form = "TYPE=NUMBER, such as c6i.large=1.0"
+    for part, name, value in pairs_of("--speed", _names(text), form):
+        speed = number_of(value)
         if speed is None or speed <= 0:
-            raise SpotbagError(f"--speed {part}: must be TYPE=NUMBER, such as c6i.large=1.0")
-        speeds[name.strip()] = speed
+            raise SpotbagError(f"--speed {part}: must be {form}")
+        speeds[name] = speed
     return speeds
+
+
+def pairs_of(called: str, given: Sequence[str] | None, form: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the pairs that an option has: as they are given, and what stands before and behind the sign."""
+    for pair in given or []:
+        name, mark, value = (part.strip() for part in pair.partition("="))
+        if not mark:
+            raise SpotbagError(f"{called} {pair}: must be {form}")
+        yield pair, name, value
 
 
 TASK_FILES = (".csv", ".tsv")
@@ -625,10 +628,4 @@ def refuse_two_from_standard_input(*sources: str | None) -> None:
 
 def parse_options(pairs: list[str]) -> dict[str, str]:
     """Read ``name=value`` pairs."""
-    options = {}
-    for pair in pairs:
-        name, mark, value = pair.partition("=")
-        if not mark:
-            raise SpotbagError(f"--option {pair}: must be NAME=VALUE")
-        options[name.strip().replace("-", "_")] = value.strip()
-    return options
+    return {name.replace("-", "_"): value for _, name, value in pairs_of("--option", pairs, "NAME=VALUE")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.statistics import estimate
 from ...core.text_tables import Column, Table, number, table_of, words
 from ...core.wording import counted
 from ..answers import Answer, Mean, Part, beside
@@ -148,6 +147,8 @@ def _side_by_side(table: Table) -> Iterator[Table]:
 
 def _main_rows(summaries: Sequence[PolicySummary], days: Days, references: Sequence[str]) -> list[list[str]]:
     """Return the rows of cost and time: cells of policies, and of the references where they have some."""
+    from ...core.statistics import estimate
+
     by_name = {CLAIRVOYANT: days.bounds_usd, HINDSIGHT: days.hindsight_usd}
     costs = [[cost for cost in by_name[name] if cost is not None] for name in references]
     on_demand_usd = days.on_demand_usd
