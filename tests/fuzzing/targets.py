@@ -475,7 +475,7 @@ def planned() -> list[tuple[Instance, dict[str, Any]]]:
             found.append((instance, json.loads(format_schedule(schedule, method))))
     burst = library_instance("tiny/credits")
     of_state = Instance.from_document(STATE_INSTANCE, "planned")
-    result = solve(of_state, "search", time_limit_s=0.05)
+    result = solve(of_state, "search", iterations=10_000)
     assert result.schedule is not None
     vm = {"id": "v", "type": "b", "market": "on-demand"}
     task = {"id": "t", "vm": "v", "core": 0, "start_s": 0, "end_s": 120, "mode": "baseline"}
@@ -1136,7 +1136,7 @@ def use_commands(case: Case) -> None:
     for part in name.split():
         command = command.commands[part]
     options = [one for one in command.params if one.param_type_name == "option" and one.name not in _LEFT_OUT]
-    for option in rng.sample(options, min(rng.choice((0, 1, 1, 2, 4)), len(options))):
+    for option in rng.sample(options, min(rng.choice((0, 0, 0, 1, 1, 2, 4)), len(options))):
         words.append(rng.choice(option.opts))
         if not option.is_flag:
             words.append(_value(rng, option))
@@ -1245,7 +1245,7 @@ def _arguments(case: Case, name: str) -> list[str]:
     if name == "experiment run":
         spec = 'instances = ["tiny/boot"]\nmethods = ["lpt", "greedy"]\ndescription = "some"\n'
         return [case.write("mine.toml", _damaged(case, spec)), "--out", str(case.folder / "made")]
-    if name in ("experiment results", "experiment compare"):
+    if name in ("experiment results", "experiment compare", "experiment judge"):
         case.document("experiment.json", [{"format": "spotbag.experiment/1", "spec": {"description": "some"}}])
         _damaged_lines(case, "rows.jsonl", EXPERIMENT_ROWS)
         return [str(case.folder)] * (2 if name == "experiment compare" else 1)
@@ -1280,6 +1280,10 @@ def _arguments(case: Case, name: str) -> list[str]:
         return [rng.choice(("replan", *_TEXTS))]
     if name == "schema":
         return [rng.choice(("solve", "error", *_TEXTS))]
+    if name == "instance scenario":
+        return [rng.choice(("hads/sc1", "vms/calm", "quiet", *_TEXTS))]
+    if name in ("instance import stream", "instance import platform"):
+        return [case.write("arrivals.csv", _damaged(case, "arrival_s,runtime_s,within_s\n0,60,600\n5,90,600\n"))]
     if name == "instance generate":
         return ["--tasks", rng.choice(("1", "5", "20", "0", "-1", "nan", "10000001"))]
     if name.startswith("instance import ") and name != "instance import hads":
@@ -1326,7 +1330,7 @@ def _value(rng: random.Random, option: Any) -> str:
         return rng.choice(_FLOATS)
     words = [*_USUAL.get(option.name, ()), *getattr(about.annotation, "_value2member_map_", ())]
     words += [] if completes is None or option.name in _SLOW else completes("")[:20]
-    return rng.choice([*words, *rng.sample(_TEXTS, 2)])
+    return rng.choice([*words, *words, *rng.sample(_TEXTS, 2)])
 
 
 def run(words: list[str]) -> tuple[int, str, str]:
