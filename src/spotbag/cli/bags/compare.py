@@ -301,7 +301,7 @@ class _Line:
     summary: Summary | None = None
 
     def head(self) -> str:
-        """Return what the row is of."""
+        """Return the heading of the row."""
         if self.summary is not None:
             return f"  {self.summary.method}"
         return f"  = {self.name}" if self.value else self.name
