@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,32 @@ _FIRST_BYTES = 4_096
 STANDARD_INPUT = "-"
 
 
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that has been read, in the place of its path."""
+
+    path: str
+    text: str
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+def read_once(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """Read what can be read only once, standard input or a pipe, for several to look at; other paths stay as they are.
+
+    Raises
+    ------
+    InputError
+        See `read_text`.
+    """
+    text = os.fspath(path)
+    again = os.path.isfile(text) or os.path.isdir(text) or not os.path.exists(text)
+    if isinstance(path, ReadFile) or (again and text != STANDARD_INPUT):
+        return path
+    return ReadFile(text, read_text(path))
+
+
 def read_text(path: str | os.PathLike[str]) -> str:
     """Read a UTF-8 text file, or standard input for ``-``.
 
@@ -25,6 +52,8 @@ def read_text(path: str | os.PathLike[str]) -> str:
     InputError
         If the file is missing, a folder, unreadable, too large or not UTF-8 text.
     """
+    if isinstance(path, ReadFile):
+        return path.text
     source = source_name(path)
     try:
         if os.fspath(path) == STANDARD_INPUT:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ..core.cluster import ClusterGoneError, check_versions, cluster_is_there, dumps
 from ..core.errors import InputError, Issue, show_value
@@ -28,7 +28,7 @@ from ..schedules.timing import require_no_dates
 from ..schedules.vm_state import TaskOnVm, VmState
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
-from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
+from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun, grouped
 from .dask_worker import Job, end, hold, perform
 from .local_vms import LocalVms, Vm, vms_of
 from .orders import TaskOrder, planned_tasks, vm_orders
@@ -157,8 +157,8 @@ def run(
             start_vm, stop_vm, client = start_vm or cluster.start, stop_vm or cluster.stop, cluster.client
         else:
             client = cluster
-        made = replan or _replan
-        supervisor = _Supervisor(plan, client, workers or {}, call, retries, start_vm, stop_vm, made, on_run)
+        made, cloud = replan or _replan, _Cloud(start_vm, stop_vm)
+        supervisor = _Supervisor(plan, client, workers or {}, call, retries, cloud, made, on_run)
         with interruptible(stop), suppress(LimitReached):
             try:
                 # Whatever happens, VMs are given back below; an interrupt still leaves a record of what was done.
@@ -171,6 +171,13 @@ def run(
         return supervisor.execution()
 
 
+class _Cloud(NamedTuple):
+    """How VMs are requested and given back; None where somebody else does it."""
+
+    start_vm: Callable[[Vm], object] | None
+    stop_vm: Callable[[str], object] | None
+
+
 class _Supervisor:
     """Sees to it that all tasks of a plan are done."""
 
@@ -181,8 +188,7 @@ class _Supervisor:
         workers: Mapping[str, str],
         call: Callable[[str], object] | None,
         retries: int,
-        start_vm: Callable[[Vm], object] | None,
-        stop_vm: Callable[[str], object] | None,
+        cloud: _Cloud,
         replan: Replan,
         on_run: Callable[[TaskRun], None] | None,
     ) -> None:
@@ -195,7 +201,7 @@ class _Supervisor:
         self.workers = workers
         self.call = None if call is None else dumps(call)
         self.retries = retries
-        self.start_vm, self.stop_vm = self._of_caller(start_vm), self._of_caller(stop_vm)
+        self.start_vm, self.stop_vm = map(self._of_caller, cloud)
         self.replan = self._of_caller(replan)
         self.on_run = self._of_caller(on_run)
         self.raised: Exception | None = None  # by a function of the caller
@@ -305,9 +311,7 @@ class _Supervisor:
 
     def execution(self) -> Execution:
         """Return the record of the execution: planned tasks, runs, VMs."""
-        runs_on: dict[str, list[TaskRun]] = {}
-        for one in self.runs:
-            runs_on.setdefault(one.vm, []).append(one)
+        runs_on = grouped("vm", self.runs)
         vms = [_vm_run(rented, runs_on.get(name, [])) for name, rented in self.rented.items() if rented.address]
         known = self.rentable and all(one.task in self.instance.task_index for one in self.runs)
         return Execution(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..core.bill import unpaid_usd
+from ..instances.entries import RentalOffer
 from ..schedules.documents import Mode
 from ..schedules.schedule import Schedule
 from ..schedules.state import State
 from ..schedules.vm_state import TaskOnVm, VmState
-from ..traces.bags.execution import Execution, TaskRun, VmRun
+from ..traces.bags.execution import Execution, TaskRun, grouped
 
 
 def execution_state(
@@ -35,10 +36,7 @@ def execution_state(
         one that was stopped is rented and runs nothing; one of which nothing is known is being launched. VMs are billed
         by the second, from when they were first ready.
     """
-    stretches: dict[str, list[VmRun]] = {}
-    for stretch in execution.vms:
-        stretches.setdefault(stretch.vm, []).append(stretch)
-    running = [run for run in execution.runs if run.runs_still]
+    stretches = grouped("vm", execution.vms)
     used = {planned.vm for planned in execution.planned}
     before = {vm.id: vm for vm in since.vms} if since is not None else {}
     since_s = 0.0 if since is None else since.time_s
@@ -47,7 +45,6 @@ def execution_state(
         # A VM none of whose tasks was planned in the end was never requested.
         if name not in used:
             continue
-        offer = schedule.instance.offers[int(schedule.vm_offer[number])]
         found = stretches.get(name, [])
         ended = bool(found) and found[-1].end_s is not None and not found[-1].lost
         # A log that breaks off tells nothing about its VM: only the caller knows that it is lost.
@@ -55,27 +52,16 @@ def execution_state(
         ready_s = found[0].start_s if found else max(float(schedule.vm_ready_s[number]), execution.until_s)
         until_s = (found[-1].end_s if gone and found else None) or execution.until_s
         # A VM of the earlier state was billed there up to second 0 of this execution.
-        billed_from_s = ready_s if name not in before else 0.0
-        spent_usd += unpaid_usd(offer.price_usd_per_s, until_s, billed_from_s)
+        offer = schedule.instance.offers[int(schedule.vm_offer[number])]
+        spent_usd += unpaid_usd(offer.price_usd_per_s, until_s, ready_s if name not in before else 0.0)
         if gone:
             over.append(name)
             continue
-        on_it = tuple(_on_vm(schedule, run, since_s) for run in running if run.vm == name)
-        if name in before:
-            # Prices, credits and paid time of the earlier state hold on.
-            vms.append(before[name].model_copy(update={"status": "running", "running": on_it}))
-            continue
-        vms.append(
-            VmState(
-                id=name,
-                type=offer.vm_type.name,
-                market=offer.market,
-                status="running" if found else "launching",
-                ready_s=since_s + ready_s,
-                price_usd_per_hour=offer.price_usd_per_hour,
-                running=on_it,
-            )
-        )
+        running = tuple(_on_vm(schedule, run, since_s) for run in execution.runs if run.runs_still and run.vm == name)
+        # Prices, credits and paid time of the earlier state hold on.
+        known = before.get(name) or _requested(name, offer, since_s + ready_s)
+        status = "running" if found or name in before else "launching"
+        vms.append(known.model_copy(update={"status": status, "running": running}))
     done = tuple(found.planned.task for found in execution.deviations if found.status == "done")
     left = {} if since is None else {name: part for name, part in since.saved.items() if name not in set(done)}
     return State(
@@ -87,6 +73,11 @@ def execution_state(
         vms=tuple(vms),
         gone=(*over, *(() if since is None else since.gone)),
     )
+
+
+def _requested(name: str, offer: RentalOffer, ready_s: float) -> VmState:
+    usd = offer.price_usd_per_hour
+    return VmState(id=name, type=offer.vm_type.name, market=offer.market, ready_s=ready_s, price_usd_per_hour=usd)
 
 
 def _on_vm(schedule: Schedule, run: TaskRun, since_s: float) -> TaskOnVm:

@@ -15,7 +15,7 @@ from ..core.errors import InputError, Issue, SpotbagError, input_error
 from ..core.quantities import MAX_SECONDS, NO_NUMBER, TIME_UNITS_S, exact_seconds, is_name, moment, number_of
 from ..core.text_tables import TextTable, columns_text
 from .amounts import MINUTES_AND_SECONDS, seconds_of
-from .columns import COMMENTS, OF_JOBS, JobRole, meaning, normal
+from .columns import COMMENTS, OF_JOBS, Headings, JobRole, TableColumn, meaning, normal
 
 _UNITS: Mapping[JobRole, Mapping[str, float]] = dict.fromkeys(
     ("arrival", "runtime", "deadline", "within"), TIME_UNITS_S
@@ -133,8 +133,8 @@ def arrivals_of_table(
     """
     table = TextTable(text, source)
     table.check_headings()
-    roles, left_out = _roles(table, columns or {}, ignored)
-    rows = _Rows(table, roles)
+    roles, left_out = _columns(table, columns or {}, ignored)
+    rows = _Rows(roles)
     found = [arrival for line, cells in table if (arrival := rows.arrival(line, cells)) is not None]
     if rows.issues or table.issues:
         raise InputError(source, [*rows.issues, *table.issues])
@@ -145,54 +145,35 @@ def arrivals_of_table(
     return found, said
 
 
-_Roles = dict[JobRole, tuple[int, float | None]]
-"""Columns of the roles, and the factors of the units in their headings."""
 _KNOWN = ", ".join(OF_JOBS)
 
 
-def _meaning(heading: str) -> tuple[JobRole, float | None] | None:
-    return meaning(heading, OF_JOBS, _UNITS)
+def _column(index: int, heading: str) -> TableColumn[JobRole] | None:
+    found = meaning(heading, OF_JOBS, _UNITS)
+    return None if found is None else TableColumn(index, heading, *found)
 
 
-def _said(
+def _columns(
     table: TextTable, columns: Mapping[str, str], ignored: Sequence[str]
-) -> dict[str, tuple[JobRole, float | None]]:
-    """Roles of headings that are said by name; the unit, too, if the heading of one of that role has none."""
-    said: dict[str, tuple[JobRole, float | None]] = {}
-    for role, heading in columns.items():
-        option, found, own = f"--column {role}={heading}", _meaning(role), _meaning(heading)
-        if found is None:
-            raise SpotbagError(f"{option}: {role!r} is no role; roles are {_KNOWN}, with a unit: arrival_s")
-        if heading in said or heading in ignored:
-            taken = "to be left out" if heading in ignored else f"the {said[heading][0]} already"
-            raise SpotbagError(f"{option}: that column is {taken}")
-        said[heading] = own if own is not None and found == (own[0], None) else found
-    for heading in (*said, *ignored):
-        if table.place(heading) is None:
-            option = "--ignore-column " if heading in ignored else "--column ROLE="
-            raise SpotbagError(f"{option}{heading}: there is no such column ({columns_text(table.first)})")
-    return said
-
-
-def _roles(table: TextTable, columns: Mapping[str, str], ignored: Sequence[str]) -> tuple[_Roles, list[str]]:
+) -> tuple[dict[JobRole, TableColumn[JobRole]], list[str]]:
     """Columns of the roles, and those left out for what is said; others are refused."""
-    said = _said(table, columns, ignored)
-    taken, roles, left_out = {role for role, _ in said.values()}, _Roles(), list[str]()
+    headings = Headings(table.first, table.source, f"{_KNOWN}, with a unit: arrival_s", _column, _column)
+    said = headings.said(columns, ignored)
+    decided = {column.role for column in said.values()}
+    read, left_out = list[TableColumn[JobRole]](), list[str]()
     for index, heading in enumerate(table.first):
-        found = said.get(heading) or _meaning(heading)
-        if heading in ignored or (found is None and normal(heading) in COMMENTS):
+        column = said.get(index) or _column(index, heading)
+        if heading in ignored or (column is None and normal(heading) in COMMENTS):
             continue
-        if found is None:
+        if column is None:
             rule = f"is not understood: --ignore-column leaves it out, --column ROLE=HEADING takes it as {_KNOWN}"
             raise InputError(table.source, [Issue(f"line {table.first_line}", rule, f"column {heading!r}")])
-        if heading not in said and found[0] in taken:
+        if index not in said and column.role in decided:
             left_out.append(heading)
-            continue
-        if found[0] in roles:
-            other = table.first[roles[found[0]][0]]
-            rule = f"columns {other!r} and {heading!r} both hold the {found[0]}: --ignore-column leaves one out"
-            raise input_error(table.source, rule)
-        roles[found[0]] = index, found[1]
+        else:
+            read.append(column)
+    headings.refuse_two_of_a_role(read)
+    roles = {column.role: column for column in read}
     missing = [role for role in ("arrival", "runtime") if role not in roles]
     if missing:
         rule = f"has no column of the {missing[0]}: call it {missing[0]}_s, or say --column {missing[0]}_s=HEADING"
@@ -205,10 +186,10 @@ def _roles(table: TextTable, columns: Mapping[str, str], ignored: Sequence[str])
 class _Rows:
     """Makes jobs of rows, and keeps what is wrong with them."""
 
-    def __init__(self, table: TextTable, roles: _Roles) -> None:
+    def __init__(self, columns: Mapping[JobRole, TableColumn[JobRole]]) -> None:
         self.issues: list[Issue] = []
         self.without = 0
-        self._headings, self._roles = table.first, roles
+        self._columns = columns
         self._lines: dict[str, int] = {}
         self._clocks: dict[bool, int] = {}
         """Lines of the first date, and of the first number that is none, by whether it is a date."""
@@ -216,7 +197,7 @@ class _Rows:
     def arrival(self, line: int, cells: Sequence[str]) -> Arrival | None:
         """Make a job of a row; None if something is wrong, or it has no run time."""
         before = len(self.issues)
-        values = {role: self._value(line, role, cells[index], factor) for role, (index, factor) in self._roles.items()}
+        values = {role: self._value(line, column, cells[column.index]) for role, column in self._columns.items()}
         name = values.get("id") or f"j{len(self._lines) + 1}"
         if self._lines.setdefault(name, line) != line:
             self._fault(line, "id", name, f"is a duplicate of line {self._lines[name]}")
@@ -226,7 +207,7 @@ class _Rows:
         if at_s is not None and due_s is not None and due_s <= at_s:
             role: JobRole = "deadline" if within_s is None else "within"
             rule = "must be after the arrival, on the same clock (a time from the arrival on is called within_s)"
-            self._fault(line, role, cells[self._roles[role][0]], rule)
+            self._fault(line, role, cells[self._columns[role].index], rule)
         if len(self.issues) > before or at_s is None:
             return None
         if not values["runtime"]:
@@ -239,7 +220,8 @@ class _Rows:
         }
         return Arrival(line, name, at_s, values["runtime"], due_s=due_s, **more)
 
-    def _value(self, line: int, role: JobRole, cell: str, factor: float | None) -> Any:
+    def _value(self, line: int, column: TableColumn[JobRole], cell: str) -> Any:
+        role, factor = column.role, column.factor
         if not cell:
             if role == "arrival":
                 self._fault(line, role, Issue.NOTHING, "is missing")
@@ -258,7 +240,7 @@ class _Rows:
 
     def _fault(self, line: int, role: JobRole, value: Any, rule: str) -> None:
         if len(self.issues) < _MOST_ISSUES:
-            heading = self._headings[self._roles[role][0]] if role in self._roles else role
+            heading = self._columns[role].heading if role in self._columns else role
             self.issues.append(Issue(f"line {line}", rule, heading, value))
 
 

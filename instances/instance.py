@@ -15,7 +15,7 @@ from pydantic import Field
 from ..core.errors import Issue, input_error, public
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, BoolArray, FloatArray, IntArray, Name, Seconds, read_only, whole
 from ..core.record_lists import LongList, rows_of
-from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, first_issues
+from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, concerns, first_issues
 from .entries import (
     BASELINE,
     FULL_SPEED,
@@ -43,12 +43,22 @@ from .entries import (
     expanded_ids,
     given_runtime_s,
     memory_never_binds,
+    objective_issues,
     offers_at_own_prices,
     offers_of_existing,
     type_memory_kb,
     withdrawn,
 )
-from .instance_checks import cross_issues, cross_issues_of_parts, tasks_are_right
+from .instance_checks import (
+    cross_issues_of_parts,
+    header_issues,
+    machine_issues,
+    market_issues,
+    size_issues,
+    task_issues,
+    tasks_are_right,
+    type_issues,
+)
 
 INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
 _FEW_TASKS = 100
@@ -217,21 +227,30 @@ class Instance(WholeDocument):
 
     def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
         """Faults between the parts, as far as they depend on the parts that are changed."""
-        issues = cross_issues(
-            self.deadline_s,
-            self.d_spot_s,
-            self.boot_overhead_s,
-            self.limits,
-            self.markets,
-            self.vm_types,
-            self.task_rows,
-            self.objective,
-            self.machines,
-            changed=changed,
-            tasks_are_right=self._tasks_are_right,
-            may_be_late=self.late is not None,
-        )
-        return first_issues(issues)
+        return first_issues(self._cross_issues(changed))
+
+    def _cross_issues(self, changed: Collection[str]) -> Iterator[Issue]:
+        if concerns(changed, "machines", "vm_types", "tasks"):
+            yield from machine_issues(self.machines, self.vm_types, self.task_rows)
+        if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):
+            # What exists already need not boot: then whether the time suffices is for the plan to say.
+            yield from header_issues(self.deadline_s, self.d_spot_s, 0 if self.machines else self.boot_overhead_s)
+        if concerns(changed, "objective"):
+            yield from objective_issues(self.objective, "objective")
+        if concerns(changed, "vm_types", "limits", "markets", "machines") and not self.machines:
+            yield from market_issues(self.vm_types, self.limits, self.markets)
+        if concerns(changed, "vm_types"):
+            yield from type_issues(list(enumerate(self.vm_types)))
+        if concerns(changed, "tasks", "vm_types"):
+            too_large = list(size_issues(len(self.task_rows), self.vm_types))
+            yield from too_large
+            if too_large:  # then a look at each task on each type would take long, too
+                return
+        of_tasks = "tasks", "vm_types", "deadline_s", "boot_overhead_s", "late"
+        if concerns(changed, *of_tasks) and not self._tasks_are_right():
+            without = self.machines or self.late is not None
+            span_s = None if without else (self.boot_overhead_s, self.deadline_s)
+            yield from task_issues(list(enumerate(self.task_rows)), self.vm_types, span_s)
 
     def _tasks_are_right(self) -> bool:
         """True if arrays show all tasks to be free of faults; False if a closer look is needed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,18 +12,16 @@ import numpy as np
 
 from ..core.errors import Issue
 from ..core.quantities import EXCESS, KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
-from ..core.records import Numbered, concerns, duplicates, valid_parts
+from ..core.records import Numbered, duplicates, valid_parts
 from .entries import (
     MAX_DURATIONS,
     MAX_TASKS,
     Limits,
     Machine,
     Market,
-    Objective,
     Task,
     VmType,
     due_s,
-    objective_issues,
     type_memory_kb,
 )
 
@@ -57,75 +55,37 @@ def with_deadline_first(issues: Sequence[Issue], deadline_s: int) -> list[Issue]
     return [Issue("", rule), *(issue for issue in issues if not isinstance(issue, TooLong))]
 
 
-def cross_issues(
-    deadline_s: int,
-    d_spot_s: int | None,
-    boot_overhead_s: int,
-    limits: Limits,
-    markets: Sequence[Market],
-    vm_types: Sequence[VmType],
-    tasks: Sequence[Any],
-    objective: Objective,
-    machines: Sequence[Machine],
-    changed: Collection[str],
-    tasks_are_right: Callable[[], bool],
-    may_be_late: bool,
-) -> Iterator[Issue]:
-    """Faults between the valid parts of an instance, as far as they depend on the parts that are changed.
-
-    ``tasks`` are entries, or rows of them (`core.record_lists.Records.rows`). If ``tasks_are_right`` returns true,
-    nothing is wrong with them.
-    """
-    if concerns(changed, "machines", "vm_types", "tasks"):
-        yield from _machine_issues(machines, vm_types, tasks)
-    if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):
-        # What exists already need not boot: then whether the time suffices is for the plan to say.
-        yield from _header_issues(deadline_s, d_spot_s, 0 if machines else boot_overhead_s)
-    if concerns(changed, "objective"):
-        yield from objective_issues(objective, "objective")
-    if concerns(changed, "vm_types", "limits", "markets", "machines") and not machines:
-        yield from _market_issues(vm_types, limits, markets)
-    if concerns(changed, "vm_types"):
-        yield from _type_issues(list(enumerate(vm_types)))
-    if concerns(changed, "tasks", "vm_types"):
-        too_large = list(_size_issues(len(tasks), vm_types))
-        yield from too_large
-        if too_large:  # then a look at each task on each type would take long, too
-            return
-    if concerns(changed, "tasks", "vm_types", "deadline_s", "boot_overhead_s", "late") and not tasks_are_right():
-        span_s = None if machines or may_be_late else (boot_overhead_s, deadline_s)
-        yield from _task_issues(list(enumerate(tasks)), vm_types, span_s)
-
-
 def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     """Faults between those parts of a faulty document that are valid on their own."""
     vm_types, all_types_valid = valid_parts(VmType, document.get("vm_types"))
     tasks, _ = valid_parts(Task, document.get("tasks"))
     deadline, d_spot, boot = (_whole_number(document.get(key)) for key in ("deadline_s", "d_spot_s", "boot_overhead_s"))
-    yield from _type_issues(vm_types)
+    yield from type_issues(vm_types)
     if deadline is not None:
-        yield from _header_issues(deadline, d_spot, boot or 0)
+        yield from header_issues(deadline, d_spot, boot or 0)
     catalogue = [vm_type for _, vm_type in vm_types] if all_types_valid else None
-    too_large = list(_size_issues(len(tasks), catalogue or []))
+    too_large = list(size_issues(len(tasks), catalogue or []))
     yield from too_large
     if too_large:
         catalogue = None
     span_s = None if deadline is None or document.get("late") is not None else (boot or 0, deadline)
-    yield from _task_issues(tasks, catalogue, span_s)
+    yield from task_issues(tasks, catalogue, span_s)
 
 
 def _whole_number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**9 else None
 
 
-def _header_issues(deadline_s: int, d_spot_s: int | None, boot_overhead_s: int) -> Iterator[Issue]:
+def header_issues(deadline_s: int, d_spot_s: int | None, boot_overhead_s: int) -> Iterator[Issue]:
+    """Faults of the times of an instance."""
     if d_spot_s is not None and d_spot_s > deadline_s:
         yield Issue("", f"is after the deadline ({deadline_s} s)", "d_spot_s", d_spot_s)
     if boot_overhead_s >= deadline_s:
         yield Issue("", f"leaves no time before the deadline ({deadline_s} s)", "boot_overhead_s", boot_overhead_s)
 
 
-def _machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], tasks: Sequence[Any]) -> Iterator[Issue]:
+def machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], tasks: Sequence[Any]) -> Iterator[Issue]:
+    """Faults of VMs that exist, with the types and tasks that they name."""
     if not machines:
         return
     yield from duplicates("machines", "id", ((index, machine.id) for index, machine in enumerate(machines)))
@@ -165,7 +125,8 @@ def _is_task(name: str, counts: Mapping[str, int]) -> bool:
     return counts.get(name) == 1 or (count > 1 and 1 <= copy <= count and str(copy) == number)
 
 
-def _market_issues(vm_types: Sequence[VmType], limits: Limits, markets: Sequence[Market]) -> Iterator[Issue]:
+def market_issues(vm_types: Sequence[VmType], limits: Limits, markets: Sequence[Market]) -> Iterator[Issue]:
+    """Faults of markets and their limits, with what is offered."""
     doubled = [market for market, times in Counter(markets).items() if times > 1]
     if doubled:
         yield Issue("", f"is named twice: {doubled[0]}", "markets")
@@ -184,7 +145,8 @@ def _limit(limit: int | None) -> str:
     return "none" if limit is None else str(limit)
 
 
-def _type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
+def type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
+    """Faults of VM types, some of which may be missing."""
     yield from duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
     for index, vm_type in vm_types:
         credits = vm_type.burstable
@@ -207,7 +169,7 @@ def tasks_are_right(
     vm_types: Sequence[VmType],
     longest_s: int,
 ) -> bool:
-    """True if arrays show that `_task_issues` would find nothing; False if a closer look is needed.
+    """True if arrays show that `task_issues` would find nothing; False if a closer look is needed.
 
     Parameters
     ----------
@@ -236,7 +198,7 @@ def tasks_are_right(
     return bool((np.ceil(shortest_s * (1 - EXCESS)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
 
 
-def _size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:
+def size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:
     """Fault of an instance whose tables of durations, one for each entry on each offer, would fill the memory."""
     n_offers = sum(len(vm_type.offers) for vm_type in vm_types)
     if n_entries * n_offers > MAX_DURATIONS:
@@ -248,7 +210,7 @@ def _size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:
         yield Issue("", rule, "tasks")
 
 
-def _task_issues(
+def task_issues(
     tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType] | None, span_s: tuple[int, int] | None
 ) -> Iterator[Issue]:
     """Issues of tasks; those that need the catalogue only if all of it is valid (``vm_types`` not None).
@@ -325,22 +287,24 @@ def _placement_issues(
                 rule = "fits none of the VM types that it has a run time for"
                 yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
                 continue
-        # From here on, the task fits some type: only its time can be too long.
-        shortest = min(times.values())
-        needed_s = math.ceil(shortest * (1 - EXCESS))
-        if span_s is None:
-            continue
-        longest_s, begin_s = span_s[1] - span_s[0], max(span_s[0], task.ready_s or 0)
-        late = begin_s + needed_s - due_s(task, span_s[1])
-        if needed_s > longest_s > 0:
-            late = needed_s - longest_s
-            rule = f"is {late} s longer than the deadline allows on every VM type it fits ({longest_s} s from ready)"
-            yield TooLong(where, rule, "shortest run time", round(shortest, 3), task.id, needed_s, late)
-        elif late > 0 and longest_s > 0:
-            own = task.deadline_s or task.deadline_s == 0
-            rule = (
-                f"is {late} s too {'early' if own else 'late'}: from {begin_s} s on, the task takes {needed_s} s on "
-                f"the fastest VM type that it fits{'' if own else f', and the deadline is {span_s[1]} s'}"
-            )
-            name = "deadline_s" if own else "ready_s"
-            yield Issue(where, rule, name, getattr(task, name), task.id)
+        if span_s is not None:
+            yield from _time_issues(where, task, min(times.values()), *span_s)
+
+
+def _time_issues(where: str, task: Any, shortest: float, begin_s: int, end_s: int) -> Iterator[Issue]:
+    """Faults of a task that fits some type: only its time can be too long."""
+    needed_s = math.ceil(shortest * (1 - EXCESS))
+    longest_s, begin_s = end_s - begin_s, max(begin_s, task.ready_s or 0)
+    late = begin_s + needed_s - due_s(task, end_s)
+    if needed_s > longest_s > 0:
+        late = needed_s - longest_s
+        rule = f"is {late} s longer than the deadline allows on every VM type it fits ({longest_s} s from ready)"
+        yield TooLong(where, rule, "shortest run time", round(shortest, 3), task.id, needed_s, late)
+    elif late > 0 and longest_s > 0:
+        own = task.deadline_s or task.deadline_s == 0
+        rule = (
+            f"is {late} s too {'early' if own else 'late'}: from {begin_s} s on, the task takes {needed_s} s on "
+            f"the fastest VM type that it fits{'' if own else f', and the deadline is {end_s} s'}"
+        )
+        name = "deadline_s" if own else "ready_s"
+        yield Issue(where, rule, name, getattr(task, name), task.id)

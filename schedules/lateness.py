@@ -12,7 +12,7 @@ from ..core.quantities import IntArray
 from ..instances.entries import NEVER
 from ..instances.instance import Instance
 from .schedule import Schedule
-from .timing import objective_value, require_no_dates
+from .timing import objective_value
 
 
 class Value(NamedTuple):
@@ -59,16 +59,15 @@ def with_late(instance: Instance, late: Literal["least"] | None) -> Instance:
 
 
 def refuse_late(instance: Instance, level: str = "none", near_least: float | None = None) -> None:
-    """Refuse a budget, survival, or dates of tasks where a plan with late tasks is asked for: it cannot honour them.
+    """Refuse a budget, and survival, where a plan with late tasks is asked for: it cannot honour them.
 
     Raises
     ------
     InputError
-        If there is a budget, a plan is to survive losses, or tasks have dates of their own.
+        If there is a budget, or a plan is to survive losses.
     """
     if instance.late is None:
         return
-    require_no_dates(instance, "a plan with late tasks", "leave late out (--late)")
     if instance.late != "least":
         raise InputError("late", [Issue("", "must be least, or absent", value=instance.late)])
     if instance.objective.budget_usd is not None or near_least is not None:
@@ -95,23 +94,22 @@ def require_in_time(instance: Instance) -> None:
 
 
 def relaxed(instance: Instance) -> Instance:
-    """Return an instance with a deadline in which everything fits, and with D_spot as much later.
+    """Return an instance with a deadline in which everything fits, which is that of spot VMs as well.
 
     No VM that has tasks left is idle after the deadline: then the best plan ends no later than if all tasks followed,
     one by one, where each takes longest.
     """
     seconds = np.where(instance.sustained_s < NEVER, instance.sustained_s, 0).max(axis=1, initial=0)
     begin_s = max(instance.deadline_s, instance.boot_overhead_s, int(instance.running_end_s.max(initial=0)))
-    begin_s = max(begin_s, int(instance.machine_ready_s.max(initial=0)))
+    begin_s = max(begin_s, int(instance.machine_ready_s.max(initial=0)), int(instance.release_s.max(initial=0)))
     horizon_s = begin_s + int(seconds[instance.task_group[instance.open_tasks]].sum())
     wider = copy.copy(instance)
     # Unchecked: a valid instance with more time is valid, and replanning has milliseconds.
-    wider.__dict__.update(instance.__dict__)
+    wider.__dict__.update(instance.__dict__ | {"deadline_s": horizon_s})
     for name in ("latest_end_s", "due_s"):
-        wider.__dict__.pop(name, None)
-    wider.__dict__["deadline_s"] = horizon_s
+        wider.__dict__[name] = np.broadcast_to(np.int64(horizon_s), getattr(instance, name).shape)
     if instance.d_spot_s is not None:
-        wider.__dict__["d_spot_s"] = instance.d_spot_s + horizon_s - instance.deadline_s
+        wider.__dict__["d_spot_s"] = horizon_s  # a late task may end at any time there
     if instance.goal == "balanced":
         scale = {"goal": "balanced", "makespan_scale_s": instance.makespan_scale_s}
         wider.__dict__["objective"] = instance.objective.model_copy(update=scale)
@@ -150,7 +148,8 @@ def lost_tasks(instance: Instance) -> list[LostTask]:
     free_s = instance.machine_core_free_s.min(axis=1, initial=NEVER)[open_machines]
     np.minimum.at(begin_s, instance.machine_offer[open_machines], free_s)
     able = (seconds < NEVER) & (begin_s < NEVER)
-    ends_s = np.where(able, seconds + np.where(begin_s < NEVER, begin_s, 0), NEVER)
+    begin_s = np.maximum(np.where(begin_s < NEVER, begin_s, 0), instance.release_s[:, None])
+    ends_s = np.where(able, seconds + begin_s, NEVER)
     in_time = (able & (ends_s <= instance.latest_end_s)).any(axis=1)
     found = []
     for group in np.flatnonzero(~in_time & (instance.open_size > 0) & able.any(axis=1)).tolist():

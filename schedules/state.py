@@ -447,82 +447,24 @@ class _Remaining:
         return {position: fraction for position, fraction in wanted if position is not None}
 
     def instance(self) -> Instance:
-        given = self.given
-        group = given.task_group[self.tasks]
-        ids = given.task_ids
-        rows = rows_of(given.tasks)
-        names = picked(ids, self.tasks.tolist())
-        # Entries that stand for several tasks fall apart: of their copies, some may be done and others saved in part.
-        single = given.n_tasks == len(given.tasks)
-        runtime_s, given_runtime_s = given.runtime_s[group], given.given_runtime_s[group]
-        kept: list[Any] = [*picked(rows, group.tolist())]
-        if not single:
-            kept = [with_fields(row, id=name, count=1) for row, name in zip(kept, names, strict=True)]
-        if given.has_dates:
-            kept = [self._dated(row) for row in kept]
-        duration_s = given.duration_s[group][:, self.listed] if self.own_prices else given.duration_s[group]
-
-        def take(position: int, times: float) -> None:
-            """Multiply the run time of a task by a factor, on all types."""
-            whole = runtime_s[position]
-            able = whole < NEVER
-            left = np.clip(np.ceil(np.where(able, whole, 0) * times - STATED), 1, MAX_SECONDS)
-            left = np.where(able, left, NEVER)
-            runtime_s[position] = left
-            given_runtime_s[position] = np.where(able, left, np.inf)
-            # The record and the arrays must tell the same: documents are written from one, plans made from the other.
-            by_type = {
-                vm_type.name: float(seconds)
-                for vm_type, seconds in zip(given.vm_types, left.tolist(), strict=True)
-                if seconds < NEVER
-            }
-            kept[position] = with_fields(kept[position], runtime_s=by_type, base_runtime_s=None)
-            memory_mb = given.given_memory_mb[group[position : position + 1]]
-            row = duration_table(given.checkpoint, memory_mb, runtime_s[position : position + 1], self.offers)
-            duration_s[position] = row[0]
-
-        for position, fraction in self.saved.items():
-            take(position, 1 - fraction)
-        # Saved work first: only then is known how long a task should take where it runs.
-        overruns = self._overruns(duration_s)
-        for position, (place, taken_s) in overruns.items():
-            at = (position, *place)
-            while duration_s[at] < taken_s:  # twice, where fewer checkpoints are taken than follows from the factor
-                take(position, taken_s / int(duration_s[at]))
+        """Make it."""
+        given, group = self.given, self.given.task_group[self.tasks]
+        names = picked(given.task_ids, self.tasks.tolist())
+        self.rows = self._rows(group, names)
+        self.runtime_s, self.given_runtime_s = given.runtime_s[group], given.given_runtime_s[group]
+        self.duration_s = given.duration_s[group][:, self.listed] if self.own_prices else given.duration_s[group]
+        same_times = self._take_other_times(group)
         # Algorithm 1 of HADS knows whole bags only.
         kept_fields = (given.model_fields_set | {"format"}) - {"d_spot_rule", "machines"}
         fields: dict[str, Any] = {name: getattr(given, name) for name in kept_fields}
         fields["deadline_s"] = self.left_s
         if given.d_spot_s is not None:
             fields["d_spot_s"] = max(given.d_spot_s - self.now_s, 0)
-        fields["tasks"] = Records(Task, tuple(kept))
+        fields["tasks"] = Records(Task, tuple(self.rows))
         fields["objective"] = self._objective()
         # Unchecked, for speed: what remains of a valid instance is valid, and replanning has milliseconds.
         remaining = Instance.model_construct(set(fields), **{**_defaults(), **fields})
-        arrays: dict[str, Any] = {
-            "n_tasks": len(names),
-            "group_size": np.ones(len(names), dtype=np.int64),
-            "group_ids": names,
-            "task_ids": names,
-            "task_group": np.arange(len(names)),
-            "given_memory_mb": given.given_memory_mb[group],
-            "memory_kb": given.memory_kb[group],
-            "checkpoint_interval_s": given.checkpoint_interval_s[group],
-            "given_runtime_s": given_runtime_s,
-            "runtime_s": runtime_s,
-            "duration_s": duration_s,
-        }
-        if not self.saved and not overruns:
-            # Times are those of the whole bag, row by row, as long as no task takes another time than there.
-            sustained_s = given.sustained_s[group]
-            arrays["sustained_s"] = sustained_s[:, self.listed] if self.own_prices else sustained_s
-            arrays["taken_from"] = (given, group) if single and not given.has_dates else None
-        if not given.has_dates:
-            arrays["has_dates"] = False
-        # Of what is rented, only how much of it may be depends on the machines, and prices of their own.
-        if not self.own_prices:
-            arrays |= {name: getattr(given, name) for name in _OF_OFFERS}
-        for name, value in arrays.items():
+        for name, value in self._arrays(group, names, same_times).items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
         # Machines come last: their running tasks need the durations above. Tables made without them are dropped.
         machines = self._machines(remaining)
@@ -532,6 +474,76 @@ class _Remaining:
         remaining.model_fields_set.add("machines")
         self._share_offers(remaining)
         return remaining
+
+    def _rows(self, group: IntArray, names: Sequence[str]) -> list[Any]:
+        """Entries of the open tasks, one for each: of those that stand for several, some may be done or saved."""
+        rows: list[Any] = [*picked(rows_of(self.given.tasks), group.tolist())]
+        if not self._single():
+            rows = [with_fields(row, id=name, count=1) for row, name in zip(rows, names, strict=True)]
+        return [self._dated(row) for row in rows] if self.given.has_dates else rows
+
+    def _single(self) -> bool:
+        """True if each entry of the bag stands for one task."""
+        return self.given.n_tasks == len(self.given.tasks)
+
+    def _take_other_times(self, group: IntArray) -> bool:
+        """Have tasks take less that are saved in part, and more that should have ended; False if any does."""
+        for position, fraction in self.saved.items():
+            self._take(position, 1 - fraction, group)
+        # Saved work first: only then is known how long a task should take where it runs.
+        overruns = self._overruns(self.duration_s)
+        for position, (place, taken_s) in overruns.items():
+            at = (position, *place)
+            while self.duration_s[at] < taken_s:  # twice, where fewer checkpoints are taken than follows from it
+                self._take(position, taken_s / int(self.duration_s[at]), group)
+        return not (self.saved or overruns)
+
+    def _take(self, position: int, times: float, group: IntArray) -> None:
+        """Multiply the run time of a task by a factor, on all types."""
+        given, whole = self.given, self.runtime_s[position]
+        able = whole < NEVER
+        left = np.clip(np.ceil(np.where(able, whole, 0) * times - STATED), 1, MAX_SECONDS)
+        left = np.where(able, left, NEVER)
+        self.runtime_s[position] = left
+        self.given_runtime_s[position] = np.where(able, left, np.inf)
+        # The record and the arrays must tell the same: documents are written from one, plans made from the other.
+        by_type = {
+            vm_type.name: float(seconds)
+            for vm_type, seconds in zip(given.vm_types, left.tolist(), strict=True)
+            if seconds < NEVER
+        }
+        self.rows[position] = with_fields(self.rows[position], runtime_s=by_type, base_runtime_s=None)
+        memory_mb = given.given_memory_mb[group[position : position + 1]]
+        row = duration_table(given.checkpoint, memory_mb, self.runtime_s[position : position + 1], self.offers)
+        self.duration_s[position] = row[0]
+
+    def _arrays(self, group: IntArray, names: Sequence[str], same_times: bool) -> dict[str, Any]:
+        """Arrays that the instance would derive from its fields, made from those of the bag."""
+        given = self.given
+        arrays: dict[str, Any] = {
+            "n_tasks": len(names),
+            "group_size": np.ones(len(names), dtype=np.int64),
+            "group_ids": names,
+            "task_ids": names,
+            "task_group": np.arange(len(names)),
+            "given_memory_mb": given.given_memory_mb[group],
+            "memory_kb": given.memory_kb[group],
+            "checkpoint_interval_s": given.checkpoint_interval_s[group],
+            "given_runtime_s": self.given_runtime_s,
+            "runtime_s": self.runtime_s,
+            "duration_s": self.duration_s,
+        }
+        if same_times:
+            # Times are those of the whole bag, row by row, as long as no task takes another time than there.
+            sustained_s = given.sustained_s[group]
+            arrays["sustained_s"] = sustained_s[:, self.listed] if self.own_prices else sustained_s
+            arrays["taken_from"] = (given, group) if self._single() and not given.has_dates else None
+        if not given.has_dates:
+            arrays["has_dates"] = False
+        # Of what is rented, only how much of it may be depends on the machines, and prices of their own.
+        if not self.own_prices:
+            arrays |= {name: getattr(given, name) for name in _OF_OFFERS}
+        return arrays
 
     def _dated(self, row: Any) -> Any:
         """Return an entry with dates that count from now: a release that has passed is none."""
@@ -593,74 +605,26 @@ class _Remaining:
 
     def _machines(self, remaining: Instance) -> dict[str, Any]:
         """Fields of the remaining instance for its machines and running tasks, in arrays."""
-        now, given, vms = self.now_s, self.given, self.state.vms
-        offer = self.offer_of
-        entries = [entry for vm in vms for entry in vm.running]
-        machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
-        # Open tasks are sorted, and those that run are among them: positions are found without a table of names.
-        task = np.searchsorted(self.tasks, self.running)
-        cores, since, expected, modes = zip(*map(_ENTRY, entries), strict=True) if entries else ((), (), (), ())
-        core = np.array(cores, dtype=np.int64)
-        since_s = np.array(since, dtype=float)
-        expected_s = np.array(expected, dtype=float)  # NaN where nothing is expected
-        baseline = np.array([mode == "baseline" for mode in modes], dtype=bool)
-        where = offer[machine]
-        mode = np.where(given.offer_is_burstable[np.array(self.listed)[where]] & baseline, BASELINE, FULL_SPEED)
-        # VMs of no offer have index -1 here, which is wrong but harmless: they are refused just below.
-        seconds = remaining.duration_s[task, where, mode]
-        vcpus = np.array([entry.vcpus for entry in self.offers], dtype=np.int64)
-        wrong = (seconds >= NEVER) | (core >= vcpus[where])
-        if wrong.any() or (offer < 0).any():
-            self._refuse(offer, machine, entries, wrong)
-        expected_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
-        # One that should have ended may end at any moment: the next whole second is as good as any.
-        overdue = expected_s <= self.state.time_s + STATED
-        left_s = np.maximum(np.ceil(expected_s - now - STATED), overdue).astype(np.int64)
-        # A start that fits the end and the duration, in whole seconds; it may be off the real one by a fraction.
-        start_s = np.minimum(left_s - seconds, 0)
-        records = made_all(
-            RunningTask,
-            [
-                {"task": name, "core": number, "start_s": start, "mode": mode}
-                for name, number, start, mode in zip(
-                    self.state.running_ids, cores, start_s.tolist(), modes, strict=True
-                )
-            ],
-        )
+        running, records, end_s = self._running_tasks(remaining)
+        offer, n_vms = self.offer_of, len(self.state.vms)
         # Tasks that need more memory together than there is, as they were late: nothing joins them.
-        used_kb = np.bincount(machine, given.memory_kb[given.task_group[self.running]], minlength=len(vms))
+        used_kb = np.bincount(
+            running.machine, self.given.memory_kb[self.given.task_group[self.running]], minlength=n_vms
+        )
         fits = used_kb <= np.array([entry.memory_kb for entry in self.offers])[offer]
-        own_usd = [None if one.listed_as is None else one.price_usd_per_hour for one in self.offers]
-        fields: list[dict[str, Any]] = []
-        first = 0
-        for name, kind, market, status, ready_s, until_s, balance, runs in map(_VM, vms):
-            after = first + len(runs)
-            fields.append(
-                {
-                    "id": name,
-                    "type": kind,
-                    "market": market,
-                    "ready_s": 0 if runs else max(math.ceil(ready_s - now - STATED), 0),
-                    "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + STATED), 0),
-                    "open": status in ("launching", "running") and bool(fits[len(fields)]),
-                    "running": tuple(records[first:after]),
-                    "credits": self._credits_now(offer[len(fields)], status, balance, runs),
-                    "price_usd_per_hour": own_usd[offer[len(fields)]],
-                }
-            )
-            first = after
+        fields = self._machine_fields(records, fits)
         ready_s = np.array([entry["ready_s"] for entry in fields], dtype=np.int64)
         paid_until_s = np.maximum(np.array([entry["paid_until_s"] for entry in fields], dtype=np.int64), ready_s)
         # Arrays that an instance would derive from its machines, made here from the same numbers without a detour.
-        end_s, waits = start_s + seconds, np.ones(len(self.tasks), dtype=bool)
-        waits[task] = False
+        waits = np.ones(len(self.tasks), dtype=bool)
+        waits[running.task] = False
         held_s = paid_until_s.copy()
-        np.maximum.at(held_s, machine, end_s)
-        of_machine = vcpus[offer]
+        np.maximum.at(held_s, running.machine, end_s)
+        of_machine = np.array([entry.vcpus for entry in self.offers], dtype=np.int64)[offer]
         core_free_s = np.repeat(ready_s[:, None], int(of_machine.max(initial=1)), axis=1)
         # Rows have as many columns as the largest machine has cores; cores that a machine lacks are never free.
         core_free_s[np.arange(core_free_s.shape[1]) >= of_machine[:, None]] = NEVER
-        core_free_s[machine, core] = np.maximum(end_s, 0)
+        core_free_s[running.machine, running.core] = np.maximum(end_s, 0)
         arrays = {
             "machine_core_free_s": core_free_s,
             "machine_offer": offer,
@@ -670,13 +634,67 @@ class _Remaining:
             "machine_held_s": held_s,
             "running_end_s": end_s,
         }
-        if len(vms):
+        if n_vms:
             arrays |= {"open_tasks": np.flatnonzero(waits), "open_size": waits.astype(np.int64)}
         return {
             "machines": tuple(made_all(Machine, fields)),
-            "running": RunningTasks(*map(read_only, (task, machine, core, start_s, baseline))),
+            "running": running,
             **{name: read_only(value) for name, value in arrays.items()},
         }
+
+    def _running_tasks(self, remaining: Instance) -> tuple[RunningTasks, Sequence[RunningTask], IntArray]:
+        """Tasks that run, as arrays and as records, and their ends."""
+        now, given, vms = self.now_s, self.given, self.state.vms
+        entries = [entry for vm in vms for entry in vm.running]
+        machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
+        # Open tasks are sorted, and those that run are among them: positions are found without a table of names.
+        task = np.searchsorted(self.tasks, self.running)
+        cores, since, expected, modes = zip(*map(_ENTRY, entries), strict=True) if entries else ((), (), (), ())
+        core = np.array(cores, dtype=np.int64)
+        since_s = np.array(since, dtype=float)
+        expected_s = np.array(expected, dtype=float)  # NaN where nothing is expected
+        baseline = np.array([mode == "baseline" for mode in modes], dtype=bool)
+        where = self.offer_of[machine]
+        mode = np.where(given.offer_is_burstable[np.array(self.listed)[where]] & baseline, BASELINE, FULL_SPEED)
+        # VMs of no offer have index -1 here, which is wrong but harmless: they are refused just below.
+        seconds = remaining.duration_s[task, where, mode]
+        vcpus = np.array([entry.vcpus for entry in self.offers], dtype=np.int64)
+        wrong = (seconds >= NEVER) | (core >= vcpus[where])
+        if wrong.any() or (self.offer_of < 0).any():
+            self._refuse(self.offer_of, machine, entries, wrong)
+        expected_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
+        # One that should have ended may end at any moment: the next whole second is as good as any.
+        overdue = expected_s <= self.state.time_s + STATED
+        left_s = np.maximum(np.ceil(expected_s - now - STATED), overdue).astype(np.int64)
+        # A start that fits the end and the duration, in whole seconds; it may be off the real one by a fraction.
+        start_s = np.minimum(left_s - seconds, 0)
+        columns = zip(self.state.running_ids, cores, start_s.tolist(), modes, strict=True)
+        records = made_all(RunningTask, [dict(zip(_RUNNING, row, strict=True)) for row in columns])
+        return RunningTasks(*map(read_only, (task, machine, core, start_s, baseline))), records, start_s + seconds
+
+    def _machine_fields(self, records: Sequence[RunningTask], fits: BoolArray) -> list[dict[str, Any]]:
+        """Fields of the machines; those that are too full take nothing more."""
+        now = self.now_s
+        own_usd = [None if one.listed_as is None else one.price_usd_per_hour for one in self.offers]
+        fields: list[dict[str, Any]] = []
+        first = 0
+        for name, kind, market, status, ready_s, until_s, balance, runs in map(_VM, self.state.vms):
+            after, offer = first + len(runs), self.offer_of[len(fields)]
+            fields.append(
+                {
+                    "id": name,
+                    "type": kind,
+                    "market": market,
+                    "ready_s": 0 if runs else max(math.ceil(ready_s - now - STATED), 0),
+                    "paid_until_s": 0 if until_s is None else max(math.floor(until_s - now + STATED), 0),
+                    "open": status in ("launching", "running") and bool(fits[len(fields)]),
+                    "running": tuple(records[first:after]),
+                    "credits": self._credits_now(offer, status, balance, runs),
+                    "price_usd_per_hour": own_usd[offer],
+                }
+            )
+            first = after
+        return fields
 
     def _credits_now(
         self, offer: int, status: VmStatus, credits: float | None, runs: Sequence[TaskOnVm]
@@ -705,6 +723,7 @@ class _Remaining:
 
 
 _ENTRY = attrgetter("core", "start_s", "end_s", "mode")
+_RUNNING = ("task", "core", "start_s", "mode")
 _VM = attrgetter("id", "type", "market", "status", "ready_s", "paid_until_s", "credits", "running")
 _OF_MACHINES = ("offers", "existing_vms")
 _FLEETS, _MOST_FLEETS = "_offers_beside_machines", 100

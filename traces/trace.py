@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import SpotbagError, show_value
-from ..instances.platforms.platform import PLATFORM_FORMAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,8 @@ def run_of_execution(run: Mapping[str, Any]) -> bool:
 
 def document_of_platform(document: Mapping[str, Any]) -> bool:
     """True for the document of a hybrid platform."""
+    from ..instances.platforms.platform import PLATFORM_FORMAT  # here, so that bags load no platforms
+
     return document.get("format") == PLATFORM_FORMAT
 
 

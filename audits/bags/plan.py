@@ -63,7 +63,7 @@ RULES = {
     "d-spot": "tasks on spot VMs end by D_spot; from a state, those that run already need not, nor those that are late",
     "deadline": "all tasks end by the deadline, unless the instance allows them to be late",
     "release": "no task starts before its own ready_s; from a state, those that run already need not",
-    "due": "no task ends after its own deadline_s",
+    "due": "no task ends after its own deadline_s, unless the instance allows them to be late",
     "limit": "VMs per type and market, and per market, are within the limits, machines included",
     "credits": "tasks at full speed on a burstable VM have the credits they spend",
     "budget": "the plan costs at most the budget",
@@ -468,23 +468,22 @@ class _Checker:
             early = ready - placed.start_s
             message = f"task {name!r} starts at {placed.start_s} s, {early} s before {vm.id} is ready"
             yield Violation("ready", name, early, "s", message)
-        deadline = self.instance.deadline_s
-        too_late = placed.end_s > deadline
-        if too_late and self.instance.late is None:
+        task, deadline = self.bag.task(name), self.instance.deadline_s
+        excused = self.instance.late is not None and placed.end_s > _due_s(task, deadline)
+        if placed.end_s > deadline and not excused:
             late = placed.end_s - deadline
             message = f"task {name!r} ends at {placed.end_s} s, {late} s after the deadline ({deadline} s)"
             yield Violation("deadline", name, late, "s", message)
-        excused = too_late and self.instance.late is not None  # D_spot is there for the deadline
+        # D_spot is there for the deadline.
         if vm.market == "spot" and placed.end_s > self.d_spot_s and not (runs or excused):
             late = placed.end_s - self.d_spot_s
             message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
             yield Violation("d-spot", name, late, "s", message)
-        task = self.bag.task(name)
         if task is not None and task.ready_s and placed.start_s < task.ready_s and not runs:
             early = task.ready_s - placed.start_s
             message = f"task {name!r} starts at {placed.start_s} s, {early} s before its ready_s ({task.ready_s} s)"
             yield Violation("release", name, early, "s", message)
-        if task is not None and task.deadline_s is not None and placed.end_s > task.deadline_s:
+        if task is not None and task.deadline_s is not None and placed.end_s > task.deadline_s and not excused:
             late = placed.end_s - task.deadline_s
             message = f"task {name!r} ends at {placed.end_s} s, {late} s after its deadline_s ({task.deadline_s} s)"
             yield Violation("due", name, late, "s", message)
@@ -648,13 +647,15 @@ class _Checker:
                 yield Violation("claim", name, abs(claimed - found), unit, message)
 
     def _lateness(self) -> Lateness | None:
-        """Tasks that end after the deadline, each with its weight; None if none does."""
-        ends_s, deadline_s = self.plan.task_end_s, self.instance.deadline_s
-        rows = np.flatnonzero(ends_s > deadline_s)
+        """Tasks that end after they are due, each with its weight; None if none does."""
+        late_s = self.plan.task_end_s - self.instance.deadline_s
+        if self.bag.dates_s is not None:
+            late_s = np.maximum(late_s, self.plan.task_end_s - self.bag.dates_s[1, self.entry])
+        rows = np.flatnonzero(late_s > 0)
         if not len(rows):
             return None
-        rows = rows[np.argsort(-ends_s[rows], kind="stable")].tolist()
-        named = [(name := self.plan.task_ids[row], int(ends_s[row]) - deadline_s, self.bag.task(name)) for row in rows]
+        rows = rows[np.argsort(-late_s[rows], kind="stable")].tolist()
+        named = [(name := self.plan.task_ids[row], int(late_s[row]), self.bag.task(name)) for row in rows]
         tasks = tuple(
             LateTask(id=name, late_s=seconds, weight=1.0 if task is None or task.weight is None else task.weight)
             for name, seconds, task in named
@@ -736,6 +737,11 @@ def _bill_usd(billed: Sequence[tuple[float, int]]) -> float:
 
 def _agree(claimed: float, found: float, tolerance: float = _CLAIM_TOLERANCE) -> bool:
     return abs(claimed - found) <= tolerance * abs(found)
+
+
+def _due_s(task: Task | None, deadline_s: int) -> int:
+    """When a task is due: by the deadline, or by its own if that is earlier."""
+    return deadline_s if task is None or task.deadline_s is None else min(task.deadline_s, deadline_s)
 
 
 def _weighted(cost_usd: float, makespan_s: int, weight: float, cost_scale: float, makespan_scale: float) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -135,31 +135,9 @@ class Losses:
         for number, machine in exist:
             self.ready_s[number] = machine.ready_s
             self.paid_until_s[number] = max(machine.ready_s, machine.paid_until_s)
-        used = {plan.vms[number].type for number in np.flatnonzero(self.vm_end_s > 0).tolist()}
         self.run_s: dict[str, IntArray] = {}
-        types = []
-        for vm_type in instance.vm_types:
-            sign_of_life()
-            offer = vm_type.offers.get("on-demand")
-            rescues = offer is not None and vm_type.burstable is None  # what a burstable one can do depends on credits
-            if rescues or vm_type.name in used:
-                seconds = bag.run_times_s(vm_type, size_kb(vm_type.memory_mb))
-                self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
-            if rescues and offer is not None:
-                able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
-                largest = np.sort(able)[-vm_type.vcpus :]  # if these fit together, memory never binds here
-                types.append(
-                    RescueType(
-                        vm_type.name,
-                        vm_type.vcpus,
-                        size_kb(vm_type.memory_mb),
-                        offer.limit,
-                        exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR,
-                        bool(int(largest.sum()) > size_kb(vm_type.memory_mb)),
-                    )
-                )
-        self.types = tuple(types)
-        self.type_number = {found.name: number for number, found in enumerate(types)}
+        self.types = tuple(self._rescue_types())
+        self.type_number = {found.name: number for number, found in enumerate(self.types)}
         self.market_type = [(vm.type, vm.market) for vm in plan.vms]
         lost = {vm.type for number, vm in enumerate(plan.vms) if vm.market == "spot" and self.vm_end_s[number] > 0}
         self.spot_types = tuple(vm_type.name for vm_type in instance.vm_types if vm_type.name in lost)
@@ -178,10 +156,26 @@ class Losses:
             if self.market_type[number][1] == "on-demand"
         ]
         self.core_end_s = self._core_ends_s()
-        whole = [self.run_s[found.name][self.entry] for found in types]
+        whole = [self.run_s[found.name][self.entry] for found in self.types]
         self.whole_s = np.stack(whole, axis=1) if whole else np.zeros((len(self.entry), 0), dtype=np.int64)
         self._marks: dict[tuple[int, str, int], list[int]] = {}
         self._rows: dict[tuple[str, ...], IntArray] = {}
+
+    def _rescue_types(self) -> Iterator[RescueType]:
+        """Types on which tasks may be done again; of these, and those that the plan uses, run times are kept."""
+        used = {self.plan.vms[number].type for number in np.flatnonzero(self.vm_end_s > 0).tolist()}
+        for vm_type in self.instance.vm_types:
+            sign_of_life()
+            offer, memory_kb = vm_type.offers.get("on-demand"), size_kb(vm_type.memory_mb)
+            rescues = offer is not None and vm_type.burstable is None  # what a burstable one can do depends on credits
+            if rescues or vm_type.name in used:
+                seconds = self.bag.run_times_s(vm_type, memory_kb)
+                self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
+            if rescues and offer is not None:
+                able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
+                largest = np.sort(able)[-vm_type.vcpus :]  # if these fit together, memory never binds here
+                usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, int(largest.sum()) > memory_kb
+                yield RescueType(vm_type.name, vm_type.vcpus, memory_kb, offer.limit, usd_per_s, binds)
 
     # ---------------------------------------------------------------------------------------------------- what is lost
 

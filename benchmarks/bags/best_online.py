@@ -30,10 +30,9 @@ from ...instances.entries import Checkpoints, CloudName, Offer, Task, VmType
 from ...instances.instance import Instance
 from ...replay.bags.policy import Policy
 from ...replay.bags.runs import replay_days
-from ...replay.bags.state import ReplayState
-from ...replay.bags.vm import Vm
+from ...replay.bags.state import ReplayState, Vm
+from ...replay.engines import TERMINATED
 from ...replay.policies import Given
-from ...replay.vms import TERMINATED
 from ...schedules.schedule import Schedule
 from ..paper_tables import print_table
 from .online_programme import LEFT, NOWHERE, THERE, OnlinePolicy, OnlineProblem, Seat

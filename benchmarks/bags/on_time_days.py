@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -26,9 +26,9 @@ from ...instances.bags.scenarios import find_scenario
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import PAPERS, Cloud, find_cloud
 from ...replay.bags.engine import Replay
-from ...replay.bags.outcome import trace_of
 from ...replay.bags.plan import ReplayPlan, replay_plan
 from ...replay.bags.policies.on_time import OnTime
+from ...replay.bags.record import trace_of
 from ...replay.bags.state import ReplayState
 from ..paper_tables import print_table
 from .on_time import BAGS, SCENARIOS, planned
@@ -46,9 +46,9 @@ class _Timed(OnTime):
     decisions = 0
     seconds = 0.0
 
-    def _answer(self, question: Callable[..., None], replay: ReplayState, *given: Any) -> None:
+    def answer(self, question: str, replay: ReplayState, *given: Any) -> None:
         begin = time.perf_counter()
-        super()._answer(question, replay, *given)
+        super().answer(question, replay, *given)
         self.seconds += time.perf_counter() - begin
         self.decisions += 1
 

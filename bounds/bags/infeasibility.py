@@ -132,7 +132,7 @@ def why_late(instance: Instance, message: str = "") -> str:
 def with_way_out(instance: Instance, message: str) -> str:
     """Add to a message on a bag without a plan its lost tasks, and the way out where there is one."""
     message = why_late(instance, message)
-    refused = instance.has_dates or instance.objective.budget_usd is not None or instance.survive not in (None, "none")
+    refused = instance.objective.budget_usd is not None or instance.survive not in (None, "none")
     return message if instance.late or refused else message + WAY_OUT
 
 

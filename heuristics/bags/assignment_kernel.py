@@ -36,7 +36,7 @@ class AssignmentState(NamedTuple):
         VM of each task, and whether it runs at the baseline if that is a burstable one.
     open : array of int, shape (n_open,)
         The tasks that are planned.
-    end, total, lacking, late : arrays, shape (n_vms,)
+    end, total, lacking, late, charged : arrays, shape (n_vms,)
         See `VmEnds`.
     random : array of int, shape (1,)
         State of the random numbers.
@@ -51,6 +51,7 @@ class AssignmentState(NamedTuple):
     total: IntArray
     lacking: FloatArray
     late: IntArray
+    charged: FloatArray
     random: IntArray
 
 
@@ -72,8 +73,8 @@ def _paid(objective: Objective, vm: int, ends: VmEnds) -> float:
 
 @compiled_part
 def _penalty(objective: Objective, credit_price: float, vm: int, ends: VmEnds) -> float:
-    """Penalty for the rules that a VM breaks."""
-    charged: float = objective.penalty * max(0, ends.end - objective.vm_limit[vm])
+    """Penalty for the rules that a VM breaks, and what its late tasks are charged."""
+    charged: float = ends.charged + objective.penalty * max(0, ends.end - objective.vm_limit[vm])
     if ends.lacking > _NO_CREDITS:
         charged += credit_price * ends.lacking
     return charged + objective.task_penalty * ends.late
@@ -88,12 +89,13 @@ def _breaks(objective: Objective, vm: int, ends: VmEnds) -> bool:
 @compiled_part
 def _ends_of(plan: AssignmentState, vm: int) -> VmEnds:
     """Present end of a VM, and what decides it."""
-    return VmEnds(plan.end[vm], plan.total[vm], plan.lacking[vm], plan.late[vm])
+    return VmEnds(plan.end[vm], plan.total[vm], plan.lacking[vm], plan.late[vm], plan.charged[vm])
 
 
 @compiled_part
 def _set_ends(plan: AssignmentState, vm: int, ends: VmEnds) -> None:
-    plan.end[vm], plan.total[vm], plan.lacking[vm], plan.late[vm] = ends.end, ends.total, ends.lacking, ends.late
+    plan.end[vm], plan.total[vm], plan.lacking[vm] = ends.end, ends.total, ends.lacking
+    plan.late[vm], plan.charged[vm] = ends.late, ends.charged
 
 
 @compiled_part

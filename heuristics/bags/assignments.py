@@ -95,7 +95,7 @@ class Assignments:
         baseline = slow & instance.offer_is_burstable[fleet.offer][task_vm]
         ends_s = start_s + fleet.durations[baseline.astype(np.int64), fleet.offer[task_vm], np.arange(len(slow))]
         latest_s = self.objective.vm_limit[task_vm]
-        if len(fleet.latest):
+        if len(fleet.latest) and not len(fleet.late):
             latest_s = np.minimum(latest_s, fleet.latest[fleet.offer[task_vm], np.arange(len(slow))])
         if (ends_s > latest_s)[open_tasks].any():
             return None
@@ -185,6 +185,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         durations=np.ascontiguousarray(instance.duration_s[instance.task_group].transpose(2, 1, 0)),
         latest=latest,
         release=_releases_s(instance, zero_s),
+        late=np.zeros((0, 0)),
         memory_kb=instance.memory_kb[instance.task_group],
         offer=vm_offer,
         vcpus=vm_vcpus,
@@ -223,6 +224,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
             total=np.zeros(n_vms, dtype=np.int64),
             lacking=np.zeros(n_vms),
             late=np.zeros(n_vms, dtype=np.int64),
+            charged=np.zeros(n_vms),
             random=np.ones(1, dtype=np.int64),
         ),
         alike=_alike(instance),

@@ -24,6 +24,8 @@ class Fleet(NamedTuple):
         Latest end of each task on each offer; nothing where that of its VM is all that counts.
     release : array of int, shape (n_tasks,), or (0,)
         Earliest start of each task; nothing where there is none.
+    late : array of float, shape (3, n_tasks), or (0, 0)
+        When each task is due, what it is charged if it ends later, and for each second of that; nothing where none may.
     memory_kb : array of int, shape (n_tasks,)
         Memory of each task.
     offer, vcpus, size_kb : array of int, shape (n_vms,)
@@ -41,6 +43,7 @@ class Fleet(NamedTuple):
     durations: IntArray
     latest: IntArray
     release: IntArray
+    late: FloatArray
     memory_kb: IntArray
     offer: IntArray
     vcpus: IntArray
@@ -62,13 +65,16 @@ class VmEnds(NamedTuple):
     lacking : float
         Credits that it lacks.
     late : int
-        Seconds by which its tasks end too late, together.
+        Seconds by which its tasks end too late, together; not those that may be late.
+    charged : float
+        What these are charged.
     """
 
     end: int
     total: int
     lacking: float
     late: int
+    charged: float
 
 
 class CoreWork(NamedTuple):
@@ -127,7 +133,7 @@ def start_order_ends(
     at_full, at_baseline = fleet.durations[0, offer], fleet.durations[1, offer]
     bursts = fleet.bursts[vm]
     end, held, runs = work
-    busy, used, now, late = 0, 0, 0, 0
+    busy, used, now, late, charged = 0, 0, 0, 0, 0.0
     for core in range(vcpus):
         end[core] = fleet.core_start[vm, core]
         held[core], runs[core] = 0, -1
@@ -204,12 +210,19 @@ def start_order_ends(
                 n_started += 1
             else:
                 n_slow += 1
+        takes = at_full[task] if full else at_baseline[task]
+        end[free] = now + takes
+        if len(fleet.late):
+            due = fleet.late[0, task]
+            if fleet.latest[offer, task] < end[free] <= due:
+                end[free] = int(due) + 1  # it waits until it is late
+            if end[free] > due:
+                charged += fleet.late[1, task] + fleet.late[2, task] * (end[free] - due)
+        elif len(fleet.latest):
+            late += max(0, end[free] - fleet.latest[offer, task])
         # Empty arrays say that the ends are wanted alone, as in all moves of a search.
         if len(starts):
-            starts[task], cores[task] = now, free
-        end[free] = now + (at_full[task] if full else at_baseline[task])
-        if len(fleet.latest):
-            late += max(0, end[free] - fleet.latest[offer, task])
+            starts[task], cores[task] = end[free] - takes, free
         held[free], runs[free] = need, 1 if full else 0
         used += need
         busy += 1
@@ -217,7 +230,7 @@ def start_order_ends(
     for core in range(vcpus):
         last = max(last, end[core])
         total += end[core]
-    return VmEnds(last, total, lacking, late)
+    return VmEnds(last, total, lacking, late, charged)
 
 
 @compiled

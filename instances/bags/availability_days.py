@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -225,25 +225,12 @@ def availability_of_document(
     if not _is_scale(vms_per_one):
         rule = f"must be 'all', or a number above 0, at most {_MOST_VMS}: the VMs that a 1 in its data stands for"
         issues.append(Issue("", rule, "vms_per_one", vms_per_one))
-    data = document.get("data")
-    # A trace of a single column is one for all types, under the name None.
-    columns: dict[str | None, Any] = dict(data) if isinstance(data, dict) else {None: data}
-    if "data" not in document:
-        issues.append(Issue("", "is missing", "data"))
-    elif isinstance(data, dict):
-        issues += [Issue("data", "is no name of a VM type", value=name) for name in data if not is_name(name)]
-        issues += [issue for name, column in data.items() for issue in _column_issues(f"data.{name}", column)]
-        lengths = {name: len(column) for name, column in data.items() if isinstance(column, list)}
-        if not data:
-            issues.append(Issue("", "must have at least one VM type", "data"))
-        elif len(set(lengths.values())) > 1:
-            shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
-            counts = f"{shortest!r} has {lengths[shortest]}, {longest!r} has {lengths[longest]}"
-            issues.append(Issue("", f"must have as many entries for each type: {counts}", "data"))
-    else:
-        issues += _column_issues("data", data)
+    issues += _data_issues(document)
     if issues:
         raise InputError(source, issues)
+    data = document["data"]
+    # A trace of a single column is one for all types, under the name None.
+    columns: dict[str | None, Any] = dict(data) if isinstance(data, dict) else {None: data}
     arrays = {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
     # Entries above 1 are numbers of VMs. With 0 and 1 alone, a 1 says nothing about how many there are.
     if vms_per_one is None:
@@ -275,6 +262,25 @@ def _gap_of(document: Mapping[str, Any]) -> tuple[float, list[Issue]]:
         rule = f"is not the {show_value(given['metadata.gap_seconds'])} of metadata; leave one of them out"
         issues.append(Issue("", rule, "gap_seconds", given["gap_seconds"]))
     return (0.0 if issues else float(next(iter(given.values())))), issues
+
+
+def _data_issues(document: Mapping[str, Any]) -> Iterator[Issue]:
+    """Faults of the entries of a trace."""
+    data = document.get("data")
+    if "data" not in document:
+        yield Issue("", "is missing", "data")
+    elif not isinstance(data, dict):
+        yield from _column_issues("data", data)
+    else:
+        yield from (Issue("data", "is no name of a VM type", value=name) for name in data if not is_name(name))
+        yield from (issue for name, column in data.items() for issue in _column_issues(f"data.{name}", column))
+        lengths = {name: len(column) for name, column in data.items() if isinstance(column, list)}
+        if not data:
+            yield Issue("", "must have at least one VM type", "data")
+        elif len(set(lengths.values())) > 1:
+            shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+            counts = f"{shortest!r} has {lengths[shortest]}, {longest!r} has {lengths[longest]}"
+            yield Issue("", f"must have as many entries for each type: {counts}", "data")
 
 
 def _column_issues(place: str, column: Any) -> list[Issue]:

@@ -17,24 +17,22 @@ from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.quantities import MAX_SECONDS, STATED, TIME_UNITS_S, number_of
-from ...core.records import field_issues
+from ...core.records import duplicates_anywhere, field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
-from ..columns import TaskRole, normal
+from ..columns import CellValues, TaskRole, normal
 from ..entries import MAX_TASKS, Architecture, Task
 from ..instance import Instance
 from .imported import Asked, Imported, grouped, make_instance, several_cores
 from .task_columns import (
     DATES,
     ROLES,
-    CellValues,
     CsvFormat,
     TaskColumn,
     TaskColumns,
     columns_of,
     columns_of_types,
-    filters_of,
     with_types,
 )
 from .task_documents import MadeTable, read_table
@@ -182,9 +180,9 @@ def read_tasks(
 
 
 def _size(cell: str) -> float:
-    """Order of cells of memory; what is no amount is the largest, for a fault to be found."""
-    size = memory_mb_of(cell, 1)
-    return (math.inf if cell else 0) if size is None else size
+    """Order of cells of memory; what is no amount, or one below 0, is the largest, for a fault to be found."""
+    size = memory_mb_of(cell, 1) if cell else 0
+    return math.inf if size is None or size < 0 else size
 
 
 _STEP = re.compile(r"([0-9]+(?:_[^.]+)?(?:\+[0-9]+)?)\.(.+)")
@@ -262,7 +260,7 @@ class _Reader:
                 self._of.setdefault(column.role, []).append(column)
         self._ids = self._names_of_tasks(table)
         self._names: list[tuple[str, ...]] = []
-        self._only = filters_of(table, form)
+        self._only = columns.chosen
         self._stages: dict[str, int] = {}
         self._stage = self._stage_of(table)
         self._filtered = bool(self._only or self._stage or "state" in self._of or "exit" in self._of)
@@ -440,13 +438,9 @@ class _Reader:
     def _refuse_duplicates(self, made: Sequence[dict[str, Any]]) -> None:
         if len({task["id"] for task in made}) == len(made):
             return
-        first: dict[str, int] = {}
-        for task, line in zip(made, self.lines, strict=True):
-            before = first.setdefault(task["id"], line)
-            if before != line:
-                heading = self._of["id"][0].heading if "id" in self._of else ""
-                rule = f"is a duplicate of {self._word} {before}"
-                self.issues.append(Issue(f"{self._word} {line}", rule, heading, task["id"]))
+        heading = self._of["id"][0].heading if "id" in self._of else ""
+        placed = ((f"{self._word} {line}", task["id"]) for task, line in zip(made, self.lines, strict=True))
+        self.issues += duplicates_anywhere(heading, placed)
 
     def _is_wanted(self, cells: Sequence[str]) -> bool:
         """Tell rows that are tasks from those that were not asked for, or came to nothing."""

@@ -198,9 +198,9 @@ def grouped(issues: Iterable[Issue]) -> list[Issue]:
         if len(group) == 1 or not first.where:
             made += group
             continue
-        word = first.where.rsplit(" ", 1)[0]
+        word, blank, _ = first.where.rpartition(" ")
         numbers = [issue.where.rsplit(" ", 1)[-1] for issue in group[:_SHOWN_LINES]]
         more = len(group) - len(numbers)
-        where = f"{word}s {', '.join(numbers)}" + (f" and {more} more" if more else "")
-        made.append(Issue(where, f"{first.rule} (that of {word} {numbers[0]})", first.field, first.value))
+        where = (f"{word}s " if blank else "") + ", ".join(numbers) + (f" and {more} more" if more else "")
+        made.append(Issue(where, f"{first.rule} (that of {first.where})", first.field, first.value))
     return made

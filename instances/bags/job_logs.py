@@ -6,6 +6,8 @@ are counted, so that memory goes with the number of different jobs.
 
 from __future__ import annotations
 
+import io
+import math
 import os
 import re
 import sys
@@ -18,9 +20,10 @@ from typing import IO, Any, TypeAlias
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
 from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
-from ...core.text_files import STANDARD_INPUT, source_name
+from ...core.text_files import STANDARD_INPUT, ReadFile, source_name
 from ...core.wording import counted
 from ..arrivals import Arrival, exact
+from ..columns import CellValues
 from ..entries import MAX_TASKS
 from .imported import Asked, Imported, MultiCore, grouped, make_instance, several_cores
 from .task_formats import COLUMNS_OF_LOGS, LogFormat
@@ -132,8 +135,8 @@ def arrivals_of_log(
 def _lines(path: str | os.PathLike[str], source: str) -> Iterator[IO[str]]:
     """Open a log of any length; logs are ASCII, but for comments in the letters of their places."""
     try:
-        if os.fspath(path) == STANDARD_INPUT:
-            yield sys.stdin
+        if isinstance(path, ReadFile) or os.fspath(path) == STANDARD_INPUT:
+            yield io.StringIO(path.text, newline=None) if isinstance(path, ReadFile) else sys.stdin
             return
         with open(path, encoding="utf-8", errors="replace") as file:
             yield file
@@ -145,40 +148,20 @@ def _lines(path: str | os.PathLike[str], source: str) -> Iterator[IO[str]]:
         raise input_error(source, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
 
 
-class _Numbers(dict[str, float]):
-    """Numbers of columns by the texts of their cells, of which most are repeated; each text is looked at once.
+def _numbers(*, whole: bool = False, most: float = math.inf) -> CellValues:
+    """Values of a column of numbers: whole ones, or up to a bound, which are not negative but for -1, unknown."""
 
-    Parameters
-    ----------
-    whole : bool
-        Whether they are whole numbers.
-    most : float, optional
-        Their upper bound. With one they count or measure something: they are not negative, but for -1, unknown.
-
-    Raises
-    ------
-    ValueError
-        If a text that is looked up is no such number; the message has the rule.
-    """
-
-    def __init__(self, *, whole: bool = False, most: float | None = None) -> None:
-        super().__init__()
-        self._whole, self._most = whole, most
-
-    def __missing__(self, text: str) -> float:
-        value = self[text] = self.number(text)
-        return value
-
-    def number(self, text: str) -> float:
-        """Return the number that a text is, without keeping it."""
+    def number(text: str) -> float:
         value = number_of(text)
         if value is None:
             raise ValueError(NO_NUMBER)
-        if self._whole and not value.is_integer():
+        if whole and not value.is_integer():
             raise ValueError("must be a whole number")
-        if self._most is not None and not (value == -1 or 0 <= value <= self._most):
-            raise ValueError(f"must be from 0 to {self._most:,.0f}, or -1 if it is not known")
+        if most < math.inf and not (value == -1 or 0 <= value <= most):
+            raise ValueError(f"must be from 0 to {most:,.0f}, or -1 if it is not known")
         return value
+
+    return CellValues(number)
 
 
 _MOST_KB = 1e12
@@ -211,8 +194,8 @@ class _Log:
         self._several = self._split = self._without_memory = self._without_cores = 0
         self._first_without_memory = 0
         self._width = 0
-        seconds, kb = _Numbers(most=MAX_SECONDS), _Numbers(most=_MOST_KB)
-        cores, whole = _Numbers(whole=True, most=MAX_TASKS), _Numbers(whole=True)
+        seconds, kb = _numbers(most=MAX_SECONDS), _numbers(most=_MOST_KB)
+        cores, whole = _numbers(whole=True, most=MAX_TASKS), _numbers(whole=True)
         self._columns = [(_TIME if wanted.requested_times else _RUN, seconds), (_ALLOCATED, cores), (_REQUESTED, cores)]
         self._columns += [(_USED_KB, kb), (_ASKED_KB, kb), (_STATUS, whole)]
         self._columns += [(_PRECEDING, whole), (_USER, whole)] if kind == "swf" else []
@@ -335,7 +318,7 @@ class _Log:
     def _find_fault(self, line: int, cells: list[str]) -> None:
         for column, numbers in sorted(self._columns, key=itemgetter(0)):
             try:
-                numbers.number(cells[column])
+                numbers[cells[column]]
             except ValueError as error:
                 self._fault(line, f"column {column + 1}", cells[column], str(error))
                 return

@@ -8,25 +8,25 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.json_documents import parse_json
 from ...core.quantities import MB_PER_GB, Memory, Name, Price, VCpus, number_in
-from ...core.records import validate_record
+from ...core.records import duplicates, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
 from ...core.wording import first_names
 from ..entries import Architecture, Burstable, Market
 from .imported import grouped
 from .providers import AWS_REGION, PROVIDERS, Provider, provider_of, region_of_zone
-from .spot_price_history import LINUX, TheirRecord, plain_product, read_spot_prices
+from .spot_price_history import LINUX, SpotPrice, TheirRecord, plain_product, read_spot_prices
 from .vm_catalogue import Catalogue, CataloguedType, Quote
 
 _DIGITS = 12
@@ -108,6 +108,103 @@ class NewRows:
     warnings: list[str] = field(default_factory=list)
 
 
+class PriceSource:
+    """A file of types or prices, what is taken from it, what is left out, and what is wrong.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    origin : str
+        Who says so, such as a command.
+    date : str
+        Day of what has none.
+    noun : str
+        Its entries, for numbers of those that are left out.
+    provider : str
+        Whose types and prices they are.
+    accelerators : bool
+        Whether types with accelerators are taken, too.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], origin: str, date: str, noun: str, provider: str, accelerators: bool = False
+    ) -> None:
+        self.name = source_name(path)
+        self.said = f"{origin}, {os.path.basename(self.name)}"
+        self.rows = NewRows(provider)
+        self.issues: list[Issue] = []
+        self._path, self._date, self._noun, self._accelerators = path, date, noun, accelerators
+        self._left: dict[str, int] = defaultdict(int)
+
+    def text(self) -> str:
+        """Return the text of the file."""
+        return read_text(self._path)
+
+    def document(self, kind: type[Theirs]) -> Theirs:
+        """Return the file as a document of a kind."""
+        return validate_record(kind, parse_json(self.text(), self.name), self.name)
+
+    def fault(self, where: str, rule: str, field_: str = "", value: Any = Issue.NOTHING, item: str = "") -> None:
+        """Note a fault at a place."""
+        self.issues.append(Issue(where, rule, field_, value, item))
+
+    def leave_out(self, why: str) -> None:
+        """Count an entry that is not taken."""
+        self._left[why] += 1
+
+    def why_not(self, name: str, burstable: bool, accelerators: str | None) -> str | None:
+        """Reason to leave a type out, whatever the source; None if there is none."""
+        if accelerators and not self._accelerators:
+            return "with accelerators (--accelerators takes them)"
+        # Without its credits, which no source has, a plan cannot use a burstable type.
+        if burstable and credits_of(name) is None:
+            return "of burstable types, with credits that are not known,"
+        return None
+
+    def put_type(self, name: str, vcpus: int, memory_mb: float, burstable: bool, **more: Any) -> None:
+        """Take the facts of a type: its architecture, accelerators and a date as well, where the source knows them."""
+        facts = {"vcpus": vcpus, "memory_mb": memory_mb, "source": self.said, "date": self._date} | more
+        facts["burstable"] = credits_of(name) if burstable else None
+        self.rows.facts[name] = {key: value for key, value in facts.items() if value is not None}
+
+    def quote(self, usd: float, date: str | None = None, **zones: Any) -> Quote:
+        """Return a price of the source as a quote."""
+        return Quote(price_usd_per_hour=usd, date=date or self._date, source=self.said, **zones)
+
+    def quote_of_zones(self, prices: Mapping[str, float], date: str | None = None) -> Quote:
+        """Return the prices of zones as a quote of their mean."""
+        mean = _to_digits(sum(price for _, price in sorted(prices.items())) / len(prices))
+        named = {zone: price for zone, price in sorted(prices.items()) if zone}
+        return self.quote(mean, date, **({"zones": named} if named else {}))  # a catalogue of Azure has regions only
+
+    def taken(self, nothing: str = "") -> NewRows:
+        """Return the rows, and say which entries were left out.
+
+        Parameters
+        ----------
+        nothing : str
+            Fault of a file without any quote; it may have none if empty.
+
+        Raises
+        ------
+        InputError
+            With everything that is wrong.
+        """
+        if self.issues:
+            raise InputError(self.name, grouped(self.issues))
+        left = sorted(self._left.items())
+        if nothing and not self.rows.quotes:
+            others = ", ".join(f"{count:,} {why}" for why, count in left)
+            raise input_error(self.name, nothing + (f" ({others})" if others else ""))
+        said = [f"{count:,} {self._noun} {why} left out" for why, count in left]
+        self.rows.warnings = [f"{self.name}: {text}" for text in [*said, *self.rows.warnings]]
+        return self.rows
+
+
+Theirs = TypeVar("Theirs", bound=TheirRecord)
+
+
 def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators: bool = False) -> NewRows:
     """Read VM types from ``aws ec2 describe-instance-types``: vCPUs, memory, architecture, burstable or not.
 
@@ -125,56 +222,25 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators:
     InputError
         With everything that is wrong in it.
     """
-    source = source_name(path)
-    document = validate_record(_InstanceTypes, parse_json(read_text(path), source), source)
-    rows = NewRows()
-    unknown, issues, left = [], [], defaultdict[str, int](int)
-    first: dict[str, int] = {}
-    for index, entry in enumerate(document.types):
+    source = PriceSource(path, "aws ec2 describe-instance-types", date, "entries", "aws", accelerators)
+    types = source.document(_InstanceTypes).types
+    source.issues += duplicates("InstanceTypes", "InstanceType", enumerate(entry.name for entry in types))
+    for index, entry in enumerate(types):
         names = entry.processor.architectures
         known = {_ARCHITECTURES.get(name) for name in names}
-        where = f"InstanceTypes[{index}]"
-        if first.setdefault(entry.name, index) != index:
-            rule = f"is there twice (also InstanceTypes[{first[entry.name]}])"
-            issues.append(Issue(where, rule, "InstanceType", entry.name))
         # Mac types are dedicated hosts, billed for a day at least: none of the models fits.
-        if any(name in _MAC for name in names):
-            left["types of macOS left out"] += 1
-            continue
-        if entry.accelerators is not None and not accelerators:
-            left["types with accelerators left out (--accelerators takes them)"] += 1
-            continue
-        if None in known or len(known) > 1:
+        mac = "of macOS" if any(name in _MAC for name in names) else None
+        why = mac or source.why_not(entry.name, entry.burstable, entry.accelerators)
+        if why is not None:
+            source.leave_out(why)
+        elif None in known or len(known) > 1:
             rule = f"must be one of {', '.join(_ARCHITECTURES)}"
-            issues.append(Issue(where, rule, "ProcessorInfo.SupportedArchitectures", " and ".join(names), entry.name))
-            continue
-        said = f"aws ec2 describe-instance-types, {os.path.basename(source)}"
-        facts: dict[str, Any] = {
-            "vcpus": entry.vcpus.count,
-            "memory_mb": entry.memory.mib,
-            "source": said,
-            "date": date,
-        }
-        if known:
-            [facts["architecture"]] = known
-        if entry.accelerators is not None:
-            facts["accelerators"] = entry.accelerators
-        # The document does not say how credits are earned, and without them a plan cannot use a burstable type.
-        if entry.burstable:
-            credits = credits_of(entry.name)
-            if credits is None:
-                unknown.append(entry.name)
-                continue
-            facts["burstable"] = credits
-        rows.facts[entry.name] = facts
-    if issues:
-        raise InputError(source, issues)
-    rows.warnings += [f"{source}: {count:,} {what}" for what, count in left.items()]
-    if unknown:
-        rows.warnings.append(
-            f"{source}: {first_names(unknown)} left out: burstable, with credits that are known of T3, T3a and T4g only"
-        )
-    return rows
+            field_ = "ProcessorInfo.SupportedArchitectures"
+            source.fault(f"InstanceTypes[{index}]", rule, field_, " and ".join(names), entry.name)
+        else:
+            more = {"architecture": next(iter(known), None), "accelerators": entry.accelerators}
+            source.put_type(entry.name, entry.vcpus.count, entry.memory.mib, entry.burstable, **more)
+    return source.taken()
 
 
 def credits_of(name: str) -> Burstable | None:
@@ -210,48 +276,48 @@ def spot_prices_of_aws(
     InputError
         With everything that is wrong in it.
     """
-    source, product = source_name(path), plain_product(product)
-    history: dict[tuple[str, str], list[tuple[datetime, float]]] = defaultdict(list)
-    dropped: dict[str, int] = defaultdict(int)
-    issues = []
-    for entry in read_spot_prices(path):
+    source = PriceSource(path, "aws ec2 describe-spot-price-history", "", "prices", "aws")
+    history = _history(source, read_spot_prices(path), plain_product(product), region)
+    if history:
+        # The mean ends at the last entry of the whole file, so that all zones are measured over the same time.
+        last = max(time for prices in history.values() for time, _ in prices)
+        source.said += ": last price of each zone" if window_s is None else f": mean over {window_s / 86400:g} days"
+        zones: dict[tuple[str, str], dict[str, tuple[datetime, float]]] = defaultdict(dict)
+        for (name, zone), prices in history.items():
+            prices.sort()
+            price = prices[-1][1] if window_s is None else _mean(prices, last - timedelta(seconds=window_s), last)
+            zones[name, region_of_zone(zone) or zone][zone] = prices[-1][0], price
+        for (name, of_region), by_zone in zones.items():
+            # A mean is of the window's last day; without a window, each zone has the day of its last price.
+            day = last if window_s is not None else max(time for time, _ in by_zone.values())
+            rounded = {zone: _to_digits(price) for zone, (_, price) in by_zone.items()}
+            source.rows.quotes[name, of_region, "spot"] = source.quote_of_zones(rounded, day.date().isoformat())
+    return source.taken(f"has no price of {product}" + (f" in {region}" if region else ""))
+
+
+def _history(
+    source: PriceSource, entries: Iterable[SpotPrice], product: str, region: str | None
+) -> dict[tuple[str, str], list[tuple[datetime, float]]]:
+    """Prices of a product in a region by type and zone; those of others are left out."""
+    found: dict[tuple[str, str], list[tuple[datetime, float]]] = defaultdict(list)
+    for entry in entries:
         if not entry.zone:
             raise input_error(
-                source, "has no availability zones, and a catalogue needs them: add a column AvailabilityZone"
+                source.name, "has no availability zones, and a catalogue needs them: add a column AvailabilityZone"
             )
         # A history often has all products and regions of an account: the others are left out, with their number.
         if entry.product and entry.product != product:
-            dropped[f"of {entry.product}"] += 1
+            source.leave_out(f"of {entry.product}")
         elif _LOCAL_ZONE.fullmatch(entry.zone):
-            dropped["of local zones"] += 1
+            source.leave_out("of local zones")
         elif (place := region_of_zone(entry.zone)) is None:
             rule = "must be an availability zone of AWS, such as us-east-1a or use1-az4"
-            issues.append(Issue(entry.place, rule, "zone", entry.zone))
+            source.fault(entry.place, rule, "zone", entry.zone)
         elif region is not None and place != region:
-            dropped[f"of {place}"] += 1
+            source.leave_out(f"of {place}")
         else:
-            history[entry.name, entry.zone].append((entry.time, entry.price))
-    if issues:
-        raise InputError(source, grouped(issues))
-    rows = NewRows()
-    rows.warnings += [f"{source}: {count:,} prices {what} left out" for what, count in sorted(dropped.items())]
-    if not history:
-        raise input_error(source, f"has no price of {product}" + (f" in {region}" if region else ""))
-    # The mean ends at the last entry of the whole file, so that all zones are measured over the same time.
-    last = max(time for prices in history.values() for time, _ in prices)
-    zones: dict[tuple[str, str], dict[str, tuple[datetime, float]]] = defaultdict(dict)
-    for (name, zone), prices in history.items():
-        prices.sort()
-        price = prices[-1][1] if window_s is None else _mean(prices, last - timedelta(seconds=window_s), last)
-        zones[name, region_of_zone(zone) or zone][zone] = prices[-1][0], price
-    how = "last price of each zone" if window_s is None else f"mean over {window_s / 86400:g} days"
-    said = f"aws ec2 describe-spot-price-history, {os.path.basename(source)}: {how}"
-    for (name, of_region), by_zone in zones.items():
-        prices_by_zone = {zone: _to_digits(price) for zone, (_, price) in sorted(by_zone.items())}
-        # A mean is of the window's last day; without a window, each zone has the day of its last price.
-        day = max(time for time, _ in by_zone.values()) if window_s is None else last
-        rows.quotes[name, of_region, "spot"] = _quote(prices_by_zone, day.date().isoformat(), said)
-    return rows
+            found[entry.name, entry.zone].append((entry.time, entry.price))
+    return found
 
 
 def _mean(prices: Sequence[tuple[datetime, float]], start: datetime, end: datetime) -> float:
@@ -288,19 +354,19 @@ def rows_of_skypilot(
     InputError
         With everything that is wrong: line, column, value and rule.
     """
-    source = source_name(path)
-    table = TextTable(read_text(path), source)
+    source = _Skypilot(path, "SkyPilot catalogue", date, "rows", "aws", accelerators)
+    table = TextTable(source.text(), source.name)
     table.check_headings()
     places = {name: table.place(name) for name in (*_NEEDED, *_MORE)}
     missing = [name for name in _NEEDED if places[name] is None]
     if missing:
-        raise input_error(source, f"is no vms.csv of SkyPilot's catalogues: it has no column {', '.join(missing)}")
-    reader = _Skypilot(f"SkyPilot catalogue, {os.path.basename(source)}", date, region, accelerators)
+        raise input_error(source.name, f"is no vms.csv of SkyPilot's catalogues: it has no column {', '.join(missing)}")
     for line, cells in table:
-        reader.take(line, {name: "" if place is None else cells[place] for name, place in places.items()})
-    if reader.issues or table.issues:
-        raise InputError(source, grouped([*reader.issues, *table.issues]))
-    return reader.rows(source)
+        if len(source.issues) >= _MOST_ISSUES:
+            break
+        source.take(line, {name: "" if place is None else cells[place] for name, place in places.items()}, region)
+    source.issues += table.issues
+    return source.taken()
 
 
 _NEEDED = "InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region"
@@ -311,66 +377,67 @@ USD: TypeAdapter[float] = TypeAdapter(Price)
 _MOST_ISSUES = 1_000
 
 
-class _Skypilot:
-    """Takes the rows of SkyPilot's catalogue one by one, and keeps what they say, and what is wrong with them."""
+class _Skypilot(PriceSource):
+    """Takes the rows of SkyPilot's catalogue one by one."""
 
-    def __init__(self, said: str, date: str, region: str | None, accelerators: bool) -> None:
-        self.issues: list[Issue] = []
-        self._said, self._date, self._region, self._accelerators = said, date, region, accelerators
+    def __init__(self, *source: Any) -> None:
+        super().__init__(*source)
         self._of: Provider | None = None
-        self._rows = NewRows()
-        self._dropped: dict[str, int] = defaultdict(int)
         self._zones: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-        self._without_price = 0
         self._first: dict[tuple[str, ...], tuple[int, Any, str]] = {}
+        self._without_price = 0
 
-    def take(self, line: int, row: Mapping[str, str]) -> None:
+    def take(self, line: int, row: Mapping[str, str], region: str | None) -> None:
         """Take a row."""
-        if len(self.issues) >= _MOST_ISSUES:
-            return
-        if row["AcceleratorName"] and not (self._accelerators and row["InstanceType"]):
-            self._dropped["with accelerators"] += 1
+        name, place, zone = row["InstanceType"], row["Region"], row["AvailabilityZone"]
+        if row["AcceleratorName"] and (not name or self.why_not(name, False, row["AcceleratorName"])):
+            self.leave_out("with accelerators (--accelerators takes them)")
             return
         # The first row says of which provider a catalogue is.
-        found = provider_of(row["InstanceType"], row["Region"])
+        found = provider_of(name, place)
         of = self._of = self._of or found
         if of is None or found is not of:
             examples = " or ".join(one.example for one in ([of] if of else PROVIDERS.values()))
             rule = f"must be a VM type in a region of {of.title if of else 'a cloud that is known'}, such as {examples}"
-            value = f"{row['InstanceType']} in {row['Region']}"
-            self.issues.append(Issue(f"line {line}", rule, "InstanceType", value))
+            self.fault(f"line {line}", rule, "InstanceType", f"{name} in {place}")
             return
-        why = self._left_out(row, of)
+        self.rows.provider = of.name
+        why = self._left_out(row, of, region)
         if why is not None:
-            self._dropped[why] += 1
+            self.leave_out(why)
             return
         # A row with a fault must leave no trace in the catalogue, so nothing is kept before all of it is read.
         before = len(self.issues)
-        facts = self._facts(line, row, of)
+        vcpus, memory_mb = (
+            self._number(line, row, "vCPUs", VCPUS),
+            self._number(line, row, "MemoryGiB", GIB) * MB_PER_GB,
+        )
+        architecture = _ARCHITECTURES.get(row["Arch"]) if row["Arch"] else of.architecture(name)
+        if row["Arch"] and architecture is None:
+            self.fault(f"line {line}", f"must be {', '.join(_ARCHITECTURES)} or one of macOS", "Arch", row["Arch"])
         prices = {key: self._number(line, row, key, USD) for key in ("Price", "SpotPrice") if row[key]}
-        name, region, zone = row["InstanceType"], row["Region"], row["AvailabilityZone"]
         if (zone or row["SpotPrice"]) and not of.zone.fullmatch(zone):
             rule = f"must be an availability zone of {of.title}: a spot price is that of a zone"
-            self.issues.append(Issue(f"line {line}", rule, "AvailabilityZone", zone))
+            self.fault(f"line {line}", rule, "AvailabilityZone", zone)
         if len(self.issues) > before:
             return
         # A type has a row for each zone: facts must agree in all of them, prices on demand in those of a region.
-        self._says_the_same(line, row, {"vCPUs": facts["vcpus"], "MemoryGiB": facts["memory_mb"]}, name)
-        self._says_the_same(line, row, {"Arch": facts.get("architecture")}, name)
-        self._rows.facts[name] = facts
+        self._says_the_same(line, row, {"vCPUs": vcpus, "MemoryGiB": memory_mb, "Arch": architecture}, name)
+        self._says_the_same(line, row, {"Price": prices.get("Price")}, name, place)
+        accelerators = f"{row['AcceleratorCount'] or '1'} {row['AcceleratorName']}".replace(".0 ", " ")
+        more = {"architecture": architecture, "accelerators": accelerators if row["AcceleratorName"] else None}
+        self.put_type(name, vcpus, memory_mb, bool(of.burstable.match(name)), **more)
         self._without_price += not prices
-        self._says_the_same(line, row, {"Price": prices.get("Price")}, name, region)
         if "Price" in prices:
-            quote = Quote(price_usd_per_hour=prices["Price"], date=self._date, source=self._said)
-            self._rows.quotes[name, region, "on-demand"] = quote
+            self.rows.quotes[name, place, "on-demand"] = self.quote(prices["Price"])
         if "SpotPrice" in prices:
-            self._says_the_same(line, row, {"SpotPrice": prices["SpotPrice"]}, name, region, zone)
-            self._zones[name, region][zone] = prices["SpotPrice"]
+            self._says_the_same(line, row, {"SpotPrice": prices["SpotPrice"]}, name, place, zone)
+            self._zones[name, place][zone] = prices["SpotPrice"]
 
-    def _left_out(self, row: Mapping[str, str], of: Provider) -> str | None:
+    def _left_out(self, row: Mapping[str, str], of: Provider, region: str | None) -> str | None:
         """Reason to leave a row out; None if there is none."""
         name = row["InstanceType"]
-        if self._region is not None and row["Region"] != self._region:
+        if region is not None and row["Region"] != region:
             return "of other regions"
         if _LOCAL_ZONE.fullmatch(row["AvailabilityZone"]):
             return "of local zones"
@@ -378,34 +445,13 @@ class _Skypilot:
             return "of macOS"
         if of.accelerated.match(name):
             return "of types whose price lacks that of their accelerators"
-        if of.burstable.match(name) and credits_of(name) is None:
-            return "of burstable types, with credits that are not known,"
-        return None
-
-    def _facts(self, line: int, row: Mapping[str, str], of: Provider) -> dict[str, Any]:
-        """Machine of a type, the same in all its rows."""
-        name = row["InstanceType"]
-        facts: dict[str, Any] = {"source": self._said, "date": self._date}
-        facts["vcpus"] = self._number(line, row, "vCPUs", VCPUS)
-        facts["memory_mb"] = self._number(line, row, "MemoryGiB", GIB) * MB_PER_GB
-        if row["Arch"] in _ARCHITECTURES:
-            facts["architecture"] = _ARCHITECTURES[row["Arch"]]
-        elif row["Arch"]:
-            rule = f"must be {', '.join(_ARCHITECTURES)} or one of macOS"
-            self.issues.append(Issue(f"line {line}", rule, "Arch", row["Arch"]))
-        elif (architecture := of.architecture(name)) is not None:
-            facts["architecture"] = architecture
-        if of.burstable.match(name):
-            facts["burstable"] = credits_of(name)
-        if row["AcceleratorName"]:
-            facts["accelerators"] = f"{row['AcceleratorCount'] or '1'} {row['AcceleratorName']}".replace(".0 ", " ")
-        return facts
+        return self.why_not(name, bool(of.burstable.match(name)), None)
 
     def _number(self, line: int, row: Mapping[str, str], key: str, kind: TypeAdapter[Any]) -> Any:
         try:
             return number_in(row[key], kind)
         except ValueError as error:
-            self.issues.append(Issue(f"line {line}", str(error), key, row[key]))
+            self.fault(f"line {line}", str(error), key, row[key])
             return 0
 
     def _says_the_same(self, line: int, row: Mapping[str, str], values: Mapping[str, Any], *of: str) -> None:
@@ -413,27 +459,20 @@ class _Skypilot:
         for key, value in values.items():
             first, before, text = self._first.setdefault((key, *of), (line, value, row[key]))
             if before != value:
-                rule = f"is {text!r} for {' in '.join(of)} in line {first}: which of them counts?"
-                self.issues.append(Issue(f"line {line}", rule, key, row[key]))
+                self.fault(
+                    f"line {line}",
+                    f"is {text!r} for {' in '.join(of)} in line {first}: which of them counts?",
+                    key,
+                    row[key],
+                )
 
-    def rows(self, source: str) -> NewRows:
+    def taken(self, nothing: str = "") -> NewRows:
         """Return the types and prices of all rows."""
-        rows = self._rows
-        rows.provider = "aws" if self._of is None else self._of.name
         for (name, region), by_zone in self._zones.items():
-            rows.quotes[name, region, "spot"] = _quote(dict(sorted(by_zone.items())), self._date, self._said)
-        rows.warnings += [f"{source}: {count:,} rows {what} left out" for what, count in sorted(self._dropped.items())]
-        if self._dropped["with accelerators"] and not self._accelerators:
-            rows.warnings.append(f"{source}: --accelerators takes the types with accelerators, too, and marks them")
+            self.rows.quotes[name, region, "spot"] = self.quote_of_zones(by_zone)
         if self._without_price:
-            rows.warnings.append(f"{source}: {self._without_price:,} rows have no price: none is offered there")
-        return rows
-
-
-def _quote(zones: Mapping[str, float], date: str, source: str) -> Quote:
-    mean = _to_digits(sum(zones.values()) / len(zones))
-    named = {zone: price for zone, price in zones.items() if zone}  # a catalogue of Azure has regions only
-    return Quote(price_usd_per_hour=mean, date=date, source=source, **({"zones": named} if named else {}))
+            self.rows.warnings.append(f"{self._without_price:,} rows have no price: none is offered there")
+        return super().taken(nothing)
 
 
 def _to_digits(value: float) -> float:
@@ -481,37 +520,50 @@ def updated(
         first, second = [*providers][:2]
         rule = "make a catalogue of each" if base is None else "--base none begins with nothing"
         raise SpotbagError(f"types of {first} and of {second} do not go into one catalogue: {rule}")
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for old in base.vm_types if base is not None else ():
-        rows[old.name, old.region] = {key: getattr(old, key) for key in old.model_fields_set}
-    facts: dict[str, dict[str, Any]] = {}
-    for (type_name, _), row in rows.items():
-        facts[type_name] = {key: value for key, value in row.items() if key not in ("name", "region", "prices")}
-    warnings: list[str] = []
-    unknown: set[str] = set()
-    older: set[str] = set()
+    rows, warnings = _rows_with(base, news, types, region)
+    if not rows:
+        raise SpotbagError("there is no VM type in the catalogue that this would make")
+    made = tuple(CataloguedType(**row) for row in rows)
+    if base is not None:
+        return base.replace(vm_types=made), warnings
+    return Catalogue(name=name, provider=next(iter(providers), "aws"), vm_types=made), warnings
+
+
+def _rows_with(
+    base: Catalogue | None, news: Sequence[NewRows], types: Sequence[str], region: str | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows of a catalogue with the news, and warnings; see `updated`."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {
+        (old.name, old.region): {key: getattr(old, key) for key in old.model_fields_set}
+        for old in (base.vm_types if base is not None else ())
+    }
+    facts = {
+        name: {key: value for key, value in row.items() if key not in ("name", "region", "prices")}
+        for (name, _), row in rows.items()
+    }
+    warnings, unknown, older = list[str](), set[str](), set[str]()
+
+    def row_of(name: str, place: str) -> dict[str, Any]:
+        return rows.setdefault((name, place), {"name": name, "region": place, "prices": {}})
+
     for new in news:
         warnings += new.warnings
-        wanted = _wanted(types)
+        wanted = [name for name in new.facts if _is_wanted(name, types)]
         # Later sources win, so that a catalogue is brought up to date by reading old and new files in order.
-        facts |= {type_name: said for type_name, said in new.facts.items() if wanted(type_name)}
-        places: dict[tuple[str, str], dict[Market, Quote]] = defaultdict(dict)
-        for (type_name, place, market), quote in new.quotes.items():
-            if wanted(type_name):
-                places[type_name, place][market] = quote
-        for (type_name, place), quotes in places.items():
+        facts |= {name: new.facts[name] for name in wanted}
+        for (name, place, market), quote in new.quotes.items():
             # A price alone does not make a type: without cores and memory no plan can use it.
-            if type_name not in facts:
-                unknown.add(type_name)
-                continue
-            row = rows.setdefault((type_name, place), {"name": type_name, "region": place, "prices": {}})
-            older |= {type_name for market, quote in quotes.items() if _is_newer(row["prices"].get(market), quote)}
-            row["prices"] = {**row["prices"], **quotes}
-        if types and region is not None:
-            for type_name in filter(wanted, new.facts):
-                rows.setdefault((type_name, region), {"name": type_name, "region": region, "prices": {}})
-        for (type_name, _), row in rows.items():
-            row |= facts[type_name]
+            if name in facts and _is_wanted(name, types):
+                row = row_of(name, place)
+                before: Quote | None = row["prices"].get(market)
+                older |= {name} if before is not None and before.date > quote.date else set()
+                row["prices"] = {**row["prices"], market: quote}
+            elif name not in facts and _is_wanted(name, types):
+                unknown.add(name)
+        for name in wanted if types and region is not None else ():
+            row_of(name, region or "")
+        for (name, _), row in rows.items():
+            row |= facts[name]
     if unknown:
         warnings.append(
             f"{first_names(sorted(unknown))} left out: prices are known, but not what the types are "
@@ -519,17 +571,8 @@ def updated(
         )
     if older:
         warnings.append(f"prices of {first_names(sorted(older))} took the place of newer ones")
-    if not rows:
-        raise SpotbagError("there is no VM type in the catalogue that this would make")
-    made = tuple(CataloguedType(**row) for row in rows.values())
-    if base is not None:
-        return base.replace(vm_types=made), warnings
-    return Catalogue(name=name, provider=next(iter(providers), "aws"), vm_types=made), warnings
+    return [*rows.values()], warnings
 
 
-def _is_newer(quote: Quote | None, than: Quote) -> bool:
-    return quote is not None and quote.date > than.date
-
-
-def _wanted(types: Sequence[str]) -> Callable[[str], bool]:
-    return lambda name: not types or any(fnmatchcase(name, pattern) for pattern in types)
+def _is_wanted(name: str, types: Sequence[str]) -> bool:
+    return not types or any(fnmatchcase(name, pattern) for pattern in types)

@@ -142,7 +142,7 @@ def find_scenario(
     InputError
         If there is no such scenario, if the file is wrong, or if an option is missing or does not apply.
     """
-    options: dict[str, object] = {"k_h": k_h, "k_r": k_r, "rate_scale": None if rate_scale == 1 else rate_scale}
+    options: dict[str, Any] = {"k_h": k_h, "k_r": k_r, "rate_scale": None if rate_scale == 1 else rate_scale}
     options |= {"one_means": one_means, "vms_per_one": vms_per_one, "zone": zone, "product": product, "since": since}
     # Built-in names win over files of the same name, as plug-ins do not replace what is built in.
     if text in SCENARIOS:
@@ -157,11 +157,15 @@ def find_scenario(
         close = difflib.get_close_matches(text, SCENARIOS, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(SCENARIOS)}; or give a file"
         raise input_error(text or "scenario", f"is neither the name of a scenario nor a file ({hint})")
-    source = source_name(text)
-    content = read_text(text)
-    prices = {"zone": zone, "product": product, "since": since}
+    return _of_file(text, options)
+
+
+def _of_file(path: str, options: Mapping[str, Any]) -> Scenario:
+    """Scenario of a file; see `find_scenario`."""
+    source, content = source_name(path), read_text(path)
+    prices = {name: options[name] for name in ("zone", "product", "since")}
     # A table has neither brace nor bracket first; a JSON text is told apart by its keys below.
-    if not text.endswith(".json") and content.lstrip()[:1] not in ("{", "[", ""):
+    if not path.endswith(".json") and content.lstrip()[:1] not in ("{", "[", ""):
         from .price_days import price_scenario
         from .spot_price_history import spot_prices_of_table
 
@@ -190,8 +194,9 @@ def find_scenario(
     if "data" in document or "gap_seconds" in document:
         from .availability_days import availability_of_document
 
-        _refuse(options, {"one_means", "vms_per_one"}, source, "an availability trace")
-        return availability_of_document(document, source, one_means, vms_per_one)
+        of_traces = ("one_means", "vms_per_one")
+        _refuse(options, set(of_traces), source, "an availability trace")
+        return availability_of_document(document, source, *(options[name] for name in of_traces))
     raise input_error(
         source,
         'is no scenario: it has neither "format": "spotbag.timeline/1" or "spotbag.scenario/1", as days and scenarios '

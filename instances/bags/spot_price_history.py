@@ -17,20 +17,13 @@ from ...core.quantities import Price, moment, number_in, number_of
 from ...core.records import LimitedRecord, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
-from ..columns import COMMENTS
+from ..columns import COLUMNS, COMMENTS, spelled
 from .imported import grouped
 
 LINUX = "Linux/UNIX"
 _IN_A_VPC = " (Amazon VPC)"
 
-_HEADINGS: Mapping[str, tuple[str, ...]] = {
-    "zone": ("availabilityzone", "zone", "az"),
-    "zone_id": ("availabilityzoneid", "zoneid", "azid"),
-    "name": ("instancetype", "type"),
-    "product": ("productdescription", "product", "os"),
-    "price": ("spotprice", "price"),
-    "time": ("timestamp", "datetime", "date", "time"),
-}
+_HEADINGS: Mapping[str, tuple[str, ...]] = spelled(COLUMNS["spot_prices"])
 """Headings of a table, in small letters and without anything between words."""
 _NEEDED = "name", "price", "time"
 _OF_AWS = ("zone", "name", "product", "price", "time"), ("zone", "zone_id", "name", "product", "price", "time")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import TypeAlias, get_args
 
 from ...core.errors import SpotbagError, input_error
 from ...core.quantities import TIME_UNITS_S
 from ...core.text_tables import TextTable, columns_text
 from ..amounts import MEMORY_UNITS_MB
-from ..columns import COMMENTS, OF_TASKS, TaskRole, meaning, normal
+from ..columns import COMMENTS, OF_TASKS, Headings, TableColumn, TaskRole, meaning, normal
 from .imported import Asked, MultiCore
 from .task_documents import MadeTable
 from .task_formats import REFUSED, TaskFormat
@@ -56,36 +56,28 @@ class CsvFormat:
     multi_core: MultiCore = "refuse"
 
 
-class CellValues(dict[str, Any]):
-    """Values of a column by the texts of its cells; each text is looked at once."""
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._read = read
-
-    def __missing__(self, text: str) -> Any:
-        value = self[text] = self._read(text)
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class TaskColumn:
-    """A column of the file: its heading, its role, the factor of its numbers, and the VM type of its run times."""
-
-    index: int
-    heading: str
-    role: TaskRole
-    factor: float | None = None
-    vm_type: str | None = None
-    values: CellValues = field(default_factory=lambda: CellValues(str), compare=False)
+TaskColumn: TypeAlias = TableColumn[TaskRole]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskColumns:
-    """All columns of a table: those that are read, and those of which nothing is made, with the reason."""
+    """All columns of a table: those that are read, and those of which nothing is made, with the reason.
+
+    Attributes
+    ----------
+    read : list of TaskColumn
+        What is read.
+    refused : dict
+        Index to the heading, to cells that ask for nothing, and to the reason why others are refused.
+    chosen : dict
+        Index to the cells of the rows that are taken.
+    warnings : list of str
+        Columns that are passed over.
+    """
 
     read: list[TaskColumn]
     refused: dict[int, tuple[str, re.Pattern[str] | None, str]]
+    chosen: dict[int, Collection[str]]
     warnings: list[str]
 
 
@@ -93,19 +85,25 @@ def columns_of(
     table: TextTable | MadeTable, form: CsvFormat, known: TaskFormat, catalogue: Sequence[str]
 ) -> TaskColumns:
     """Content of each column, columns that are not understood, and warnings about columns that are passed over."""
-    ignored = _ignored(table, form)
-    mapped = _mapped(table, form, known, ignored)
-    decided = {(column.role, column.vm_type) for column in mapped.values()}
     names = [normal(heading) for heading in table.first]
-    filtered = filters_of(table, form)
+    headings: Headings[TaskRole] = Headings(
+        table.first,
+        table.source,
+        f"{', '.join(ROLES)} and runtime[TYPE], with a unit such as memory_gb or runtime_min",
+        lambda index, role: _column(index, role, ()),
+        lambda index, heading: _column_of(index, heading, known) or _column(index, heading, ()),
+    )
+    mapped = headings.said(form.columns or {}, form.ignored)
+    filtered = headings.chosen(form.only)
+    decided = {(column.role, column.vm_type) for column in mapped.values()}
     columns: list[TaskColumn] = []
     refused: dict[int, tuple[str, re.Pattern[str] | None, str]] = {}
     passed: list[str] = []
     warnings = [] if known.own else [f"{table.source}: read as {known.title}"]
     for index, heading in enumerate(table.first):
-        if index in ignored:
+        if heading in form.ignored:
             continue
-        name = normal(heading)
+        name = names[index]
         column = mapped.get(index) or _column_of(index, heading, known, catalogue, names)
         why = next(((harmless, rule) for headings, harmless, rule in REFUSED if name in headings), None)
         own = meaning(name, OF_TASKS, _UNITS)
@@ -124,29 +122,14 @@ def columns_of(
             columns.append(column)
     if passed:
         warnings.append(f"{table.source}: nothing was made of {columns_text(passed)}")
-    _refuse_two_of_a_role(columns if known.own else [*mapped.values()], table.source)
-    if not known.own and (
-        twice := next((column for column in columns if names.count(normal(column.heading)) > 1), None)
-    ):
-        raise input_error(
-            table.source, f"has {names.count(normal(twice.heading))} columns {twice.heading!r}: which of them counts?"
-        )
+    headings.refuse_two_of_a_role(columns if known.own else mapped.values())
+    used = [] if known.own else [*known.joined, *(normal(column.heading) for column in columns)]
+    if twice := [name for name in used if names.count(name) > 1]:
+        heading = table.first[names.index(twice[0])]
+        raise input_error(table.source, f"has {names.count(twice[0])} columns {heading!r}: which of them counts?")
     order = {name: place for of_role in known.columns.values() for place, name in enumerate(of_role)}
     columns.sort(key=lambda column: order.get(normal(column.heading), 0))
-    return TaskColumns(columns, refused, warnings)
-
-
-def _refuse_two_of_a_role(columns: Sequence[TaskColumn], source: str) -> None:
-    seen: dict[tuple[str, str | None], TaskColumn] = {}
-    for column in columns:
-        other = seen.setdefault((column.role, column.vm_type), column)
-        if other is not column:
-            of_type = f" on {column.vm_type}" if column.vm_type else ""
-            rule = (
-                f"columns {other.heading!r} and {column.heading!r} both hold the {column.role}{of_type}: "
-                f"--column {column.role}={column.heading} takes one, --ignore-column {column.heading} leaves it out"
-            )
-            raise input_error(source, rule)
+    return TaskColumns(columns, refused, filtered, warnings)
 
 
 def _column_of(
@@ -159,53 +142,6 @@ def _column_of(
     role, unit = known.role_of(name), known.units.get(name)
     factor = (TIME_UNITS_S | MEMORY_UNITS_MB)[unit] if unit else None
     return None if role is None else TaskColumn(index, heading, role, factor)
-
-
-def filters_of(table: TextTable | MadeTable, form: CsvFormat) -> dict[int, Collection[str]]:
-    """Cells of the columns by which rows are chosen."""
-    found: dict[int, Collection[str]] = {}
-    for heading, values in form.only.items():
-        places = [index for index, cell in enumerate(table.first) if heading in (cell, normal(cell))]
-        if len(places) != 1:
-            rule = "there is no such column" if not places else f"there are {len(places)} such columns"
-            raise SpotbagError(f"--only {heading}=...: {rule} in {table.source} ({columns_text(table.first)})")
-        found[places[0]] = values
-    return found
-
-
-def _mapped(
-    table: TextTable | MadeTable, form: CsvFormat, known: TaskFormat, ignored: Collection[int]
-) -> dict[int, TaskColumn]:
-    """Columns whose role is said by its name; the unit, too, if the heading of one of that role has none."""
-    mapped: dict[int, TaskColumn] = {}
-    for role, heading in (form.columns or {}).items():
-        option = f"--column {role}={heading}"
-        found = [index for index, cell in enumerate(table.first) if cell == heading]
-        if len(found) != 1:
-            rule = "there is no such column" if not found else f"there are {len(found)} such columns"
-            raise SpotbagError(f"{option}: {rule} in {table.source} ({columns_text(table.first)})")
-        column = _column(found[0], role, ())
-        if column is None:
-            raise SpotbagError(
-                f"{option}: {role!r} is no role; roles are {', '.join(ROLES)} and runtime[TYPE], with a unit such "
-                "as memory_gb or runtime_min"
-            )
-        if found[0] in mapped or found[0] in ignored:
-            taken = "to be left out" if found[0] in ignored else f"the {mapped[found[0]].role} already"
-            raise SpotbagError(f"{option}: that column is {taken}")
-        own = _column_of(found[0], heading, known) or _column(found[0], heading, ())
-        factor = own.factor if column.factor is None and own is not None and own.role == column.role else column.factor
-        mapped[found[0]] = replace(column, heading=heading, factor=factor)
-    return mapped
-
-
-def _ignored(table: TextTable | MadeTable, form: CsvFormat) -> set[int]:
-    """Columns to leave out."""
-    unknown = [heading for heading in form.ignored if heading not in table.first]
-    if unknown:
-        rule = f"there is no such column in {table.source} ({columns_text(table.first)})"
-        raise SpotbagError(f"--ignore-column {unknown[0]}: {rule}")
-    return {index for index, heading in enumerate(table.first) if heading in form.ignored}
 
 
 def _column(index: int, heading: str, catalogue: Sequence[str], beside: Collection[str] = ()) -> TaskColumn | None:

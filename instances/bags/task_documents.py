@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import InputError, Issue, input_error
-from ...core.json_documents import parse_json
+from ...core.json_documents import parse_json, parse_value
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
 from ..entries import MAX_TASKS
@@ -114,14 +114,15 @@ def _records(text: str, source: str) -> list[Mapping[str, Any]]:
     start = text.lstrip()
     lines = [line for line in text.splitlines() if line.strip()]
     if start.startswith("["):
-        text = f'{{"tasks":{text}}}'
+        document = {"tasks": parse_value(text, source, most_keys=MAX_TASKS)}
     elif kind_of_file(text[:HEAD]) != "document":
         raise input_error(source, "is a JSON object, and no list of tasks, of jobs of AWS Batch or of LSF")
     elif not has_jobs_inside(start) and all(
         line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines
     ):
-        text = '{"tasks":[' + ",\n".join(lines) + "]}"
-    document = parse_json(text, source, most_keys=MAX_TASKS)
+        document = {"tasks": parse_value("[" + ",\n".join(lines) + "]", source, most_keys=MAX_TASKS)}
+    else:
+        document = parse_json(text, source, most_keys=MAX_TASKS)
     key = next((key for key in ("tasks", "jobs", "jobSummaryList", "RECORDS") if key in document), "")
     found = document.get(key)
     if not isinstance(found, list) or not found:
@@ -163,15 +164,20 @@ def _batch_job(job: Mapping[str, Any]) -> dict[str, Any]:
     needs = {str(one.get("type")): one.get("value") for one in _objects(container.get("resourceRequirements"))}
     resources = _object(container.get("resources"))
     limits = {**_object(resources.get("requests")), **_object(resources.get("limits"))}
-    made["vcpus"] = needs.get("VCPU", limits.get("cpu", container.get("vcpus")))
-    made["memory"] = needs.get("MEMORY", limits.get("memory", container.get("memory")))
-    made["gpus"] = needs.get("GPU", limits.get("nvidia.com/gpu"))
+    made["vcpus"] = _amount(needs.get("VCPU", limits.get("cpu", container.get("vcpus"))))
+    made["memory"] = _amount(needs.get("MEMORY", limits.get("memory", container.get("memory"))))
+    made["gpus"] = _amount(needs.get("GPU", limits.get("nvidia.com/gpu")))
     made["exitCode"], made["command"] = container.get("exitCode"), container.get("command")
     made["nodes"] = _object(job.get("nodeProperties")).get("numNodes")
     array = _object(job.get("arrayProperties"))
     made["children of the array"] = array.get("size") if "index" not in array else None
     made["containers"] = len(many) if len(many) > 1 else None
     return made
+
+
+def _amount(value: Any) -> Any:
+    """Amount of a resource; what is none shall not pass for one that is not said."""
+    return value if value or value is None else json.dumps(value)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from ...core.text_tables import delimiter_of, first_line_of
-from ..columns import OF_TASKS, TaskRole, normal, spelled
+from ..columns import COLUMNS, OF_TASKS, TaskRole, normal, spelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +46,11 @@ class TaskFormat:
         understood are left out, and a memory of 0 is one that was not measured.
     steps : str
         Heading of ids whose part after a point names a step of a job: rows of steps become part of that of the job.
-    joined : tuple of str
+    joined : sequence of str
         Two headings whose cells together, with a point between them, are the id.
     repeats : bool
         Whether several rows of an id are repetitions of one task, of which the longest counts.
-    stage_in : tuple
+    stage_in : sequence of str, optional
         Heading and pattern of what names the stage of a task, in tables without a column of it.
     """
 
@@ -66,180 +66,49 @@ class TaskFormat:
     nothing: frozenset[str] = frozenset({""})
     own: bool = False
     steps: str = ""
-    joined: tuple[str, ...] = ()
+    joined: Sequence[str] = ()
     repeats: bool = False
-    stage_in: tuple[str, str] | None = None
+    stage_in: Sequence[str] | None = None
 
     def role_of(self, heading: str) -> TaskRole | None:
         """Role of a normal heading."""
         return next((role for role, names in self.columns.items() if heading in names), None)
 
 
-_DONE = frozenset({"COMPLETED", "COMPLETE", "DONE", "OK", "SUCCESS", "SUCCEEDED", "SUCCESSFUL", "FINISHED", "PASSED"})
-_NOT_DONE = frozenset(
-    [
-        "ABORTED",
-        "BOOT_FAIL",
-        "CACHED",
-        "CANCELED",
-        "CANCELLED",
-        "CRASHED",
-        "DEADLINE",
-        "ERROR",
-        "EXIT",
-        "EXITED",
-        "FAIL",
-        "FAILED",
-        "FAILURE",
-        "HELD",
-        "IDLE",
-        "KILLED",
-        "NEW",
-        "NODE_FAIL",
-        "OOM",
-        "OUT_OF_MEMORY",
-        "PENDING",
-        "PREEMPTED",
-        "QUEUED",
-        "REMOVED",
-        "REQUEUED",
-        "RUNNABLE",
-        "RUNNING",
-        "SKIPPED",
-        "STARTING",
-        "STOPPED",
-        "SUBMITTED",
-        "SUSPENDED",
-        "TIMEOUT",
-        "WAITING",
-    ]
-)
-
-
-def _tool(
-    name: str, title: str, source: str, marks: str, columns: str, units: str, done: str, **more: Any
-) -> TaskFormat:
-    """Return the format of a tool, of headings and other words between blanks."""
-    states = {key: frozenset({"", *words.split()}) for key, words in more.items() if key == "nothing"}
+def _format(name: str, said: Mapping[str, Any]) -> TaskFormat:
+    """Return the format that a part of the description of columns says; one of people if it names no columns."""
+    own = "columns" not in said
+    words = {
+        key: frozenset(text.split()) for key, text in (COLUMNS["people"] if own else said).items() if key in _STATES
+    }
+    units = spelled(said.get("units", {}))
     return TaskFormat(
         name=name,
-        title=title,
-        source=source,
-        marks=tuple(frozenset(mark.split()) for mark in marks.split(",")),
-        columns=cast("Mapping[TaskRole, tuple[str, ...]]", spelled(columns)),
-        units={heading: unit for unit, headings in spelled(units).items() for heading in headings},
-        done=frozenset(done.split()),
-        **more | states,
+        columns=OF_TASKS if own else spelled(said["columns"]),
+        marks=tuple(frozenset(mark.split()) for mark in said.get("marks", ())),
+        units={heading: unit for unit, headings in units.items() for heading in headings},
+        done=words.get("done", frozenset()),
+        not_done=words.get("not_done"),
+        nothing=words.get("nothing", frozenset()) | {""},
+        own=own,
+        **{key: value for key, value in said.items() if key not in ("columns", "marks", "units", *_STATES)},
     )
 
 
-_OF_PEOPLE: dict[str, Any] = {"columns": OF_TASKS, "done": _DONE, "not_done": _NOT_DONE, "own": True}
-CSV = TaskFormat(name="csv", title="a table of tasks", example="tasks.csv", **_OF_PEOPLE)
-_FORMATS = (
-    _tool(
-        *("nextflow", "a trace of Nextflow", "nextflow run -with-trace"),
-        "realtime task_id, realtime name, realtime process, hash native_id, hash task_id",
-        "id: name task_id hash, stage: process, command: script, memory: peak_rss rss memory, runtime: realtime,"
-        "cores: cpus, state: status, exit: exit",
-        "ms: realtime, b: peak_rss rss memory",
-        "COMPLETED",
-        nothing="-",
-        stage_in=("name", r"(?s)\A(.+?)(?: \(.*\))?\Z"),
-        example="trace.txt",
-    ),
-    _tool(
-        *("sacct", "the table of sacct -P", "sacct -P -o JobID,JobName,State,Elapsed,AllocCPUS,ReqMem,MaxRSS"),
-        "jobid elapsed, jobid elapsedraw, jobidraw elapsed, jobidraw elapsedraw",
-        "id: jobid jobidraw, command: submitline, memory: maxrss reqmem, runtime: elapsedraw elapsed,"
-        "cores: alloccpus ncpus reqcpus, state: state, exit: exitcode",
-        "s: elapsedraw",
-        "COMPLETED",
-        nothing="UNKNOWN INVALID",
-        steps="jobid",
-        example="sacct.txt",
-    ),
-    _tool(
-        *("joblog", "a job log of GNU parallel", "parallel --joblog"),
-        "seq jobruntime exitval",
-        "id: seq, command: command, runtime: jobruntime, exit: exitval signal",
-        "s: jobruntime",
-        "",
-        example="joblog.txt",
-    ),
-    _tool(
-        *("snakemake", "benchmarks of Snakemake", "benchmark: in a rule; a file, or the folder of all"),
-        "s h_m_s max_rss",
-        "id: file, stage: rule_name rule, memory: max_rss, runtime: s h_m_s, cores: threads",
-        "s: s, mb: max_rss",
-        "",
-        nothing="- NA NAN",
-        repeats=True,
-        example="benchmarks",
-    ),
-    _tool(
-        *("htcondor", "a history of HTCondor", "condor_history -json, or -af:ht with the same attributes"),
-        "clusterid remotewallclocktime, globaljobid remotewallclocktime, clusterid committedtime",
-        "id: globaljobid clusterid, command: cmd, runtime: committedtime remotewallclocktime,"
-        "memory: residentsetsize_raw residentsetsize memoryusage requestmemory,"
-        "cores: requestcpus cpusprovisioned, state: jobstatus, exit: exitcode exitsignal",
-        "kb: residentsetsize_raw residentsetsize, mb: memoryusage requestmemory, s: committedtime remotewallclocktime",
-        "4 C COMPLETED",
-        nothing="UNDEFINED",
-        joined=("clusterid", "procid"),
-        example="history.json",
-    ),
-    _tool(
-        *(
-            "lsf",
-            "jobs of LSF",
-            "bjobs -a -o \"jobid stat run_time max_mem slots exit_code command delimiter='|'\", or -json",
-        ),
-        "jobid stat run_time",
-        "id: jobid, command: command, memory: max_mem mem, runtime: run_time, cores: slots nalloc_slot nreq_slot,"
-        "state: stat, exit: exit_code",
-        "s: run_time",
-        "DONE",
-        nothing="-",
-        joined=("jobid", "jobindex"),
-        example="bjobs.txt",
-    ),
-    _tool(
-        *("batch", "jobs of AWS Batch", "aws batch describe-jobs"),
-        "jobid jobname stopped_started",
-        "id: jobid, command: command, memory: memory, runtime: stopped_started, cores: vcpus, state: status,"
-        "exit: exitcode",
-        "ms: stopped_started, mb: memory",
-        "SUCCEEDED",
-        example="jobs.json",
-    ),
-    TaskFormat(name="json", title="a list of tasks in JSON", example="tasks.json", **_OF_PEOPLE),
-    CSV,
+_STATES = "done", "not_done", "nothing"
+FORMATS: Mapping[str, TaskFormat] = MappingProxyType(
+    {name: _format(name, said) for name, said in COLUMNS["formats"].items()}
 )
-FORMATS: Mapping[str, TaskFormat] = MappingProxyType({form.name: form for form in _FORMATS})
 """By the names of their imports."""
-
+CSV = FORMATS["csv"]
 _NOTHING_SAID = r"|-|\[\]|\{\}|none|null|\(null\)|n/a"
-_INDEPENDENT = "a bag is of independent tasks, and the order of others would be lost"
-_ONE_MACHINE = "a task runs on one core of one VM"
 REFUSED: tuple[tuple[frozenset[str], re.Pattern[str], str], ...] = tuple(
-    (frozenset(headings.split()), re.compile(harmless, re.IGNORECASE), why)
-    for headings, harmless, why in (
-        (
-            "depends_on dependson depends dependency dependencies parent parents after afterok dagparentnodenames "
-            "preceding predecessors requires",
-            _NOTHING_SAID,
-            _INDEPENDENT,
-        ),
-        (
-            "gpu gpus ngpus n_gpus num_gpus gpu_num requestgpus gpusprovisioned accelerator accelerators "
-            "acceleratorcount",
-            _NOTHING_SAID + r"|0(\.0*)?|no|false",
-            "VM types here have no GPUs",
-        ),
-        ("alloctres reqtres", r"(?!.*gpu).*", "VM types here have no GPUs"),
-        ("nnodes allocnodes nodes nexec_host containers", _NOTHING_SAID + r"|0|1", _ONE_MACHINE),
-        ("children_of_the_array", "", "an array has a run time for each child: list those (JOB:0, JOB:1, ...)"),
+    (
+        frozenset(said["headings"].split()),
+        re.compile(said["harmless"].replace("{nothing}", _NOTHING_SAID), re.IGNORECASE),
+        said["why"],
     )
+    for said in COLUMNS["refused"]
 )
 """Headings of what a bag cannot say, cells that ask for nothing, and why others are refused."""
 

@@ -89,25 +89,14 @@ class _Task(_Theirs):
 
     def parts(self, by_name: bool) -> tuple[_Specified, _Executed]:
         """Return the facts of a task that version 1.5 has in two places."""
-        name = self.name if by_name or self.id is None else self.id
         files = {link: [file.name for file in self.files if file.link == link] for link in ("input", "output")}
-        specified = _Specified(
-            id=name,
-            name=self.name,
-            category=self.category,
-            parents=self.parents,
-            children=self.children or [],
-            inputFiles=files["input"],
-            outputFiles=files["output"],
-        )
-        executed = _Executed(
-            id=name,
-            runtimeInSeconds=self.runtime_s,
-            coreCount=self.core_count,
-            memoryInBytes=self.memory_bytes,
-            command=self.command,
-        )
-        return specified, executed
+        facts = dict(self) | {
+            "id": self.name if by_name or self.id is None else self.id,
+            "children": self.children or [],
+            "read_files": files["input"],
+            "written_files": files["output"],
+        }
+        return _Specified.model_construct(**facts), _Executed.model_construct(**facts)
 
 
 class _Specification(_Theirs):

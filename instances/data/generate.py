@@ -1,7 +1,7 @@
-"""Writes the library: ``python -m spotbag.instances.data.generate FOLDER``.
+"""Writes the generated files of the library: ``python -m spotbag.instances.data.generate FOLDER``.
 
 The jobs of the papers are generated: the papers print only their number of tasks and the minimum, mean and maximum
-of run time and memory.
+of run time and memory. Files whose provenance names no generator are written by hand.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+
+from ...core.quantities import SECONDS_PER_HOUR, FloatArray
+from ...core.text_files import write_text
 from ..bags.catalogue import CATALOGUES
 from ..bags.generator import Distribution, generate_instance
-from ..entries import Burstable, Checkpoints, KnownOptimum, Limits, Market, Objective, Offer, Provenance, Task, VmType
-from ..instance import Instance, write_instance
-from ..library import PLATFORMS, STREAMS
-from ..platforms.platform_files import write_platform
-from ..streams.stream_files import write_stream
-from .generate_platforms import platforms
-from .generate_streams import GENERATOR, library_streams
+from ..entries import Provenance
+from ..instance import Instance
+from ..library import STREAMS
+from ..streams.entries import Application, Job, StreamVmType
+from ..streams.run_times import SequenceRunTimes
+from ..streams.stream import Stream
+
+GENERATOR = "python -m spotbag.instances.data.generate"
 
 PAPER_JOBS = {
     # job: tasks, classes, seed, run time (min, mean, max) in s, memory (min, mean, max) in MB; HADS, Table 5
@@ -155,265 +159,97 @@ def everyday_instances() -> Iterator[Instance]:
         )
 
 
-USD_PER_HOUR_OF_A_MILLI_USD_PER_S = 3.6
-"""3.6 $/h is 0.001 $/s: prices that can be multiplied by hand."""
+_A2HA = (
+    "Silva, Veiga, Ferreira 2011, A2HA - automatic and adaptive host allocation in utility computing for bag-of-tasks"
+)
+_MONTH_S = 30 * 24 * SECONDS_PER_HOUR
 
 
-def _offers(spot: float | None = None, on_demand: float | None = None, limit: int = 1) -> dict[Market, Offer]:
-    """Offers by price in thousandths of a dollar per second."""
-    prices: dict[Market, float | None] = {"spot": spot, "on-demand": on_demand}
-    return {
-        market: Offer(price_usd_per_hour=price * USD_PER_HOUR_OF_A_MILLI_USD_PER_S, limit=limit)
-        for market, price in prices.items()
-        if price is not None
-    }
-
-
-def _tiny(name: str, optimum: KnownOptimum, **fields: Any) -> Instance:
-    return Instance(
-        name=f"tiny/{name}",
-        provenance=Provenance(source="spotbag", notes="Small enough to be solved by hand.", optimum=optimum),
-        objective=Objective(goal="balanced", cost_scale_usd=0.1, makespan_scale_s=100),
-        **fields,
+def library_streams() -> Iterator[Stream]:
+    """Streams of A2HA, section 4, that stand for real jobs: lists of run times that have what is printed about them."""
+    yield _a2ha_job(
+        "image",
+        "256 tasks as of an image that is rendered: 220 s on average, up to 9 minutes apart.",
+        _image_s(),
+        "Printed: 256 tasks, 220 s on average, standard deviation 125 s, the longest about 9 minutes above the "
+        "shortest, some tasks of about 25 s. Ours: the run times themselves, which are in Fig. 8a only: quantiles of a "
+        "beta distribution from 25 to 565 s.",
+    )
+    yield _a2ha_job(
+        "test-suite",
+        "1480 tasks as of a test suite: most are short, few take more than a quarter of an hour.",
+        _test_suite_s(),
+        "Printed: 1480 tasks, a minute on average, half of them shorter than 30 s, few longer than 15 minutes. Ours: "
+        "the run times themselves, which are in Fig. 8c only: quantiles of a lognormal distribution.",
     )
 
 
-_SMALL = Limits(max_on_demand=2)
-
-
-def _one_task() -> Instance:
-    """A spot and an on-demand VM for one task."""
-    return _tiny(
-        "one-task",
-        KnownOptimum(
-            objective=0.75,
-            cost_usd=0.05,
-            makespan_s=100,
-            derivation="The spot VM costs 100 s * 0.5 m$ = 0.05, the on-demand VM 0.1, both end at 100 s <= D_spot = 150. "
-            "Spot: 0.5 * 0.05 / 0.1 + 0.5 * 100 / 100 = 0.25 + 0.5.",
+def _a2ha_job(name: str, description: str, seconds: FloatArray, notes: str) -> Stream:
+    """Stream of one job, whose tasks have some run times in random order."""
+    n_tasks = seed = len(seconds)
+    shuffled = np.random.default_rng(seed).permutation(np.maximum(np.round(seconds), 1).astype(int))
+    run_times = SequenceRunTimes(sequence_s=tuple(shuffled.tolist()))
+    return Stream(
+        name=f"a2ha/{name}",
+        description=description,
+        provenance=Provenance(
+            source=f"{_A2HA}: section 4",
+            notes=f"{notes} Billed by the hour, 5 minutes to boot, as printed; a price of 1 makes costs the hours that "
+            "are paid. The paper has no deadlines: 30 days are none.",
+            generator=GENERATOR,
+            seed=seed,
         ),
-        deadline_s=200,
-        d_spot_s=150,
-        limits=_SMALL,
-        vm_types=(VmType(name="a", vcpus=1, memory_mb=1024, gflops=10, offers=_offers(0.5, 1.0)),),
-        tasks=(Task(id="t", memory_mb=100, runtime_s={"a": 100}),),
+        block_s=SECONDS_PER_HOUR,
+        creation_overhead_s=300,
+        vm_types=(StreamVmType(name="host", price_usd_per_block=1),),
+        applications=(Application(name=name, runtime_s={"host": run_times}),),
+        jobs=(Job(id=name, application=name, submitted_s=0, deadline_s=_MONTH_S, n_tasks=n_tasks),),
     )
 
 
-def _two_cores() -> Instance:
-    """Instance whose tasks fill two cores evenly."""
-    return _tiny(
-        "two-cores",
-        KnownOptimum(
-            objective=0.3,
-            cost_usd=0.03,
-            makespan_s=30,
-            derivation="One VM with two cores. The work is 60 s, so no plan ends before 30 s; 30 on one core and 20 + 10 "
-            "on the other ends there. 0.5 * 0.03 / 0.1 + 0.5 * 30 / 100 = 0.15 + 0.15.",
-        ),
-        deadline_s=100,
-        d_spot_s=80,
-        limits=_SMALL,
-        vm_types=(VmType(name="a", vcpus=2, memory_mb=1024, gflops=10, offers=_offers(1.0)),),
-        tasks=(
-            Task(id="short", memory_mb=100, runtime_s={"a": 10}),
-            Task(id="middle", memory_mb=100, runtime_s={"a": 20}),
-            Task(id="long", memory_mb=100, runtime_s={"a": 30}),
-        ),
-    )
+def _levels(count: int) -> FloatArray:
+    return (np.arange(count) + 0.5) / count
 
 
-def _too_long_for_spot() -> Instance:
-    """A task that ends too late for spot VMs."""
-    return _tiny(
-        "too-long-for-spot",
-        KnownOptimum(
-            objective=1.0,
-            cost_usd=0.11,
-            makespan_s=90,
-            derivation="The task of 90 s is over D_spot = 80 and must go on demand: 90 * 1 m$ = 0.09. The task of 40 s "
-            "costs 0.02 on the spot VM, or makes the on-demand VM last 130 s > 120 = D. "
-            "0.5 * 0.11 / 0.1 + 0.5 * 90 / 100 = 0.55 + 0.45.",
-        ),
-        deadline_s=120,
-        d_spot_s=80,
-        limits=_SMALL,
-        vm_types=(VmType(name="a", vcpus=1, memory_mb=1024, gflops=10, offers=_offers(0.5, 1.0)),),
-        tasks=(
-            Task(id="long", memory_mb=100, runtime_s={"a": 90}),
-            Task(id="short", memory_mb=100, runtime_s={"a": 40}),
-        ),
-    )
+def _image_s() -> FloatArray:
+    """Mean 220 s, standard deviation 125 s, from 25 to 565 s."""
+    from scipy.special import betaincinv
+
+    low_s, high_s, mean_s, sd_s = 25, 565, 220, 125
+    mean, sd = (mean_s - low_s) / (high_s - low_s), sd_s / (high_s - low_s)
+    concentration = mean * (1 - mean) / sd**2 - 1
+    quantiles = betaincinv(mean * concentration, (1 - mean) * concentration, _levels(256))
+    quantiles[[0, -1]] = 0, 1
+    seconds: FloatArray = low_s + (high_s - low_s) * quantiles
+    return seconds
 
 
-def _memory_parts_them() -> Instance:
-    """Two tasks whose memory does not fit together."""
-    return _tiny(
-        "memory-parts-them",
-        KnownOptimum(
-            objective=0.9,
-            cost_usd=0.12,
-            makespan_s=60,
-            derivation="Two tasks of 3000 MB never run together in 4096 MB. One after the other on one VM: 120 s, 0.12 $, "
-            "objective 0.6 + 0.6. On two VMs: 60 s each, also 0.12 $: 0.6 + 0.3.",
-        ),
-        deadline_s=200,
-        d_spot_s=150,
-        limits=_SMALL,
-        vm_types=(VmType(name="a", vcpus=2, memory_mb=4096, gflops=10, offers=_offers(1.0, limit=2)),),
-        tasks=(Task(id="t", memory_mb=3000, runtime_s={"a": 60}, count=2),),
-    )
+def _test_suite_s() -> FloatArray:
+    """Mean 60 s; a median of 25 s leaves few beyond 900 s."""
+    from scipy.special import ndtri
 
-
-def _one_vm_is_enough() -> Instance:
-    """Two tasks that a second VM would not end sooner."""
-    return _tiny(
-        "one-vm-is-enough",
-        KnownOptimum(
-            objective=0.5,
-            cost_usd=0.05,
-            makespan_s=50,
-            derivation="Two tasks of 50 s fill the two cores of one VM: 0.05 $, 50 s, 0.25 + 0.25. A second VM ends no "
-            "sooner and costs another 0.05 $.",
-        ),
-        deadline_s=100,
-        d_spot_s=80,
-        limits=_SMALL,
-        vm_types=(VmType(name="a", vcpus=2, memory_mb=4096, gflops=10, offers=_offers(1.0, limit=2)),),
-        tasks=(Task(id="t", memory_mb=100, runtime_s={"a": 50}, count=2),),
-    )
-
-
-def _fast_or_cheap() -> Instance:
-    """Two VM types, the faster of which is dearer."""
-    return _tiny(
-        "fast-or-cheap",
-        KnownOptimum(
-            objective=0.7,
-            cost_usd=0.08,
-            makespan_s=60,
-            derivation="Tasks a, b: 40 s on 'fast' (1 m$/s), 60 s on 'cheap' (0.667 m$/s, i.e. 0.04 $ for a task). One on "
-            "each: 0.04 + 0.04 $, 60 s: 0.4 + 0.3. Both on fast: 0.08 $, 80 s: 0.4 + 0.4. Both on cheap: 120 s, later "
-            "than D_spot = 100.",
-        ),
-        deadline_s=120,
-        d_spot_s=100,
-        limits=_SMALL,
-        vm_types=(
-            VmType(name="fast", vcpus=1, memory_mb=1024, gflops=30, offers=_offers(1.0)),
-            VmType(name="cheap", vcpus=1, memory_mb=1024, gflops=20, offers=_offers(2 / 3)),
-        ),
-        tasks=(Task(id="t", memory_mb=100, runtime_s={"fast": 40, "cheap": 60}, count=2),),
-    )
-
-
-def _checkpoints() -> Instance:
-    """Instance with checkpoints, which make a task on a spot VM longer."""
-    return _tiny(
-        "checkpoints",
-        KnownOptimum(
-            objective=2.025,
-            cost_usd=0.135,
-            makespan_s=270,
-            derivation="250 s of work; a dump takes 10 s, an interval is 10 / 0.1 = 100 s of work, so 2 checkpoints (after "
-            "100 and 200 s) and 270 s on spot: 0.135 $, 0.675 + 1.35. On demand 250 s without checkpoints: 0.25 $, "
-            "1.25 + 1.25 = 2.5.",
-        ),
-        deadline_s=400,
-        d_spot_s=300,
-        limits=_SMALL,
-        checkpoint=Checkpoints(overhead_fraction=0.1, dump_base_s=10),
-        vm_types=(VmType(name="a", vcpus=1, memory_mb=1024, gflops=10, offers=_offers(0.5, 1.0)),),
-        tasks=(Task(id="t", memory_mb=100, runtime_s={"a": 250}),),
-    )
-
-
-def _credits() -> Instance:
-    """A burstable VM with credits for just one task."""
-    return _tiny(
-        "credits",
-        KnownOptimum(
-            objective=0.6,
-            cost_usd=0.06,
-            makespan_s=60,
-            derivation="A burstable core at half speed without credits. The task of 60 s at full speed spends 60/60 = 1 "
-            "credit and the VM starts with 1: it ends at 60 s, 0.06 $, 0.3 + 0.3. In baseline mode it takes 120 s: 1.2.",
-        ),
-        deadline_s=200,
-        limits=_SMALL,
-        vm_types=(
-            VmType(
-                name="b",
-                vcpus=1,
-                memory_mb=1024,
-                offers=_offers(on_demand=1.0),
-                burstable=Burstable(baseline_fraction=0.5, credits_per_hour=30, initial_credits=1),
-            ),
-        ),
-        tasks=(Task(id="t", memory_mb=100, runtime_s={"b": 60}),),
-    )
-
-
-def _boot() -> Instance:
-    """Instance whose VMs must boot, and are billed from when they are ready."""
-    return _tiny(
-        "boot",
-        KnownOptimum(
-            objective=0.65,
-            cost_usd=0.06,
-            makespan_s=70,
-            derivation="A VM is ready, and billed, 20 s after it was asked for. Tasks of 50 and 10 s. One VM with one core "
-            "after the other: 60 s of billing from 20 to 80: 0.06 $, 0.3 + 0.4. Two VMs: 20 + 50 = 70 s, 0.05 + 0.01 $: "
-            "0.3 + 0.35.",
-        ),
-        deadline_s=120,
-        d_spot_s=100,
-        boot_overhead_s=20,
-        limits=_SMALL,
-        vm_types=(VmType(name="a", vcpus=1, memory_mb=1024, gflops=10, offers=_offers(1.0, limit=2)),),
-        tasks=(
-            Task(id="long", memory_mb=100, runtime_s={"a": 50}),
-            Task(id="short", memory_mb=100, runtime_s={"a": 10}),
-        ),
-    )
-
-
-def tiny_instances() -> Iterator[Instance]:
-    """Hand-sized instances. Prices are in m$/s, the objective is ``0.5 cost/0.1 + 0.5 makespan/100``."""
-    yield _one_task()
-    yield _two_cores()
-    yield _too_long_for_spot()
-    yield _memory_parts_them()
-    yield _one_vm_is_enough()
-    yield _fast_or_cheap()
-    yield _checkpoints()
-    yield _credits()
-    yield _boot()
+    mean_s, median_s = 60, 25
+    deviation = (2 * np.log(mean_s / median_s)) ** 0.5
+    seconds: FloatArray = median_s * np.exp(deviation * ndtri(_levels(1480)))
+    return seconds
 
 
 def library() -> Iterator[Instance]:
-    """Instances of the library."""
+    """Instances of the library that are generated; those without a generator in their provenance are written by hand."""
     yield from paper_instances()
     yield from memory_instances()
     yield from distinct_instances()
     yield from everyday_instances()
-    yield from tiny_instances()
 
 
 def main(folder: str) -> None:
-    """Write all library instances, streams and hybrid platforms below a folder."""
-    for instance in library():
-        path = Path(folder) / f"{instance.name}.json"
+    """Write the instances and streams of the library that are generated below a folder."""
+    made = {instance.name: instance.to_text() for instance in library()}
+    made |= {f"{STREAMS}/{stream.name}": stream.to_text() for stream in library_streams()}
+    for name, text in made.items():
+        path = Path(folder) / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_instance(instance, path)
-    for stream in library_streams():
-        path = Path(folder) / STREAMS / f"{stream.name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_stream(stream, path)
-    for platform in platforms():
-        path = Path(folder) / PLATFORMS / f"{platform.name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_platform(platform, path)
+        write_text(path, text)
 
 
 if __name__ == "__main__":

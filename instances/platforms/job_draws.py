@@ -1,12 +1,20 @@
-"""Random sets of malleable jobs: small, big and mixed (Caron & de Assuncao 2016, section VI)."""
+"""Random sets of malleable jobs: small, big and mixed (Caron & de Assuncao 2016, section VI).
+
+As printed there: sizes are whole numbers of processor-minutes, each equally likely; priorities are from 1 to 20; the
+times between arrivals, also before the first, are exponential with a mean of a minute, which are rounded to seconds
+here; a deadline is uniform between the shortest run time that is possible, on all processors that a job can have, and
+that on one processor, both counted from the arrival. Clusters are given away by the minute: the shortest run time is in
+whole minutes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from ...core.errors import InputError, Issue
 from ...core.quantities import MAX_SECONDS, IntArray
@@ -59,12 +67,6 @@ def draw_malleable_jobs(
 ) -> tuple[MalleableJob, ...]:
     """Draw a set of jobs as in section VI of Caron & de Assuncao 2016.
 
-    As printed there: sizes are whole numbers of processor-minutes, each equally likely; priorities are from 1 to 20;
-    the times between arrivals, also before the first, are exponential with a mean of a minute, which are rounded to
-    seconds here; a deadline is uniform between the shortest run time that is possible, on all processors that a job can
-    have, and that on one processor, both counted from the arrival. Clusters are given away by the minute: the shortest
-    run time is in whole minutes.
-
     Not printed, and ours: budgets. A job may pay a price for each of its processor-minutes that is uniform between two
     bounds; the allocated cluster of the paper costs 1, its cloud 2. In a mixed set of an odd number, one more is small.
 
@@ -112,20 +114,16 @@ def draw_malleable_jobs(
     if arrivals_s[-1] + allowed_s.max() > MAX_SECONDS:
         rule = f"is too long for {number} jobs: times would be beyond {MAX_SECONDS} s"
         raise InputError("job set", [Issue("", rule, "mean_gap_s", mean_gap_s)])
-    digits = len(str(number))
-    columns = (sizes, priorities, arrivals_s, arrivals_s + allowed_s, budgets)
+    return _jobs(sizes, priorities, arrivals_s, arrivals_s + allowed_s, budgets)
+
+
+def _jobs(*columns: npt.NDArray[Any]) -> tuple[MalleableJob, ...]:
+    """Jobs of their sizes, priorities, arrivals, deadlines and budgets."""
+    digits = len(str(len(columns[0])))
+    names = "size_processor_minutes", "priority", "arrival_s", "deadline_s", "budget"
     return tuple(
-        MalleableJob(
-            id=f"job-{place:0{digits}}",
-            size_processor_minutes=size,
-            priority=priority,
-            arrival_s=arrival_s,
-            deadline_s=deadline_s,
-            budget=budget,
-        )
-        for place, (size, priority, arrival_s, deadline_s, budget) in enumerate(
-            zip(*(column.tolist() for column in columns), strict=True), start=1
-        )
+        MalleableJob(id=f"job-{place:0{digits}}", **dict(zip(names, values, strict=True)))
+        for place, values in enumerate(zip(*(column.tolist() for column in columns), strict=True), start=1)
     )
 
 

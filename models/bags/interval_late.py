@@ -61,7 +61,7 @@ class LateIntervalModel(IntervalModel):
         for task in self.open_tasks:
             group, due_s = int(groups[task]), int(self.given.due_s[groups[task]])
             late = self.late[task] = model.new_bool_var(f"late_{task}")
-            after = self.after[task] = model.new_int_var(0, self.instance.deadline_s, f"after_{task}")
+            after = self.after[task] = model.new_int_var(0, self.instance.deadline_s - min(due_s, 0), f"after_{task}")
             for place in self.by_task[task]:
                 latest_s = int(self.given.latest_end_s[group, self.vms[place.vm].offer.index])
                 end = self.starts[task] + self._seconds_from_start(place)

@@ -16,37 +16,16 @@ from ...instances.bags.timeline import Timeline
 from ...instances.clouds import PAPERS, Cloud
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
-from . import asking
-from .bills import BILLED, bills_of
+from . import rows
 from .compiled_parts import IN_PLACE_OF
 from .engine import last_call_s, policy_options
+from .interpreted import QUESTIONS
 from .moments import go_through
-from .notes import event_records
-from .outcome import OF_ROWS, DayOutcome, Recorded, outcome_with
-from .plan import ReplayPlan, new_name
+from .outcome import BILLED, OF_ROWS, DayOutcome, bills_of, outcome_with
+from .plan import ReplayPlan, day_table, law_values, new_name, rest_values, table_of
 from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
-from .rows import (
-    DONE,
-    GIVEN,
-    NEEDS_RESCUE,
-    NONE,
-    PRICE,
-    TOO_MANY_ENTRIES,
-    TOO_MANY_EVENTS,
-    TOO_MANY_VMS,
-    DayRow,
-    PriceRow,
-    RescueTaskRow,
-    RescueVmRow,
-    Rows,
-    SessionRow,
-    StandbyRow,
-    TypeRow,
-    VmRow,
-    shapes,
-)
-from .tables import day_table, law_values, rest_values, table_of
+from .record import Recorded, event_records
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue
@@ -56,28 +35,31 @@ _MOST_TYPES = 62
 _COMPILES_FOR = 1_000_000
 """Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
 
-rows_of_record = rows_from(Rows)
+TOO_MANY = (rows.TOO_MANY_VMS, rows.TOO_MANY_EVENTS, rows.TOO_MANY_ENTRIES)
+
+rows_of_record = rows_from(rows.Rows)
 
 
-def drive(context: Any) -> int:
+def drive(context: Any) -> None:
     """Go through a day."""
-    return go_through(rows_of_record(context[0]))
+    go_through(rows_of_record(context[0]))
 
 
-def _nothing(r: Rows, *asked_about: Any) -> None:
+def _nothing(r: rows.Rows, *asked_about: Any) -> None:
     """Answer a question by doing nothing."""
 
 
-_NO_ANSWERS: dict[Callable[..., None], Callable[..., None]] = {
-    value: _nothing for name, value in vars(asking).items() if name.startswith("answer_")
-}
 _PARTS: dict[Any, Any] = {}
+
+
+def in_place_of(kind: type[RulePolicy]) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return the functions that the compiled loop of a policy has in place of those that Python calls."""
+    return IN_PLACE_OF | {asked: kind.answers.get(question, _nothing) for question, asked in QUESTIONS.items()}
 
 
 def _driver(kind: type[RulePolicy]) -> Any:
     """Return the compiled loop of a policy: what policies share is compiled once."""
-    given = IN_PLACE_OF | _NO_ANSWERS | dict(kind.answers)
-    return compiled_rules(drive, f"drive_{kind.name}", given, _PARTS)
+    return compiled_rules(drive, f"drive_{kind.name}", in_place_of(kind), _PARTS)
 
 
 DRIVERS: dict[type[Policy], Any] = {kind: _driver(kind) for kind in POLICIES.values() if issubclass(kind, RulePolicy)}
@@ -101,7 +83,8 @@ class CompiledReplays:
         self._last: tuple[Timeline | None, Cloud]
         self._rescues: dict[tuple[int, int], _Rescue] = {}
         n_vms, n_tasks = len(plan.vms), plan.instance.n_tasks
-        self._allocate(n_vms + _MORE_VMS, 4 * n_tasks + 16 * n_vms + 256, 16 * n_vms + 256)
+        room = (n_vms + _MORE_VMS, 4 * n_tasks + 16 * n_vms + 256, 16 * n_vms + 256)
+        self._allocate(dict(zip(TOO_MANY, room, strict=True)))
 
     def outcome(self, policy: Policy, day: Timeline, cloud: Cloud, law: object = None) -> DayOutcome | None:
         """Replay a day.
@@ -129,14 +112,15 @@ class CompiledReplays:
     ) -> tuple[DayOutcome, Recorded] | None:
         """Replay a day, and keep a record of all that happens; see `outcome`."""
         plan = self.plan
-        self._allocate(self._most_vms, self._most_events, max(self._most_entries, 8 * plan.instance.n_tasks))
+        entries = max(self._room[rows.TOO_MANY_ENTRIES], 8 * plan.instance.n_tasks)
+        self._allocate(self._room | {rows.TOO_MANY_ENTRIES: entries})
         outcome = self._replayed(policy, day, cloud, law, 1)
         if outcome is None:
             return None
         row, names = self._context[0], [bill.name for bill in outcome.bills]
         offers = self._arrays["vms"]["offer_index"][: len(names)].tolist()
         notes = self._arrays["notes"][: row["n_notes"]].tolist()
-        left = np.flatnonzero(self._arrays["tasks"]["vm"] != NONE).tolist()
+        left = np.flatnonzero(self._arrays["tasks"]["vm"] != rows.NONE).tolist()
         return outcome, Recorded(
             policy_name=policy.name,
             plan=plan,
@@ -159,43 +143,41 @@ class CompiledReplays:
             if self._last[0] is not day or self._last[1] is not cloud:  # mostly, several policies meet a day
                 self._begin(day, cloud)
             context = self._start(options, rescue)
-            why = DRIVERS[type(policy)](context)
-            if why == NEEDS_RESCUE:
-                rescue = self._rescue(int(context[0]["lost_types"]), int(context[0]["now_s"]))
-                continue
-            if why == TOO_MANY_VMS:
-                self._allocate(2 * self._most_vms, self._most_events, self._most_entries)
-            elif why == TOO_MANY_EVENTS:
-                self._allocate(self._most_vms, 2 * self._most_events, self._most_entries)
-            elif why == TOO_MANY_ENTRIES:
-                self._allocate(self._most_vms, self._most_events, 2 * self._most_entries)
-            elif why != DONE:
-                return None
+            try:
+                DRIVERS[type(policy)](context)
+            except rows.GaveUpError:
+                why = int(context[0]["why"])
             else:
                 return self._outcome(policy, context, cloud)
+            if why == rows.NEEDS_RESCUE:
+                rescue = self._rescue(int(context[0]["lost_types"]), int(context[0]["now_s"]))
+            elif why == rows.REFUSED:
+                return None
+            else:
+                self._allocate(self._room | {why: 2 * self._room[why]})
 
-    def _allocate(self, most_vms: int, most_events: int, most_entries: int) -> None:
-        """Make the arrays of a replay, which serve for all days."""
-        self._most_vms, self._most_events, self._most_entries = most_vms, most_events, most_entries
-        tables = self.plan.tables
+    def _allocate(self, room: dict[int, int]) -> None:
+        """Make the arrays of a replay, which serve for all days; ``room`` is how many there may be of what."""
+        self._room, tables = room, self.plan.tables
+        most_vms, most_events, most_entries = (room[why] for why in TOO_MANY)
         n_tasks, listed, packed = self.plan.instance.n_tasks, 2 * most_vms + 2, most_vms + tables.most_new
         counts = tables.counts | tables.counts_of_rescues | {"room": most_vms, "vms": listed, "sketches": listed}
         counts |= {"events": most_events, "entries": most_entries, "spans": 3 * n_tasks}
         counts |= {"packed": packed, "packed_cores": packed * counts["cores"]}
         counts |= {"rescuers": packed, "rescuer_cores": packed * counts["cores"]}
         self._arrays: dict[str, Any] = {}
-        self._context = np.zeros(1, dtype=dtype_of(Rows))
-        places = shapes(counts)
-        for name, row, _ in tables_of(Rows):
-            given = np.array(getattr(tables, name), dtype=dtype_of(row)) if name in GIVEN else None
+        self._context = np.zeros(1, dtype=dtype_of(rows.Rows))
+        places = rows.shapes(counts)
+        for name, row, _ in tables_of(rows.Rows):
+            given = np.array(tables.given[name], dtype=dtype_of(row)) if name in rows.GIVEN else None
             self._enter(self._context, name, np.zeros(places.get(name, 0), dtype_of(row)) if given is None else given)
-        alike = {entry.name: entry.default for entry in fields(Rows) if entry.default is not MISSING}
+        alike = {entry.name: entry.default for entry in fields(rows.Rows) if entry.default is not MISSING}
         for name, value in (alike | tables.settings | {"most_listed": listed}).items():
             self._context[name] = value
         self._first = self._context.copy()
         # As plain numbers, which are copied as fast as memory is.
-        first = {"tasks": tables.tasks, "limits": tables.limits}
-        for name, usual in (("types", TypeRow()), ("prices", PriceRow()), ("standby", StandbyRow())):
+        first = {name: tables.given[name] for name in ("tasks", "limits")}
+        for name, usual in (("types", rows.TypeRow()), ("prices", rows.PriceRow()), ("standby", rows.StandbyRow())):
             first[name] = table_of(usual, len(self._arrays[name]))
         self._at_first = {name: (_numbers(self._arrays[name]), _numbers(table)) for name, table in first.items()}
         self._at_first |= {name: (_numbers(self._arrays[name]), 0) for name in ("vms", "asked")}
@@ -244,10 +226,10 @@ class CompiledReplays:
         return self._rescues[types, now_s]
 
     def _rescue_arrays(self, planned: PlannedRescue) -> _Rescue:
-        rows = [(vm.offer.index, NONE if vm.new else self._names.index(vm.id)) for vm in planned.vms]
-        tasks = np.zeros(len(planned.task), dtype=dtype_of(RescueTaskRow))
+        vms = [(vm.offer.index, rows.NONE if vm.new else self._names.index(vm.id)) for vm in planned.vms]
+        tasks = np.zeros(len(planned.task), dtype=dtype_of(rows.RescueTaskRow))
         tasks["task"], tasks["place"] = planned.task, planned.task_vm
-        return _Rescue(np.array(rows, dtype=dtype_of(RescueVmRow)), tasks, 2)
+        return _Rescue(np.array(vms, dtype=dtype_of(rows.RescueVmRow)), tasks, 2)
 
     # --------------------------------------------------------------------- outcome
 
@@ -261,21 +243,21 @@ class CompiledReplays:
                 names.append(new_name(offers[index], rented, taken))
                 taken.add(names[-1])
         days = self._arrays["days"][: values.next_day]
-        changes = rows_of(DayRow, days[days["kind"] == PRICE])
-        sessions = rows_of(SessionRow, self._arrays["sessions"][: values.n_sessions]) if changes else []
+        changes = rows_of(rows.DayRow, days[days["kind"] == rows.PRICE])
+        sessions = rows_of(rows.SessionRow, self._arrays["sessions"][: values.n_sessions]) if changes else []
         bills = bills_of(names, offers, vms.view(_BILLED).tolist(), cloud.billing, changes, sessions)
-        return outcome_with(policy.name, self.plan.instance.deadline_s, values, bills)
+        return outcome_with(policy.name, values, bills)
 
 
-_BILLED: Any = dtype_of(VmRow)[list(BILLED)]
-_COUNTS: Any = dtype_of(Rows)[[*OF_ROWS, "n_vms", "n_sessions", "next_day"]]
+_BILLED: Any = dtype_of(rows.VmRow)[list(BILLED)]
+_COUNTS: Any = dtype_of(rows.Rows)[[*OF_ROWS, "n_vms", "n_sessions", "next_day"]]
 
 
 class _Rescue(NamedTuple):
     """A rescue as the compiled policy has it; 2 if there is one, 1 if there is none, 0 if that is not known yet."""
 
-    vms: Any = np.zeros(0, dtype=dtype_of(RescueVmRow))
-    tasks: Any = np.zeros(0, dtype=dtype_of(RescueTaskRow))
+    vms: Any = np.zeros(0, dtype=dtype_of(rows.RescueVmRow))
+    tasks: Any = np.zeros(0, dtype=dtype_of(rows.RescueTaskRow))
     given: int = 0
 
 

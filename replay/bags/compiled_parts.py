@@ -5,18 +5,34 @@ from __future__ import annotations
 from ...instances.entries import NEVER
 from . import interpreted
 from .policies.on_time_kernel import latest_rescue, new_vms_from
-from .rows import NEEDS_RESCUE, NONE, REFUSED, TOO_MANY_ENTRIES, TOO_MANY_EVENTS, TOO_MANY_VMS, EventRow, Rows, VmRow
+from .rows import (
+    NEEDS_RESCUE,
+    NONE,
+    REFUSED,
+    TOO_MANY_ENTRIES,
+    TOO_MANY_EVENTS,
+    TOO_MANY_VMS,
+    EventRow,
+    GaveUpError,
+    Rows,
+    VmRow,
+)
 from .rules import comes_before, may_give, span
 
 _KIND_BITS = 40
+
+
+def give_up(r: Rows, why: int) -> None:
+    """End the loop; see `GaveUpError`."""
+    r.why = why
+    raise GaveUpError
 
 
 def push(r: Rows, time_s: int, kind: int, v: int, core: int, epoch: int) -> None:
     """Queue an event."""
     place = r.n_events
     if place == len(r.events):
-        r.why = TOO_MANY_EVENTS
-        return
+        give_up(r, TOO_MANY_EVENTS)
     r.n_events += 1
     r.sequence += 1
     rank = (kind << _KIND_BITS) + r.sequence
@@ -78,10 +94,11 @@ def next_s(r: Rows) -> int:
 
 
 def note(r: Rows, what: int, v: int, core: int, task: int, first: int, second: int, real: float) -> None:
-    """Keep something on record."""
-    if r.n_notes == len(r.notes):
-        r.why = TOO_MANY_ENTRIES
+    """Keep something on record, if there is one."""
+    if not r.recording:
         return
+    if r.n_notes == len(r.notes):
+        give_up(r, TOO_MANY_ENTRIES)
     row = r.notes[r.n_notes]
     r.n_notes += 1
     row.time_s, row.what, row.vm, row.core, row.task = r.now_s, what, v, core, task
@@ -89,18 +106,16 @@ def note(r: Rows, what: int, v: int, core: int, task: int, first: int, second: i
 
 
 def add_vm(r: Rows, offer: int) -> int:
-    """Make room for one more VM; return which it is, or `NONE` if there is none."""
+    """Make room for one more VM; return which it is."""
     if r.n_vms == len(r.vms):
-        r.why = TOO_MANY_VMS
-        return NONE
+        give_up(r, TOO_MANY_VMS)
     return r.n_vms
 
 
 def add_session(r: Rows, start_s: int, end_s: int, lost: int) -> int:
     """Add a session; return which it is."""
     if r.n_sessions == len(r.sessions):
-        r.why = TOO_MANY_ENTRIES
-        return r.n_sessions - 1
+        give_up(r, TOO_MANY_ENTRIES)
     row = r.sessions[r.n_sessions]
     row.start_s, row.end_s, row.lost, row.next = start_s, end_s, lost, NONE
     r.n_sessions += 1
@@ -110,8 +125,7 @@ def add_session(r: Rows, start_s: int, end_s: int, lost: int) -> int:
 def add_noticed(r: Rows, v: int) -> None:
     """List a VM that has notice now, or earlier notice than another event of this moment has given it."""
     if r.n_noticed == len(r.noticed_now):
-        r.why = TOO_MANY_VMS
-        return
+        give_up(r, TOO_MANY_VMS)
     r.noticed_now[r.n_noticed] = v
     r.n_noticed += 1
 
@@ -119,24 +133,22 @@ def add_noticed(r: Rows, v: int) -> None:
 def add_helper(r: Rows, v: int) -> None:
     """Add a VM that a migration trigger counts on."""
     if r.n_helpers == len(r.helpers):
-        r.why = TOO_MANY_ENTRIES
-        return
+        give_up(r, TOO_MANY_ENTRIES)
     r.helpers[r.n_helpers] = v
     r.n_helpers += 1
 
 
 def add_sketch(r: Rows) -> int:
-    """Make room for one more sketch; return which it is, or `NONE` if there is none."""
+    """Make room for one more sketch; return which it is."""
     if r.n_chosen == len(r.sketches):
-        r.why = TOO_MANY_VMS
-        return NONE
+        give_up(r, TOO_MANY_VMS)
     r.n_chosen += 1
     return r.n_chosen - 1
 
 
 def refuse(r: Rows, reason: int, v: int, task: int) -> None:
-    """End the replay: Python goes through it once more, and says what is wrong."""
-    r.why = REFUSED
+    """Give up: Python says what is wrong."""
+    give_up(r, REFUSED)
 
 
 def plan_rescue(r: Rows) -> None:
@@ -154,7 +166,8 @@ def plan_rescue(r: Rows) -> None:
         if vm.spot and vm.n_left and not may_give(vm) and types & (1 << r.offers[vm.offer_index].type):
             planned = False
     if planned and not r.rescue_given:
-        r.why, r.lost_types = NEEDS_RESCUE, types
+        r.lost_types = types
+        give_up(r, NEEDS_RESCUE)
     elif planned:
         r.rescue_found = int(r.rescue_given == 2)
 

@@ -8,16 +8,14 @@ from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
-from ..event_loop import EventLoop
-from . import asking
+from ..engines import EventLoop
 from .interpreted import next_s
 from .moments import await_start, step
 from .outcome import DayOutcome, outcome_with
-from .plan import ReplayPlan
+from .plan import ReplayPlan, day_table
 from .policy import Policy, RulePolicy, answers
-from .rows import DayRow
+from .rows import DayRow, or_none
 from .state import ReplayState
-from .tables import day_table, or_none
 
 _WAKES_UNTIL = 2
 """How often the deadline, or the day if that is longer, passes until policies are woken no more."""
@@ -102,11 +100,11 @@ class Replay(EventLoop[DayOutcome]):
         return twin
 
     def step(self) -> bool:
-        """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done."""
+        """Handle the events of the next moment, and ask the policy; False if there are none, or the bag is done."""
         state, moments_s = self.state, self._moments_s
         n = state.n_days
         day_s = moments_s[n] if n < len(moments_s) else NEVER
-        if day_s <= next_s(state) and state.unfinished:
+        if day_s < NEVER and day_s <= next_s(state) and state.unfinished:
             while n < len(moments_s) and moments_s[n] == day_s:
                 state.days.append(DayRow(*self._to_come[n].item()))
                 n += 1
@@ -120,7 +118,7 @@ class Replay(EventLoop[DayOutcome]):
     def outcome(self) -> DayOutcome:
         """Return the outcome of an ended replay."""
         state = self.state
-        return outcome_with(state.policy_name, state.deadline_s, state, state.bills())
+        return outcome_with(state.policy_name, state, state.bills())
 
 
 def last_call_s(day: Timeline, instance: Instance) -> int:
@@ -133,7 +131,7 @@ def policy_options(policy: Policy) -> dict[str, int]:
     """Return the fields of `Rows` that a policy sets."""
     options = {
         "idle_limit_s": or_none(policy.idle_limit_s),
-        "wants_finished": int(answers(policy, "finished", asking.answer_finished)),
-        "wants_woken": int(answers(policy, "woken", asking.answer_woken)),
+        "wants_finished": int(answers(policy, "finished")),
+        "wants_woken": int(answers(policy, "woken")),
     }
     return options | policy.row_options() if isinstance(policy, RulePolicy) else options

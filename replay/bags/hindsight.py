@@ -21,12 +21,10 @@ from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .engine import Replay
 from .outcome import DayOutcome
-from .plan import PlannedVm, ReplayPlan, replay_plan
+from .plan import PlannedVm, ReplayPlan, WorkTable, replay_plan
 from .policies.static import Static
 from .policy import Policy
-from .state import ReplayState
-from .vm import Vm
-from .work import WorkTable
+from .state import ReplayState, Vm
 
 _LEAST_S = 10
 """Seconds of work for which a task is cut; each checkpoint takes as long, or longer."""
@@ -92,7 +90,7 @@ class Hindsight:
                 yield from with_cut_tasks(schedule, time_of, self._empty.work)
 
     def _times(self, timeline: Timeline) -> Iterator[dict[int, Sequence[tuple[int, int]]]]:
-        """For how many seconds the VMs of each spot offer are up by the deadline: in all, until gone, until notice.
+        """Seconds for which the VMs of each spot offer are up by the deadline: in all, until gone, until notice.
 
         Each with the moment until which that is.
         """

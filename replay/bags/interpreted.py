@@ -1,15 +1,16 @@
-"""Parts of a replay as plain Python has them: the queue of events, the record, and what grows.
+"""Parts of a replay as plain Python has them: the queue of events, the record, what grows, and questions to the policy.
 
-Compiled loops have parts of the same names in `compiled_parts`.
+Compiled loops have parts of the same names in `compiled_parts`, and the rules of a policy in place of the questions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
 from ...instances.entries import NEVER
-from .rows import NONE, SessionRow, SketchRow
+from .rows import NONE, SessionRow, SketchRow, or_none
 
 
 def push(r: Any, time_s: int, kind: int, v: int, core: int, epoch: int) -> None:
@@ -36,12 +37,13 @@ def next_s(r: Any) -> int:
 
 
 def note(r: Any, what: int, v: int, core: int, task: int, first: int, second: int, real: float) -> None:
-    """Keep something on record."""
-    r.notes.append((r.now_s, what, v, core, task, first, second, real))
+    """Keep something on record, if there is one."""
+    if r.recording:
+        r.notes.append((r.now_s, what, v, core, task, first, second, real))
 
 
 def add_vm(r: Any, offer: int) -> int:
-    """Make room for one more VM; return which it is, or `NONE` if there is none."""
+    """Make room for one more VM; return which it is."""
     return r._add_vm(offer)  # type: ignore[no-any-return]
 
 
@@ -66,7 +68,7 @@ def add_helper(r: Any, v: int) -> None:
 
 
 def add_sketch(r: Any) -> int:
-    """Make room for one more sketch; return which it is, or `NONE` if there is none."""
+    """Make room for one more sketch; return which it is."""
     if r.n_chosen == len(r.sketches):
         r.sketches.append(SketchRow())
         r.sketched.append([0] * len(r.heads))
@@ -148,3 +150,79 @@ def profile_sketch(r: Any, k: int, vm: Any) -> None:
 def profile_new(r: Any, k: int, vcpus: int, kb: int) -> None:
     """Give a sketch the memory of a new VM."""
     r.timelines[k] = r._new_timeline(vcpus, kb)
+
+
+# ---------------------------------------------------------------------- questions to the policy
+
+
+def answer_finished(r: Any, vm: Any, task: int) -> None:
+    """Ask about a task that has finished."""
+    r.policy.finished(r, vm, task)
+
+
+def answer_price_changed(r: Any, offer: int) -> None:
+    """Ask about a new price of an offer."""
+    r.policy.price_changed(r, r.instance.offers[offer])
+
+
+def answer_capacity_changed(r: Any, vm_type: int) -> None:
+    """Ask about a type of which there can be more, or fewer, spot VMs than before."""
+    r.policy.capacity_changed(r, r.instance.vm_types[vm_type].name)
+
+
+def answer_resumed(r: Any, vm: Any) -> None:
+    """Ask about a VM that has resumed, or boots again."""
+    r.policy.resumed(r, vm)
+    r.idle_limit_s = or_none(r.policy.idle_limit_s)
+
+
+def answer_idle(r: Any, vm: Any) -> None:
+    """Ask about a VM that runs and has no task left."""
+    r.policy.idle(r, vm)
+    r.idle_limit_s = or_none(r.policy.idle_limit_s)
+
+
+def answer_noticed(r: Any, vm: Any) -> None:
+    """Ask about a VM that has notice of its interruption."""
+    r.policy.noticed(r, vm)
+
+
+def answer_hibernated(r: Any, vm: Any) -> None:
+    """Ask about a VM that is hibernated or stopped."""
+    r.policy.hibernated(r, vm)
+
+
+def answer_lost(r: Any, vm: Any) -> None:
+    """Ask about a VM that the cloud has terminated."""
+    r.policy.lost(r, vm)
+
+
+def answer_preempted(r: Any, vm: Any, task: int) -> None:
+    """Ask about a preempted task whose checkpoint is written."""
+    r.policy.preempted(r, vm, task)
+
+
+def answer_trigger_reached(r: Any, vm: Any) -> None:
+    """Ask about an interrupted VM whose migration trigger time has come."""
+    r.policy.trigger_reached(r, vm)
+
+
+def answer_cycle_ended(r: Any, vm: Any) -> None:
+    """Ask about an idle VM at the end of its allocation cycle, or of the time for which it is kept."""
+    r.policy.cycle_ended(r, vm)
+
+
+def answer_woken(r: Any) -> None:
+    """Ask at the start, and at times at which the policy has asked to be woken."""
+    r.policy.woken(r)
+
+
+def answer_terminated(r: Any, vm: Any) -> None:
+    """Ask about a VM that the policy has terminated."""
+    r.policy.terminated(r, vm)
+
+
+QUESTIONS: dict[str, Callable[..., None]] = {
+    name.removeprefix("answer_"): value for name, value in vars().items() if name.startswith("answer_")
+}
+"""Questions by the methods of `Policy` that answer them."""

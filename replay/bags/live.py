@@ -19,23 +19,21 @@ from ...schedules import events
 from ...schedules.events import Draft, Event, wrong_state
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
+from ...schedules.timing import require_no_dates
 from ...schedules.vm_state import VmState
+from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from ..policies import Given
-from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
-from . import rules
-from .checked_plan import CheckedPlan, checked
+from . import moments, rows, rules
 from .engine import Replay
 from .interpreted import add_noticed, note, pop
-from .moments import ask, bring_back, end, insert, list_struck, sort_numbers, start_due
-from .notes import STARTED, event_records
-from .plan import replay_plan
+from .plan import CheckedPlan, checked, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
-from .rows import CYCLE_END, HIBERNATE, IDLE_LIMIT, NONE, START, STOP, TERMINATE, TRIGGER, WAKE
+from .record import event_records
+from .rows import NONE
 from .runs import chosen_cloud
-from .state import ReplayState
-from .vm import Vm
+from .state import ReplayState, Vm
 
 _LONGER = 0.1
 """What takes longer than expected is expected to take so much longer again, as a part of what it has taken."""
@@ -134,10 +132,11 @@ class LivePolicy:
         Raises
         ------
         InputError
-            If that is not a policy.
+            If that is not a policy, or tasks have dates.
         SpotbagError
             If the plan cannot be carried out, or is one from a state.
         """
+        require_no_dates(plan.instance, "a live policy", "plan anew by replan, which does, whenever something happens")
         plan = checked(plan)
         plan.demand_possible()
         made = KIND.single(policy, 0)(0)
@@ -149,7 +148,7 @@ class LivePolicy:
 
     @public
     def decide(self, state: State, *told: Event) -> Decided:
-        """Return what the policy would do now.
+        """Return the decisions of the policy at this moment.
 
         Parameters
         ----------
@@ -173,12 +172,12 @@ class LivePolicy:
         if not r.over:
             _Moment(replay, state, told).happen()
             if r.unfinished == 0:
-                end(r)
+                moments.end(r)
         return Decided(tuple(_decisions(r)), _next_look_s(r), LivePolicy(replay))
 
 
 def _decisions(r: ReplayState) -> Iterable[Decision]:
-    """Yield what was decided, from the record; not what was undone within the moment."""
+    """Yield the decisions, from the record, but for those that were undone within the moment."""
     named = {vm.name: vm for vm in r.vms}
     records = event_records(r.instance, [*named], [vm.offer_index for vm in r.vms], r.notes)  # type: ignore[arg-type]
     last = {record["task"]: record for record in records if record["event"] == "start"}
@@ -206,16 +205,16 @@ def _next_look_s(r: ReplayState) -> float | None:
     """When to ask again: at the next timer of the policy, or when something has not happened that was expected."""
     if r.over:
         return None
-    moments = [entry[0] for entry in r.queue if entry[0] > r.now_s and entry[1] in _TIMERS]
+    times_s = [entry[0] for entry in r.queue if entry[0] > r.now_s and entry[1] in _TIMERS]
     for vm in r.vms:
         if vm.state == LAUNCHING:
-            moments.append(vm.ready_s + 1)
+            times_s.append(vm.ready_s + 1)
         elif vm.state == RUNNING:
-            moments += [vm.zero_s + run.end_s + 1 for run in vm.running if run is not None]
-    return float(min(moments)) if moments else None
+            times_s += [vm.zero_s + run.end_s + 1 for run in vm.running if run is not None]
+    return float(min(times_s)) if times_s else None
 
 
-_TIMERS = (START, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE)
+_TIMERS = (rows.START, rows.TRIGGER, rows.CYCLE_END, rows.IDLE_LIMIT, rows.WAKE)
 """Events of the queue that follow from decisions; when the others happen, the caller says."""
 
 
@@ -240,7 +239,7 @@ class _Moment:
         self.happened = self.deviates = self.asked = False
 
     def happen(self) -> None:
-        """Let all that is told happen, and all that is due; ask the policy."""
+        """Let events that are told, and those that are due, happen; ask the policy."""
         self.expect()
         self.go_on()
         while self.r.unfinished and (self.afterwards or (self.r.queue and self.r.queue[0][0] <= self.r.now_s)):
@@ -248,10 +247,10 @@ class _Moment:
             self.go_on()
 
     def go_on(self) -> None:
-        """Let what is told happen, or what was decided for this very moment, and ask the policy."""
+        """Let events that are told happen, or decisions for this very moment, and ask the policy."""
         r = self.r
-        r.n_finished = r.n_preempted = r.n_idle = r.n_back = r.n_noticed = r.n_struck = 0
-        r.n_triggered = r.n_cycles = r.n_unused = r.n_priced = r.n_types_now = 0
+        r.n_idle = r.n_finished = r.n_preempted = 0
+        moments.forget_moment(r)
         r.woken, self.happened = int(self.deviates), False
         r.priced_now, r.types_now = [], []
         due = []
@@ -259,14 +258,16 @@ class _Moment:
             due.append(pop(r))
         self.take(range(_RETURNS))
         for time_s, kind, v, core, _ in due:
-            if kind == START:
+            if kind == rows.START:
                 self.start(r.vms[v], core, time_s)
-        start_due(r)
+        moments.start_due(r)
         self.take(range(_RETURNS, _RETURNS + 1))
         self.bring_back()
         self.take(range(_RETURNS + 1, _NEVER))
-        self.timers(due)
-        sort_numbers(r.struck_now, r.n_struck)
+        for _, kind, v, _, epoch in due:
+            if kind in (rows.TRIGGER, rows.CYCLE_END, rows.IDLE_LIMIT, rows.WAKE):
+                moments.list_timer(r, kind, v, epoch, self.last_call_s)
+        moments.sort_numbers(r.struck_now, r.n_struck)
         for v in r.struck_now[: r.n_struck]:
             self.lose(r.vms[v])
         for event in self.events:
@@ -276,19 +277,19 @@ class _Moment:
             self.refuse_other()
         self.asked, self.deviates = True, False
         if r.unfinished and (self.happened or r.n_unused or r.n_triggered or r.woken):
-            ask(r)
+            moments.ask(r)
 
     def bring_back(self) -> None:
         """Let VMs come back; on one that has hibernated, what ran there goes on."""
         r = self.r
         back = [r.vms[v] for v in r.back_now[: r.n_back]]
-        bring_back(r)
+        moments.bring_back(r)
         for vm in back:
             for core, slot in enumerate(r.cores[vm.index]):
                 if vm.state == RUNNING and slot.running != NONE and r.tasks[slot.running].dumping_s == NONE:
                     run = r.tasks[slot.running]
-                    note(r, STARTED, vm.index, core, slot.running, run.end_s - run.start_s, run.mode, run.saved)
-        start_due(r)
+                    note(r, rows.STARTED, vm.index, core, slot.running, run.end_s - run.start_s, run.mode, run.saved)
+        moments.start_due(r)
 
     def take(self, phases: range) -> None:
         """Let the events of some phases happen."""
@@ -345,7 +346,7 @@ class _Moment:
             self.deviate()
 
     def retime(self, vm: Vm) -> None:
-        """Have what waits on a VM wait for what takes longer, or for less."""
+        """Have waiting tasks of a VM wait for those that take longer, or for less."""
         rules.retime(vm)
         vm.disordered = 1
         if vm.state == RUNNING and vm.gone_s == NONE:
@@ -357,27 +358,12 @@ class _Moment:
         self.deviates, self.r.woken, self.r.spread_known = True, 1, 0
 
     def start(self, vm: Vm, core: int, time_s: int) -> None:
-        """Start what was to start on a core; what should have started earlier is late."""
+        """Start the task that was to start on a core; one that should have started earlier is late."""
         slot = self.r.cores[vm.index][core]
         if time_s == self.r.now_s:
             rules.planned_start(self.r, vm, core, time_s)
         elif slot.running == NONE and slot.first != NONE and vm.zero_s + self.r.tasks[slot.first].start_s == time_s:
             self.retime(vm)
-
-    def timers(self, due: Iterable[tuple[int, int, int, int, int]]) -> None:
-        """List what the policy is to be asked about as time has passed, as `moments.go_on` does."""
-        r = self.r
-        for _, kind, v, _, epoch in due:
-            vm = r.vms[v]
-            if kind == WAKE:
-                r.woken |= r.now_s <= self.last_call_s
-            elif kind == TRIGGER and vm.trigger_epoch == epoch and rules.may_give(vm):
-                insert(r.triggered_now, r.trigger_epochs, 0, r.n_triggered, v, epoch)
-                r.n_triggered += 1
-            elif kind in (CYCLE_END, IDLE_LIMIT) and vm.idle_epoch == epoch and rules.is_idle(vm):
-                insert(r.unused_now, r.unused_epochs, 0 if kind == CYCLE_END else r.n_cycles, r.n_unused, v, epoch)
-                r.n_unused += 1
-                r.n_cycles += kind == CYCLE_END
 
     # -------------------------------------------------------------------- events
 
@@ -396,30 +382,17 @@ class _Moment:
             raise wrong_state(f"has an event of the task {name!r}, which runs nowhere by what was decided")
         return vm, self.r.tasks[task].core, task
 
-    def idle(self, vm: Vm) -> None:
-        """List a VM as idle if it has nothing left."""
-        if vm.n_left == 0:
-            vm.idle_epoch += 1
-            self.r.idle_now[self.r.n_idle] = vm.index
-            self.r.n_idle += 1
-
     def finished(self, event: events.TaskFinished) -> None:
         """End a task, and start the next."""
         r = self.r
         vm, core, task = self.running(event.task)
         r.tasks[task].dumping_s = NONE
         rules.finish(r, vm, core)
-        if r.wants_finished:
-            r.finished_now[r.n_finished] = task
-            r.n_finished += 1
-        self.idle(vm)
 
     def failed(self, event: events.TaskFailed) -> None:
         """Have a task wait behind what waits on its core, as one whose checkpoint is written."""
-        r = self.r
         vm, core, _ = self.running(event.task)
-        insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, vm.index, rules.put_behind(r, vm, core))
-        self.r.n_preempted += 1
+        moments.list_preempted(self.r, vm, core)
 
     def saved(self, event: events.TaskSaved) -> None:
         """Have a task that does not run go on from what is saved."""
@@ -476,8 +449,9 @@ class _Moment:
         if not rules.get_ready(self.r, vm) and vm.name not in self.leaving:  # it is there, whatever room there was
             vm.gone_s = vm.interrupted_by = NONE
             rules.move_up(self.r, vm)
-        self.idle(vm)
-        start_due(self.r)
+        if vm.n_left == 0:
+            rules.list_idle(self.r, vm)
+        moments.start_due(self.r)
 
     def draining(self, event: events.VmDraining) -> None:
         """Give a VM notice, of as many seconds as its cloud gives if that is not said."""
@@ -502,12 +476,12 @@ class _Moment:
             raise wrong_state(f"has lost the on-demand VM {vm.name!r}, which no policy counts with: replan the rest")
         if vm.state == LAUNCHING:
             vm.state, vm.session_from_s = RUNNING, self.r.now_s
-        kind = TERMINATE
+        kind = rows.TERMINATE
         if isinstance(event, events.VmHibernated):
-            kind = STOP if self.cloud.interruption == "stop" else HIBERNATE
+            kind = rows.STOP if self.cloud.interruption == "stop" else rows.HIBERNATE
         if rules.is_halted(vm) or not rules.give_notice(self.r, vm, kind, 0, 0):
             vm.interrupted_by = kind
-        list_struck(self.r, vm)
+        moments.list_struck(self.r, vm)
 
     def lose(self, vm: Vm) -> None:
         """Take a VM away: one that runs, or one that will not come back."""
@@ -548,7 +522,7 @@ class _Moment:
 
 
 _HALTED = (HIBERNATED, STOPPED)
-_KINDS = {"hibernate": HIBERNATE, "stop": STOP, "terminate": TERMINATE}
+_KINDS = {"hibernate": rows.HIBERNATE, "stop": rows.STOP, "terminate": rows.TERMINATE}
 _HANDLERS: Mapping[type, Callable[[_Moment, Any], None]] = {
     events.TaskFinished: _Moment.finished,
     events.TaskFailed: _Moment.failed,

@@ -1,6 +1,6 @@
 """The loop of a replay: all that happens in a second happens first, then the policy is asked. See `Replay`.
 
-Like `rules`, plain functions over rows, of which compiled loops are made. What policies answer is in `asking`.
+Like `rules`, plain functions over rows, of which compiled loops are made. What policies answer is in `interpreted`.
 """
 
 from __future__ import annotations
@@ -9,39 +9,48 @@ import math
 
 from ...core.quantities import NOISE
 from ...instances.entries import NEVER
-from ..vms import LAUNCHING, RUNNING, TERMINATED
-from .asking import (
-    answer_capacity,
+from ..engines import LAUNCHING, RUNNING, TERMINATED
+from .interpreted import (
+    add_noticed,
+    answer_capacity_changed,
+    answer_cycle_ended,
     answer_finished,
     answer_hibernated,
     answer_idle,
     answer_lost,
     answer_noticed,
     answer_preempted,
-    answer_price,
+    answer_price_changed,
     answer_resumed,
     answer_terminated,
-    answer_trigger,
-    answer_unused,
+    answer_trigger_reached,
     answer_woken,
+    is_next,
+    next_s,
+    note,
+    pop,
+    push,
 )
-from .interpreted import add_noticed, is_next, next_s, note, pop, push
-from .notes import CYCLE_ENDED, IDLE_LIMITED, LIMITED, PRICED, TRIGGERED, WOKEN
 from .rows import (
     CAPACITY,
     CYCLE_END,
-    DONE,
+    CYCLE_ENDED,
     FINISH,
     IDLE_LIMIT,
+    IDLE_LIMITED,
     INTERRUPT,
+    LIMITED,
     NONE,
     PRICE,
+    PRICED,
     READY,
     RECALL,
     RESUME,
     START,
     TRIGGER,
+    TRIGGERED,
     WAKE,
+    WOKEN,
     DayRow,
     Rows,
     VmRow,
@@ -57,6 +66,7 @@ from .rules import (
     is_idle,
     last_checkpoint,
     leave_restless,
+    list_idle,
     may_give,
     move_up,
     planned_start,
@@ -75,8 +85,6 @@ def request_plan(r: Rows) -> None:
         queue = r.queues[k]
         if queue.core == 0:
             v = request(r, queue.offer, 0)
-            if v == NONE:
-                return
         slot = r.cores[v][queue.core]
         slot.first, slot.last = queue.first, queue.last
         r.vms[v].n_left += queue.tasks
@@ -88,14 +96,12 @@ def await_start(r: Rows) -> None:
         push(r, 0, WAKE, 0, 0, 0)
 
 
-def go_through(r: Rows) -> int:
-    """Go through a day to its end; return why it ended."""
+def go_through(r: Rows) -> None:
+    """Go through a day to its end."""
     request_plan(r)
     await_start(r)
-    going_on = True
-    while r.why == DONE and going_on:
-        going_on = step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER, r.last_call_s)
-    return r.why
+    while step(r, r.days[r.next_day].time_s if r.next_day < r.n_days else NEVER, r.last_call_s):
+        pass
 
 
 def end(r: Rows) -> None:
@@ -115,7 +121,7 @@ def end(r: Rows) -> None:
 
 
 def step(r: Rows, day_s: int, last_call_s: int) -> bool:
-    """Handle all that happens at the next moment, and ask the policy; False if nothing does, or the bag is done.
+    """Handle the events of the next moment, and ask the policy; False if there are none, or the bag is done.
 
     ``day_s`` is when the day has its next event, if it has one, ``last_call_s`` until when policies are woken.
     """
@@ -141,17 +147,9 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
                 continue
             happened = True
             finish(r, vm, core)
-            if r.wants_finished:
-                r.finished_now[r.n_finished] = task
-                r.n_finished += 1
-            if vm.n_left == 0:
-                vm.idle_epoch += 1
-                r.idle_now[r.n_idle] = v
-                r.n_idle += 1
         elif r.tasks[task].dumping_s != NONE:
             happened = True
-            insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, v, put_behind(r, vm, core))
-            r.n_preempted += 1
+            list_preempted(r, vm, core)
     if r.unfinished == 0:
         return True
     alone = day_s != now_s and next_s(r) > now_s and r.n_preempted == 0
@@ -162,8 +160,7 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
             ask_idle(r, r.vms[r.idle_now[0]])
             settle(r)
         return True
-    r.n_back = r.n_noticed = r.n_struck = r.n_triggered = r.n_cycles = r.n_unused = 0
-    r.n_priced = r.n_types_now = r.woken = 0
+    forget_moment(r)
     if not alone:
         happened |= go_on(r, last_call_s)
     if happened:
@@ -200,9 +197,7 @@ def go_on(r: Rows, last_call_s: int) -> bool:
             if not get_ready(r, vm):
                 list_struck(r, vm)
             elif vm.n_left == 0:
-                vm.idle_epoch += 1
-                r.idle_now[r.n_idle] = v
-                r.n_idle += 1
+                list_idle(r, vm)
             start_due(r)
     for k in range(first, last):
         if r.days[k].notice_s > 0:
@@ -216,16 +211,7 @@ def go_on(r: Rows, last_call_s: int) -> bool:
             list_struck(r, r.vms[v])
     while is_next(r, TRIGGER, WAKE):
         _, kind, v, _, epoch = pop(r)
-        if kind == WAKE:
-            r.woken |= r.now_s <= last_call_s
-        elif kind == TRIGGER:
-            if r.vms[v].trigger_epoch == epoch and may_give(r.vms[v]):
-                insert(r.triggered_now, r.trigger_epochs, 0, r.n_triggered, v, epoch)
-                r.n_triggered += 1
-        elif r.vms[v].idle_epoch == epoch and is_idle(r.vms[v]):
-            insert(r.unused_now, r.unused_epochs, 0 if kind == CYCLE_END else r.n_cycles, r.n_unused, v, epoch)
-            r.n_unused += 1
-            r.n_cycles += kind == CYCLE_END
+        list_timer(r, kind, v, epoch, last_call_s)
     if r.n_struck:
         happened = True
         sort_numbers(r.struck_now, r.n_struck)
@@ -233,6 +219,35 @@ def go_on(r: Rows, last_call_s: int) -> bool:
             r.vms[r.struck_now[k]].listed = 0
             interrupt(r, r.vms[r.struck_now[k]])
     return happened or r.n_unused > 0 or r.n_triggered > 0 or r.woken != 0
+
+
+# -------------------------------------------------------- what the policy is to be asked about
+
+
+def forget_moment(r: Rows) -> None:
+    """Begin a moment in which more may happen than that tasks end."""
+    r.n_back = r.n_noticed = r.n_struck = r.n_triggered = r.n_cycles = r.n_unused = 0
+    r.n_priced = r.n_types_now = r.woken = 0
+
+
+def list_preempted(r: Rows, vm: VmRow, core: int) -> None:
+    """Have the task of a core wait behind what waits there; list it."""
+    insert(r.preempted_on, r.preempted_now, 0, r.n_preempted, vm.index, put_behind(r, vm, core))
+    r.n_preempted += 1
+
+
+def list_timer(r: Rows, kind: int, v: int, epoch: int, last_call_s: int) -> None:
+    """List a migration trigger, the end of an allocation cycle or of an idle limit, or a wake-up call, if it counts."""
+    if kind == WAKE:
+        r.woken |= r.now_s <= last_call_s
+    elif kind == TRIGGER:
+        if r.vms[v].trigger_epoch == epoch and may_give(r.vms[v]):
+            insert(r.triggered_now, r.trigger_epochs, 0, r.n_triggered, v, epoch)
+            r.n_triggered += 1
+    elif r.vms[v].idle_epoch == epoch and is_idle(r.vms[v]):
+        insert(r.unused_now, r.unused_epochs, 0 if kind == CYCLE_END else r.n_cycles, r.n_unused, v, epoch)
+        r.n_unused += 1
+        r.n_cycles += kind == CYCLE_END
 
 
 # --------------------------------------------------------------------------- the day
@@ -254,8 +269,7 @@ def change_price(r: Rows, event: DayRow) -> None:
         r.offers[event.offer].now_usd_per_hour = event.usd_per_hour
         r.priced_now[r.n_priced] = event.offer
         r.n_priced += 1
-        if r.recording:
-            note(r, PRICED, NONE, NONE, NONE, event.offer, 0, event.usd_per_hour)
+        note(r, PRICED, NONE, NONE, NONE, event.offer, 0, event.usd_per_hour)
 
 
 def give_capacity(r: Rows, event: DayRow) -> None:
@@ -266,8 +280,7 @@ def give_capacity(r: Rows, event: DayRow) -> None:
             of_type.capacity = NONE
     elif event.kind == CAPACITY and of_type.capacity != NONE and event.vms >= of_type.capacity:
         of_type.capacity = event.vms
-        if r.recording:
-            note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
+        note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
     else:
         return
     if event.vm == NONE:
@@ -307,8 +320,7 @@ def strike(r: Rows, event: DayRow) -> None:
     if event.kind == CAPACITY:
         if of_type.capacity != event.vms:
             of_type.capacity = event.vms
-            if r.recording:
-                note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
+            note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
         of_type.struck_by = kind = event.by
         stay = event.vms
     elif event.share >= 0:
@@ -371,10 +383,10 @@ def ask(r: Rows) -> None:
     if r.n_finished:
         ask_about_finished(r)
     for k in range(r.n_priced):
-        answer_price(r, r.priced_now[k])
+        answer_price_changed(r, r.priced_now[k])
         settle(r)
     for k in range(r.n_types_now):
-        answer_capacity(r, r.types_now[k])
+        answer_capacity_changed(r, r.types_now[k])
         settle(r)
     if r.n_back:
         ask_about_returns(r)
@@ -398,8 +410,7 @@ def ask(r: Rows) -> None:
     if r.n_unused:
         ask_about_unused(r)
     if r.woken:
-        if r.recording:
-            note(r, WOKEN, NONE, NONE, NONE, 0, 0, 0.0)
+        note(r, WOKEN, NONE, NONE, NONE, 0, 0, 0.0)
         answer_woken(r)
         settle(r)
 
@@ -432,9 +443,8 @@ def ask_about_triggers(r: Rows) -> None:
         if vm.trigger_epoch == r.trigger_epochs[k] and may_give(vm):
             drop_trigger(r, vm)
             r.events_handled += 1
-            if r.recording:
-                note(r, TRIGGERED, vm.index, NONE, NONE, 0, 0, 0.0)
-            answer_trigger(r, vm)
+            note(r, TRIGGERED, vm.index, NONE, NONE, 0, 0, 0.0)
+            answer_trigger_reached(r, vm)
             settle(r)
 
 
@@ -444,10 +454,9 @@ def ask_about_unused(r: Rows) -> None:
         vm = r.vms[r.unused_now[k]]
         if vm.idle_epoch == r.unused_epochs[k] and is_idle(vm):
             r.events_handled += 1
-            if r.recording:
-                what = CYCLE_ENDED if k < r.n_cycles else IDLE_LIMITED
-                note(r, what, vm.index, NONE, NONE, r.idle_limit_s, 0, 0.0)
-            answer_unused(r, vm)
+            what = CYCLE_ENDED if k < r.n_cycles else IDLE_LIMITED
+            note(r, what, vm.index, NONE, NONE, r.idle_limit_s, 0, 0.0)
+            answer_cycle_ended(r, vm)
             settle(r)
 
 

@@ -1,18 +1,23 @@
-"""Outcome of a replay."""
+"""Outcome of a replay: what has happened, and the bills of its VMs.
+
+On a bill is what its rules say, changes of prices, and what VMs cost that do not run.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...instances.bags.timeline import Timeline, event_documents
-from ...instances.clouds import Billing, Cloud
-from ...traces.bags.records import MIGRATION_KINDS
-from ...traces.trace import Trace
-from ..vms import VmBill
-from .plan import ReplayPlan, plan_records
-from .state import COUNTED, COUNTED_BY_KIND, ReplayState
+from ...core.bill import Bill, billed_s
+from ...core.quantities import SECONDS_PER_HOUR
+from ..engines import VmBill
+from .rows import MIGRATION_KINDS, NONE, PRICE, DayRow, Rows, SessionRow
+
+if TYPE_CHECKING:
+    from ...instances.clouds import Billing
+    from ...instances.entries import RentalOffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +96,32 @@ class DayOutcome:
         return self.makespan_s is not None and self.makespan_s <= self.deadline_s
 
 
-_TOLD = (
-    *("hibernations", "resumes", "on_demand_started", "migrations", "steal_attempts", "steals", "tasks_stolen"),
-    *("checkpoints", "recoveries", "cpu_time_saved_s"),
+_FIELDS = {entry.name for entry in fields(Rows) if entry.type == "int"}
+COUNTED = tuple(entry.name for entry in fields(DayOutcome) if type(entry.default) is int and entry.name in _FIELDS)
+"""What a `DayOutcome` and a replay count by the same name."""
+
+COUNTED_BY_KIND = tuple(f"{what}_{kind}" for kind in MIGRATION_KINDS for what in ("migrated", "hibernations"))
+"""What is counted by kinds of migration."""
+
+OF_ROWS = (
+    "unfinished",
+    "last_finish_s",
+    "deadline_s",
+    "cpu_time_saved_s",
+    "events_handled",
+    *COUNTED,
+    *COUNTED_BY_KIND,
 )
-"""What the end of a trace says of an outcome, beside tasks, cost and what there seldom is."""
-
-
-OF_ROWS = ("unfinished", "last_finish_s", "cpu_time_saved_s", "events_handled", *COUNTED, *COUNTED_BY_KIND)
 """Fields of `Rows` that an outcome is made of."""
 
 
-def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill, ...]) -> DayOutcome:
+def outcome_with(policy: str, values: Any, bills: tuple[VmBill, ...]) -> DayOutcome:
     """Return the outcome of an ended replay, from the fields of its `Rows` and the bills of its VMs."""
     return DayOutcome(
         policy=policy,
         cost_usd=math.fsum([bill.cost_usd for bill in bills]),
         makespan_s=None if values.unfinished else values.last_finish_s,
-        deadline_s=deadline_s,
+        deadline_s=values.deadline_s,
         unfinished_tasks=values.unfinished,
         migrations={kind: getattr(values, "migrated_" + kind) for kind in MIGRATION_KINDS},
         hibernations_by_migration={kind: getattr(values, "hibernations_" + kind) for kind in MIGRATION_KINDS},
@@ -119,74 +132,92 @@ def outcome_with(policy: str, deadline_s: int, values: Any, bills: tuple[VmBill,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """Record of a day kept by compiled loops, with the fields of a `ReplayState` that a trace is made of."""
+# -------------------------------------------------------------------------- bills
 
-    policy_name: str
-    plan: ReplayPlan
-    now_s: int
-    records: list[dict[str, Any]]
-    unfinished: list[str]
+_MB_PER_GB = 1024
 
-    def unfinished_ids(self) -> list[str]:
-        """Ids of the tasks that are not finished, in the order of the instance."""
-        return self.unfinished
+BILLED = (
+    *("offer_index", "since_s", "terminated_s", "hibernated_s", "stopped_s", "ran_s"),
+    *("first_session", "n_paid", "cost_usd"),
+)
+"""What a bill is made of, of the row of a VM."""
 
 
-def trace_of(
-    state: ReplayState | Recorded,
-    timeline: Timeline,
-    cloud: Cloud,
-    outcome: DayOutcome,
-    day: int = 0,
-    hibernation: bool = True,
-) -> Trace:
-    """Return the trace of an ended replay that was made with ``record=True``.
+def bills_of(
+    names: Sequence[str],
+    offers: Sequence[RentalOffer],
+    rows: Iterable[Sequence[Any]],
+    billing: Billing,
+    days: Iterable[DayRow],
+    sessions: Sequence[SessionRow],
+) -> tuple[VmBill, ...]:
+    """Return the bills of VMs that have been terminated.
 
     Parameters
     ----------
-    state : ReplayState or Recorded
-        That of the replay, or what loops have kept of it.
-    timeline, cloud : Timeline, Cloud
-        The day, and the cloud on which it was.
-    outcome : DayOutcome
-        What it came to.
-    day : int
-        Number of the day.
-    hibernation : bool
-        Whether VMs could hibernate at all: not in the on-demand baseline.
+    names : sequence of str
+        What VMs are called.
+    offers : sequence of RentalOffer
+        Those of the instance.
+    rows : iterable of tuple
+        Of each VM, what is `BILLED`.
+    billing : Billing
+        How VMs are billed.
+    days : iterable of DayRow
+        What has happened, of which prices count.
+    sessions : sequence of SessionRow
+        Those of all VMs; not looked at unless prices have changed.
     """
-    records = state.records
-    assert records is not None, "the replay keeps no record"
-    run: dict[str, Any] = {
-        "record": "run",
-        "policy": state.policy_name,
-        "day": day,
-        "plan": plan_records(state.plan),
-        "timeline": {"name": timeline.name, "events": event_documents(timeline)},
-        "cloud": {"name": cloud.name, "interruption": cloud.interruption, "notice_s": cloud.notice_s},
-        "billing": _billing_record(cloud.billing),
-        "hibernation": hibernation,
-    }
-    end: dict[str, Any] = {
-        "record": "end",
-        "t": state.now_s,
-        "cost_usd": outcome.cost_usd,
-        "makespan_s": outcome.makespan_s,
-        "finished": state.plan.instance.n_tasks - outcome.unfinished_tasks,
-        "late_tasks": outcome.late_tasks,
-        "unfinished": state.unfinished_ids(),
-        **{name: getattr(outcome, name) for name in _TOLD},
-    }
-    for name in ("stops", "restarts", "reclaims", "preemptions"):
-        if getattr(outcome, name):
-            end[name] = getattr(outcome, name)
-    return Trace(state.plan.instance.to_document(), run, records, end)
+    changed: dict[int, list[tuple[int, float]]] = {}
+    for event in days:
+        if event.kind == PRICE:
+            changed.setdefault(event.offer, []).append((event.time_s, event.usd_per_hour))
+    hibernated_usd, stopped_usd = billing.hibernated_usd_per_gb_hour, billing.stopped_usd_per_gb_hour
+    bills = []
+    for name, row in zip(names, rows, strict=True):
+        index, since_s, end_s, hibernated_s, stopped_s, ran_s, first, n_paid, cost = row
+        offer = offers[index]
+        vm_type = offer.vm_type
+        if index in changed:
+            of_vm = sessions_of(sessions, first)
+            paid = of_vm[len(of_vm) - n_paid :]
+            cost = _changing_usd(billing.bill(offer), offer.price_usd_per_hour, changed[index], paid)
+        if hibernated_usd or stopped_usd:
+            gb_hours = vm_type.memory_mb / _MB_PER_GB / SECONDS_PER_HOUR
+            cost = cost + hibernated_usd * gb_hours * hibernated_s + stopped_usd * gb_hours * stopped_s
+        rested_s = end_s - since_s - hibernated_s - ran_s
+        bills.append(VmBill(name, vm_type.name, offer.market, since_s, end_s, hibernated_s, cost, rested_s))
+    return tuple(bills)
 
 
-def _billing_record(billing: Billing) -> dict[str, Any]:
-    """Return the billing as it stands in traces: what both papers know, and what is not as usual."""
-    always = ("first_hour_free", "hibernated_usd_per_gb_hour")
-    values = {entry.name: (getattr(billing, entry.name), entry.default) for entry in fields(billing)}
-    return {name: value for name, (value, usual) in values.items() if name in always or value != usual}
+def sessions_of(sessions: Sequence[SessionRow], first: int) -> list[tuple[int, int, bool]]:
+    """Return the sessions of a VM from one on: from when to when it ran, and whether the cloud ended it."""
+    found = []
+    while first != NONE:
+        row = sessions[first]
+        found.append((row.start_s, row.end_s, bool(row.lost)))
+        first = row.next
+    return found
+
+
+def _changing_usd(
+    bill: Bill, usd_per_hour: float, prices: Sequence[tuple[int, float]], sessions: Sequence[tuple[int, int, bool]]
+) -> float:
+    """Price of sessions, each second at that of its moment, and what is billed beyond an end at the last one.
+
+    ``prices`` are those after the first one, by time: from when on, and how much in USD per hour.
+    """
+    costs = []
+    for start_s, end_s, _ in sessions:
+        billed_end_s = start_s + billed_s(bill, end_s - start_s)
+        price, at_s, parts = usd_per_hour, start_s, []
+        for time_s, changed in prices:
+            if time_s > end_s:
+                break
+            if time_s > at_s:
+                parts.append(price * (time_s - at_s))
+                at_s = time_s
+            price = changed
+        parts.append(price * (billed_end_s - at_s))
+        costs.append(math.fsum(parts) / SECONDS_PER_HOUR)
+    return bill.fixed_usd * len(sessions) + math.fsum(costs)

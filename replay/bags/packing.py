@@ -58,7 +58,7 @@ class Packing:
         tables = state.plan.tables
         room = shapes({"packed": len(state.rescuers), "packed_cores": len(state.rescuer_kb)})
         self._context = np.zeros(1, dtype=dtype_of(Rows))
-        self._limits = tables.limits.copy()
+        self._limits = tables.given["limits"].copy()
         self._kept: list[Any] = []
         for name, row, _ in tables_of(Rows):
             if isinstance(values := getattr(state, name), array):
@@ -67,8 +67,9 @@ class Packing:
                 self._enter(name, np.zeros(room[name], dtype_of(row)))
         for name in ("columns", "column_of", "standby_offers"):
             self._enter(name, np.array(getattr(state, name), np.int64))
-        for name, table in (("offers", tables.offers), ("members", tables.members), ("limits", self._limits)):
-            self._enter(name, table)
+        for name in ("offers", "members"):
+            self._enter(name, tables.given[name])
+        self._enter("limits", self._limits)
         for name in ("n_columns", "n_standby_offers", "most_cores", "n_limits", "start_overhead_s", "deadline_s"):
             self._context[name] = getattr(state, name)
 

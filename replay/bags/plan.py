@@ -1,24 +1,273 @@
-"""A plan made ready for the replay: plain lists, made once and read by every day and policy."""
+"""Beginning of a replay: tables of an instance, a plan and a day, made once and read by every day and policy."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...audits.bags.plan import check
+from ...audits.facts import Violation
 from ...core.errors import SpotbagError
-from ...core.rows import rows_of
+from ...core.quantities import SECONDS_PER_HOUR
+from ...core.rows import dtype_of, rows_of
 from ...core.wording import counted
+from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
-from ...instances.entries import BASELINE, FULL_SPEED, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, MARKETS, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
-from .rows import NONE, MemberRow, QueueRow
-from .tables import names_of, plan_tables, price_classes
-from .work import WorkTable
+from ...schedules.timing import require_no_dates
+from . import rows
+from .rules import dump_of, duration_of
+
+KINDS = {"hibernate": rows.HIBERNATE, "stop": rows.STOP, "terminate": rows.TERMINATE, "resume": rows.RESUME}
+"""Kinds of events of a day, once the cloud is known."""
+
+_KINDS = KINDS | {"capacity": rows.CAPACITY, "price": rows.PRICE}
+
+
+def offer_table(instance: Instance) -> Any:
+    """Return the offers; see `OfferRow`."""
+    table = table_of(rows.OfferRow(), len(instance.offers))
+    by_price = price_classes(instance)
+    for entry, offer in zip(table, instance.offers, strict=True):
+        entry["type"], entry["spot"], entry["vcpus"] = offer.type_index, offer.market == "spot", offer.vcpus
+        entry["sustained"] = sustained_mode(offer)
+        entry["usd_per_hour"] = entry["now_usd_per_hour"] = offer.price_usd_per_hour
+        entry["price_class"] = by_price.index(offer.price_usd_per_hour)
+        if not instance.memory_never_binds[offer.type_index]:
+            entry["memory_kb"] = offer.memory_kb
+        burst = offer.vm_type.burstable
+        if burst is not None:
+            entry["bursts"], entry["baseline"] = 1, burst.baseline_fraction
+            entry["first_credits"], entry["most_credits"] = burst.initial_credits, burst.credit_cap
+            entry["credits_per_hour"] = burst.credits_per_hour
+    return table
+
+
+def limit_tables(instance: Instance, offers: Any) -> tuple[Any, Any]:
+    """Return the limits, of each offer alone and of each market that has one, and which offers count against which.
+
+    The offers are told where theirs are.
+    """
+    members: list[tuple[int, int]] = []
+    capped = [market for market in MARKETS if instance.limits.of(market) is not None]
+    of_market = {market: number for number, market in enumerate(capped)}
+    for entry, offer in zip(offers, instance.offers, strict=True):
+        own = len(of_market) + offer.index
+        of_offer = [own, of_market[offer.market]] if offer.market in of_market else [own]
+        entry["first_limit"], entry["n_limits"] = len(members), len(of_offer)
+        members += [(number, 1) for number in of_offer]
+    limits = [(instance.limits.of(market), 0, 0, rows.NONE) for market in capped]
+    limits += [(offer.vm_type.offers[offer.market].limit, 0, 0, offer.index) for offer in instance.offers]
+    return np.array(limits, dtype=dtype_of(rows.LimitRow)), np.array(members, dtype=dtype_of(rows.MemberRow))
+
+
+def sustained_mode(offer: RentalOffer) -> int:
+    """Mode in which VMs of an offer run whatever their credits."""
+    return BASELINE if offer.burstable else FULL_SPEED
+
+
+def rest_values(billing: Billing) -> dict[str, int]:
+    """Return flags of VMs that cost something while they are hibernated or stopped; see `Rows`."""
+    return {
+        "hibernated_costs": int(billing.hibernated_usd_per_gb_hour > 0),
+        "stopped_costs": int(billing.stopped_usd_per_gb_hour > 0),
+    }
+
+
+def law_values(law: object, deadline_s: int) -> dict[str, float]:
+    """Return the interruptions of a VM and returns for each second, if the scenario says so; see `Rows`."""
+    if not isinstance(law, Mapping):
+        return {}
+    if "type_resumes_per_deadline" in law:
+        interrupted = law["type_interruptions_per_deadline"] / deadline_s
+        back = law["type_resumes_per_deadline"] / deadline_s
+    elif "mean_outage_s" in law:
+        interrupted = (law["vm_interruptions_per_hour"] + law["type_interruptions_per_hour"]) / SECONDS_PER_HOUR
+        back = 1 / law["mean_outage_s"] if law["mean_outage_s"] else 0.0
+    else:
+        return {}
+    return {"knows_rates": 1, "interrupted_per_s": interrupted, "back_per_s": back}
+
+
+def table_of(row: Any, n: int) -> Any:
+    """Return a table of rows that are alike."""
+    dtype = dtype_of(row.__class__)
+    return np.array([tuple(getattr(row, name) for name in dtype.names or ())], dtype=dtype).repeat(n)
+
+
+def price_classes(instance: Instance) -> list[float]:
+    """Return the prices of the offers, in their order."""
+    return sorted({offer.price_usd_per_hour for offer in instance.offers})
+
+
+def group_table(instance: Instance) -> Any:
+    """Return the groups of tasks that are alike; see `GroupRow`."""
+    table = np.zeros(len(instance.memory_kb), dtype=dtype_of(rows.GroupRow))
+    table["memory_kb"] = instance.memory_kb
+    table["interval_s"], table["dump_s"] = instance.checkpoint_interval_s, instance.dump_s
+    return table
+
+
+def duration_table(instance: Instance) -> Any:
+    """Return the durations of groups on offers; see `DurationRow`."""
+    types = [offer.type_index for offer in instance.offers]
+    table = np.zeros(instance.duration_s.shape[:2], dtype=dtype_of(rows.DurationRow))
+    table["full_s"], table["baseline_s"] = instance.duration_s[:, :, FULL_SPEED], instance.duration_s[:, :, BASELINE]
+    table["runtime_s"] = instance.runtime_s[:, types]
+    table["checkpoints"] = instance.checkpoint_count[:, types]
+    return table
+
+
+class WorkTable:
+    """Durations of an instance.
+
+    Attributes
+    ----------
+    tables : dict of str to array
+        Offers, groups, durations, limits and members; see `rows`.
+    rows : Rows
+        The same as objects.
+    group_of : list of int
+        Group of each task.
+    on_demand_offers : list of RentalOffer
+        Offers of regular on-demand VMs, cheapest first.
+    sustained : list of int
+        Mode in which VMs of each offer run whatever their credits.
+    takes_checkpoints : bool
+        Whether the bag has a rule of checkpoints.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        offers = offer_table(instance)
+        limits, members = limit_tables(instance, offers)
+        self.tables = {"offers": offers, "limits": limits, "members": members}
+        self.tables |= {"groups": group_table(instance), "durations": duration_table(instance)}
+        self.group_of: list[int] = instance.task_group.tolist()
+        regular = (offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable)
+        self.on_demand_offers = sorted(regular, key=lambda offer: (offer.price_usd_per_hour, offer.index))
+        self.sustained = [sustained_mode(offer) for offer in instance.offers]
+        self.takes_checkpoints = instance.checkpoint is not None
+        kinds = {"offers": rows.OfferRow, "limits": rows.LimitRow, "members": rows.MemberRow, "groups": rows.GroupRow}
+        objects: dict[str, Any] = {name: rows_of(row, self.tables[name]) for name, row in kinds.items()}
+        durations = [rows_of(rows.DurationRow, row) for row in self.tables["durations"]]
+        self.rows = rows.Rows(durations=durations, takes_checkpoints=int(self.takes_checkpoints), **objects)
+        self._runtimes_s: dict[int, list[int]] = {}
+
+    def runtime_s(self, task: int, offer: int) -> int:
+        """Run time of the whole task on an offer at full speed without checkpoints; `NEVER` if it cannot run there."""
+        return self.rows.durations[self.group_of[task]][offer].runtime_s
+
+    def runtimes_s(self, offer: int) -> list[int]:
+        """Run times of all tasks on an offer; see `runtime_s`."""
+        if offer not in self._runtimes_s:
+            self._runtimes_s[offer] = [self.rows.durations[group][offer].runtime_s for group in self.group_of]
+        return self._runtimes_s[offer]
+
+    def duration_s(self, task: int, offer: int, mode: int, saved: float = 0.0) -> int:
+        """Seconds for which a task occupies a core of an offer from where it is saved; `NEVER` if it cannot run there.
+
+        Parameters
+        ----------
+        task, offer : int
+            Indices in the instance.
+        mode : int
+            `FULL_SPEED`, or `BASELINE` on burstable VMs.
+        saved : float
+            Fraction of the task that is saved.
+        """
+        return duration_of(self.rows, self.group_of[task], offer, mode, saved)
+
+    def usd_per_s(self, offer: int) -> float:
+        """Price of a second of work of the bag on VMs of an offer at the best; infinite if no task can run there.
+
+        Its tasks share their cores, and their memory.
+        """
+        row, work_s, kb_s = self.rows.offers[offer], 0, 0
+        for group, time_s in zip(self.group_of, self.runtimes_s(offer), strict=True):
+            if time_s < NEVER:
+                work_s += time_s
+                kb_s += time_s * self.rows.groups[group].memory_kb
+        if not work_s:
+            return math.inf
+        part = 1 / row.vcpus if row.memory_kb == rows.NONE else max(1 / row.vcpus, kb_s / work_s / row.memory_kb)
+        return row.usd_per_hour / SECONDS_PER_HOUR * part
+
+    def usd_of_all(self, offer: int) -> float:
+        """Price of the average task on an offer, of those that can run there; infinite if none can."""
+        times_s = [time_s for time_s in self.runtimes_s(offer) if time_s < NEVER]
+        return self.usd_per_s(offer) * sum(times_s) / len(times_s) if times_s else math.inf
+
+    def can_run(self, task: int, offer: int, mode: int) -> bool:
+        """True if a task can run on VMs of an offer."""
+        return self.duration_s(task, offer, mode) < NEVER
+
+    def dump_s(self, task: int, offer: int, mode: int) -> int:
+        """Seconds for which a task writes a checkpoint on an offer, rounded up."""
+        return dump_of(self.rows, self.group_of[task], offer, mode)
+
+
+def plan_tables(group_of: Sequence[int], vms: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the tasks, linked as they wait, and each core of the plan with its first and last task."""
+    tasks = table_of(rows.TaskRow(), len(group_of))
+    tasks["group"] = group_of
+    queues = []
+    for number, vm in enumerate(vms):
+        for core, runs in enumerate(vm.cores):
+            for run, after in zip_longest(runs, runs[1:]):
+                entry = tasks[run.task]
+                entry["start_s"], entry["end_s"], entry["mode"] = run.start_s, run.end_s, run.mode
+                entry["vm"], entry["core"] = number, core
+                if after is not None:
+                    entry["next"] = after.task
+            ends = (runs[0].task, runs[-1].task) if runs else (rows.NONE, rows.NONE)
+            queues.append((vm.offer.index, core, *ends, len(runs)))
+    return tasks, np.array(queues, dtype=dtype_of(rows.QueueRow))
+
+
+_AN_EVENT = table_of(rows.DayRow(), 1)
+
+
+class Names(NamedTuple):
+    """Indices of types by name, and of offers by type and market: what events of days call them by."""
+
+    types: dict[str, int]
+    offers: dict[tuple[str, str], int]
+
+
+def names_of(instance: Instance) -> Names:
+    """Return the names of an instance."""
+    types = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
+    return Names(types, {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers})
+
+
+def day_table(names: Names, day: Timeline) -> Any:
+    """Return the events of a day, as it is on a cloud, without those of types that the instance does not have."""
+    n = len(day.events)
+    table = _AN_EVENT.repeat(n)
+    if not n:
+        return table
+    time_s, vm_type, kind, vm, share, notice_s, vms, by, market, usd = zip(*day.events, strict=True)
+    table["time_s"] = time_s
+    table["type"] = np.fromiter(map(names.types.get, vm_type, repeat(rows.NONE)), np.int64, n)
+    table["kind"] = np.fromiter(map(_KINDS.__getitem__, kind), np.int64, n)
+    for column, values in (("vm", vm), ("share", share), ("notice_s", notice_s), ("vms", vms), ("usd_per_hour", usd)):
+        if values.count(None) < n:
+            usual = _AN_EVENT[column].item()
+            table[column] = [usual if value is None else value for value in values]
+    if by.count(None) < n:
+        table["by"] = [rows.NONE if name is None else KINDS[name] for name in by]
+    if market.count(None) < n:
+        table["offer"] = [names.offers.get(place, rows.NONE) for place in zip(vm_type, market, strict=True)]
+    known = table["type"] != rows.NONE
+    return table if known.all() else table[known]
 
 
 class Run(NamedTuple):
@@ -52,13 +301,8 @@ class PlanTables:
 
     Attributes
     ----------
-    offers, groups, durations, limits, members, queues, tasks : array
-        See `rows`.
-    regular : list of int
-        On-demand offers that are not burstable, by price.
-    columns, column_of, standby_offers : list of int
-        For rescues on demand: on-demand offers, which of them each offer is, and those of new VMs, the cheapest for the
-        whole bag first.
+    given : dict of str to array or list
+        Tables of `Rows` that are `GIVEN`.
     most_new : int
         How many new VMs a rescue may have at the most.
     counts, counts_of_rescues : dict of str to int
@@ -75,55 +319,52 @@ class PlanTables:
 
     def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
         self._instance = instance
-        self.offers, self.groups, self.durations = work.offers, work.groups, work.durations
-        self.limits, self.members = work.limits, work.members
-        self.limit_values = self.limits.tolist()
-        self.tasks, self.queues = plan_tables(work.group_of, vms)
-        self.regular = [offer.index for offer in work.on_demand_offers]
-        self.columns = [offer.index for offer in instance.offers if offer.market == "on-demand"]
-        self.column_of = [NONE] * len(instance.offers)
-        for column, index in enumerate(self.columns):
-            self.column_of[index] = column
-        self.standby_offers = sorted(self.regular, key=lambda index: (work.usd_of_all(index), index))
-        own = {limit["own"]: int(limit["most"]) for limit in self.limits}
-        self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in self.regular))
+        regular = [offer.index for offer in work.on_demand_offers]
+        columns = [offer.index for offer in instance.offers if offer.market == "on-demand"]
+        column_of = {index: column for column, index in enumerate(columns)}
+        standby = sorted(regular, key=lambda index: (work.usd_of_all(index), index))
+        tasks, queues = plan_tables(work.group_of, vms)
+        lists = {
+            "regular": regular,
+            # For rescues on demand: on-demand offers, which of them each offer is, and those of new VMs, the cheapest
+            # for the whole bag first.
+            "columns": columns,
+            "column_of": [column_of.get(offer.index, rows.NONE) for offer in instance.offers],
+            "standby_offers": standby,
+        }
+        self.given: dict[str, Any] = {**work.tables, **lists, "tasks": tasks, "queues": queues}
+        limits = work.tables["limits"]
+        own = {limit["own"]: int(limit["most"]) for limit in limits}
+        self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in regular))
         most_cores = max(offer.vcpus for offer in instance.offers)
         self.counts = {
             "tasks": instance.n_tasks,
-            "groups": len(self.groups),
+            "groups": len(work.tables["groups"]),
             "types": len(instance.vm_types),
             "prices": len(price_classes(instance)),
             "cores": most_cores,
         }
         self.counts_of_rescues = {
             "open": instance.n_tasks,
-            "needs": instance.n_tasks * len(self.columns),
+            "needs": instance.n_tasks * len(columns),
             "new": self.most_new,
             "new_cores": self.most_new * most_cores,
         }
-        self.shared: dict[str, list[Any]] = {
-            "groups": work.rows.groups,
-            "durations": work.rows.durations,
-            "members": rows_of(MemberRow, self.members),
-            "queues": rows_of(QueueRow, self.queues),
-            "regular": self.regular,
-            "columns": self.columns,
-            "column_of": self.column_of,
-            "standby_offers": self.standby_offers,
-        }
-        self.task_values = self.tasks.tolist()
+        objects: dict[str, Any] = {name: getattr(work.rows, name) for name in ("groups", "durations", "members")}
+        self.shared = {**objects, **lists, "queues": rows_of(rows.QueueRow, queues)}
+        self.task_values, self.limit_values = tasks.tolist(), limits.tolist()
         self._offers_billed: dict[Billing, tuple[Any, list[tuple[Any, ...]]]] = {}
         self.names = names_of(instance)
         self.settings = {
-            "n_offers": len(self.offers),
+            "n_offers": len(instance.offers),
             "n_prices": self.counts["prices"],
-            "n_limits": len(self.limits),
-            "n_regular": len(self.regular),
-            "n_columns": len(self.columns),
-            "n_standby_offers": len(self.standby_offers),
-            "rescue_usd_per_s": work.usd_per_s(self.standby_offers[0]) if self.standby_offers else 0.0,
+            "n_limits": len(limits),
+            "n_regular": len(regular),
+            "n_columns": len(columns),
+            "n_standby_offers": len(standby),
+            "rescue_usd_per_s": work.usd_per_s(standby[0]) if standby else 0.0,
             "most_cores": most_cores,
-            "n_queues": len(self.queues),
+            "n_queues": len(queues),
             "unfinished": instance.n_tasks,
             "boot_overhead_s": instance.boot_overhead_s,
             "start_overhead_s": max(instance.boot_overhead_s, instance.migration_overhead_s),
@@ -135,7 +376,7 @@ class PlanTables:
     def offers_billed(self, billing: Billing) -> tuple[Any, list[tuple[Any, ...]]]:
         """Return the offers with how a cloud bills them: as an array, and as plain numbers."""
         if billing not in self._offers_billed:
-            table = self.offers.copy()
+            table = self.given["offers"].copy()
             for entry, offer in zip(table, self._instance.offers, strict=True):
                 for name, value in billing.bill(offer)._asdict().items():
                     entry[name] = value
@@ -159,6 +400,8 @@ class ReplayPlan:
         The plan itself.
     tables : PlanTables
         What every replay starts from.
+    loops : list of CompiledReplays
+        Loops that go through its days, once there are some.
     """
 
     instance: Instance
@@ -166,6 +409,7 @@ class ReplayPlan:
     vms: tuple[PlannedVm, ...]
     schedule: Schedule
     tables: PlanTables = field(init=False)
+    loops: list[Any] = field(init=False, default_factory=list, compare=False)
 
     def __post_init__(self) -> None:
         """Make the tables."""
@@ -212,24 +456,8 @@ def _refuse_rest(instance: Instance) -> None:
         )
 
 
-def plan_records(plan: ReplayPlan) -> list[dict[str, Any]]:
-    """Return the plan as it stands in traces: each VM, and which tasks start when on each of its cores."""
-    names, boot_s = plan.instance.task_ids, plan.instance.boot_overhead_s
-    records = []
-    for vm in plan.vms:
-        cores: list[list[dict[str, Any]]] = [
-            [{"task": names[run.task], "start_s": run.start_s + boot_s} for run in runs] for runs in vm.cores
-        ]
-        if vm.offer.burstable:
-            for entries, runs in zip(cores, vm.cores, strict=True):
-                for entry, run in zip(entries, runs, strict=True):
-                    entry["mode"] = "baseline" if run.mode == BASELINE else "burst"
-        records.append({"vm": vm.name, "type": vm.offer.vm_type.name, "market": vm.offer.market, "cores": cores})
-    return records
-
-
 def on_demand_schedule(schedule: Schedule) -> Schedule:
-    """Return the same plan on on-demand VMs: the baseline of both papers (HADS, section 5.3.1).
+    """Return a plan with on-demand VMs in place of spot VMs: the baseline of both papers (HADS, section 5.3.1).
 
     Each spot VM is one of the same type on demand, and its tasks run in the same order without checkpoints, each as
     soon as it can. All other VMs keep their times. The limits of the on-demand market are not asked: this is a price
@@ -261,3 +489,61 @@ def on_demand_schedule(schedule: Schedule) -> Schedule:
         & instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
     )
     return Schedule(instance, vm_offer, schedule.task_vm, core, start_s, baseline)
+
+
+# ------------------------------------------------------------------------- checked
+
+_PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})
+"""Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPlan:
+    """A plan that was checked.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The plan.
+    broken : tuple of Violation
+        Of the rules without which no cloud could carry it out, those that it breaks.
+    """
+
+    schedule: Schedule
+    broken: tuple[Violation, ...]
+
+    @property
+    def instance(self) -> Instance:
+        """Instance of the plan."""
+        return self.schedule.instance
+
+    def demand_possible(self) -> None:
+        """Refuse a plan that no cloud could carry out.
+
+        Raises
+        ------
+        SpotbagError
+            If it is one.
+        """
+        if self.broken:
+            more = f" (and {len(self.broken) - 1} more; 'spotbag check' lists all)" if len(self.broken) > 1 else ""
+            raise SpotbagError(f"{self.instance.name}: the plan cannot be carried out: {self.broken[0]}{more}")
+
+
+def checked(plan: Schedule | CheckedPlan) -> CheckedPlan:
+    """Check a plan, unless it has been checked."""
+    if isinstance(plan, CheckedPlan):
+        return plan
+    return with_verdict(plan, check(plan.instance, plan).violations)
+
+
+def with_verdict(schedule: Schedule, violations: Iterable[Violation]) -> CheckedPlan:
+    """Return a plan with all that the checker has found wrong in it; refuse one of tasks with dates.
+
+    Raises
+    ------
+    InputError
+        If tasks have dates: replays do not know them.
+    """
+    require_no_dates(schedule.instance, "a replay")
+    return CheckedPlan(schedule, tuple(entry for entry in violations if entry.rule in _PHYSICAL_RULES))

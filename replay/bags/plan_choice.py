@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple, cast
 
@@ -24,6 +24,7 @@ from ...instances.instance import Instance
 from ...schedules.documents import Survival
 from ...schedules.lateness import require_in_time
 from ...schedules.plan_text import LOSSES
+from ...schedules.schedule import Schedule
 from ...solvers.bags.candidates import QUIET, Candidate, candidates, survival_level
 from ...solvers.bags.methods import GivenMethod
 from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays, percentile
@@ -31,7 +32,7 @@ from ...solvers.bags.result import Quantity, Result, Stage
 from ...solvers.bags.solve import solve
 from ..policies import Given, PolicyMaker
 from ..runs import check_runs
-from .checked_plan import CheckedPlan, checked, with_verdict
+from .plan import CheckedPlan, checked, with_verdict
 from .policies import KIND
 from .policy import Policy
 from .runs import chosen_cloud, on_demand_price_usd, outcomes_of
@@ -144,41 +145,43 @@ def choose_plan(
     say = on_progress or (lambda text, replays: None)
     scenario.day(instance, seed, 0)
     found = _Days(make, scenario, seed, chosen_cloud(cloud, instance, scenario))
-    n_days = 1 if scenario.fixed else days
+    choice: _Choice | None = None
     with interruptible(stop) as limit:
         with within(time_limit_s, begin=begin):
-            quiet = solve(instance, method, time_limit_s=share_of_time(_SHARE_OF_QUIET), seed=seed)
+            quiet = result = solve(instance, method, time_limit_s=share_of_time(_SHARE_OF_QUIET), seed=seed)
             say(QUIET, 0)
-            choice = None
             if quiet.schedule is not None:
                 if late_usd is None:
-                    sound = with_verdict(quiet.schedule, ())  # `solve` returns no plan that breaks a rule
-                    price = on_demand_price_usd(sound, found.cloud, idle_limit_s=0)
-                    late_usd = _PRICES_OF_A_LATE_DAY * (quiet.schedule.cost_usd if price is None else price)
+                    late_usd = _PRICES_OF_A_LATE_DAY * _price_usd(quiet.schedule, found.cloud)
                 with within(share_of_time(_SHARE_OF_CANDIDATES)):
                     plans = candidates(instance, quiet, seed=seed, on_made=lambda name: say(name, 0))
-                choice = _Choice(instance, found, plans, n_days, late_usd, workers, say)
+                choice = _Choice(found, plans, 1 if scenario.fixed else days, late_usd, workers, say)
                 with within(share_of_time(_SHARE_OF_RACE)):
                     choice.choose()
-                reported = choice.report()
-        result = quiet if choice is None else _result(instance, quiet, choice.plans[choice.best])
-    result = replace(result, runtime_s=time.perf_counter() - begin, interrupted=limit.stopped())
-    if choice is None:
-        return PlanChoice(result, make.name, scenario.name, seed, late_usd or 0.0, 0, 0, ())
-    if not any(choice.days):
-        result = replace(result, warnings=(*result.warnings, _NO_TIME))
+                choice.report()
+        if choice is not None:
+            result = _result(instance, quiet, choice.plans[choice.best])
+            if not any(choice.days):
+                result = replace(result, warnings=(*result.warnings, _NO_TIME))
     return PlanChoice(
-        result=result,
+        result=replace(result, runtime_s=time.perf_counter() - begin, interrupted=limit.stopped()),
         policy=make.name,
         scenario=scenario.name,
         seed=seed,
-        late_usd=choice.late_usd,
-        candidates=len(choice.plans),
-        days_of_choice=max(map(len, choice.days), default=0),
-        plans=tuple(reported),
+        late_usd=late_usd or 0.0,
+        candidates=0 if choice is None else len(choice.plans),
+        days_of_choice=0 if choice is None else max(map(len, choice.days), default=0),
+        plans=() if choice is None else choice.reported,
     )
 
 
+def _price_usd(plan: Schedule, cloud: Cloud) -> float:
+    """Return the cost of a plan of `solve`, which breaks no rule, on demand; its own cost if it has no such price."""
+    price = on_demand_price_usd(with_verdict(plan, ()), cloud, idle_limit_s=0)
+    return plan.cost_usd if price is None else price
+
+
+@dataclass(slots=True)
 class _Choice:
     """The candidates and their days.
 
@@ -190,35 +193,30 @@ class _Choice:
         The one that is chosen.
     days : list of list of _Day
         Of each, its days of the choice.
+    reported : tuple of PlanOnDays
+        Those that matter, on other days.
     late_usd : float
         What a day counts more if it misses the deadline.
     """
 
-    def __init__(
-        self,
-        instance: Instance,
-        found: _Days,
-        plans: Sequence[Candidate],
-        n_days: int,
-        late_usd: float,
-        workers: Workers,
-        say: Callable[[str, int], None],
-    ) -> None:
-        self.plans = plans
-        self._checked: dict[int, CheckedPlan] = {}
-        self.best = 0
-        self.days: list[list[_Day]] = [[] for _ in plans]
-        self._found = found
-        self._n_days = n_days
-        self.late_usd = late_usd
-        self._workers = workers
-        self._say = say
-        surviving = [number for number, plan in enumerate(plans) if plan.survives is not False]
-        self._may_be_chosen = surviving or list(range(len(plans)))
+    found: _Days
+    plans: Sequence[Candidate]
+    n_days: int
+    late_usd: float
+    workers: Workers
+    say: Callable[[str, int], None]
+    best: int = 0
+    days: list[list[_Day]] = field(init=False)
+    checked: dict[int, CheckedPlan] = field(default_factory=dict)
+    reported: tuple[PlanOnDays, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.days = [[] for _ in self.plans]
 
     def choose(self) -> None:
         """Choose a candidate by a race."""
-        allowed = self._may_be_chosen
+        surviving = [number for number, plan in enumerate(self.plans) if plan.survives is not False]
+        allowed = surviving or list(range(len(self.plans)))
 
         def sample(runners: Sequence[int], numbers: range) -> list[list[float]]:
             chosen = [allowed[runner] for runner in runners]
@@ -228,7 +226,7 @@ class _Choice:
                 self.days[number] += row
             return [[self._loss(day) for day in row] for row in rows]
 
-        values = race(sample, len(allowed), self._n_days)
+        values = race(sample, len(allowed), self.n_days)
         longest = max(map(len, values))
         means = [float(row.mean()) if len(row) == longest and longest else np.inf for row in values]
         self.best = allowed[int(np.argmin(means))] if longest else allowed[0]
@@ -242,34 +240,33 @@ class _Choice:
             range(first, min(first + _DAYS_A_CASE, numbers.stop))
             for first in range(numbers.start, numbers.stop, _DAYS_A_CASE)
         ]
-        total = len(self.plans) * self._n_days
+        total = len(self.plans) * self.n_days
         for number in plans:
-            self._checked[number] = checked(self._checked.get(number, self.plans[number].schedule))
-        cases = [(self._checked[number], part, total) for number in plans for part in parts]
+            self.checked[number] = checked(self.checked.get(number, self.plans[number].schedule))
+        cases = [(self.checked[number], part, total) for number in plans for part in parts]
         done = []
         with_plan = [number for number in plans for _ in parts]
-        for number, row in zip(with_plan, each(self._found, cases, self._workers), strict=True):
-            self._say(self.plans[number].name, len(row))
+        for number, row in zip(with_plan, each(self.found, cases, self.workers), strict=True):
+            self.say(self.plans[number].name, len(row))
             done.append(row)
             checkpoint()
         return [list(chain(*done[place : place + len(parts)])) for place in range(0, len(done), len(parts))]
 
-    def report(self) -> list[PlanOnDays]:
+    def report(self) -> None:
         """Replay the plans that matter on other days."""
-        numbers = [self.best, *(number for number in self._reported() if number != self.best)]
+        numbers = [self.best, *(number for number in self._that_matter() if number != self.best)]
         rows: dict[int, list[_Day]] = {number: [] for number in numbers}
         with suppress(LimitReached):
-            for first in range(0, self._n_days, _DAYS_A_CASE):
-                part = range(first, min(first + _DAYS_A_CASE, self._n_days))
+            for first in range(0, self.n_days, _DAYS_A_CASE):
+                part = range(first, min(first + _DAYS_A_CASE, self.n_days))
                 for number, row in zip(numbers, self._replayed(numbers, part), strict=True):
                     rows[number] += row
-        if not rows[self.best]:
-            return []
-        figures = [self._figures(number, row, rows[self.best]) for number, row in rows.items()]
-        return sorted(figures, key=lambda plan: plan.schedule.cost_usd)
+        if rows[self.best]:
+            figures = [self._figures(number, row, rows[self.best]) for number, row in rows.items()]
+            self.reported = tuple(sorted(figures, key=lambda plan: plan.schedule.cost_usd))
 
-    def _reported(self) -> list[int]:
-        """Plans that matter: the best on a quiet day, those of the schedulers, and those that no other beats."""
+    def _that_matter(self) -> list[int]:
+        """Plans worth a report, by number: the best on a quiet day, those of schedulers, those that no other beats."""
         means = [float(np.mean([self._loss(day) for day in row])) if row else np.inf for row in self.days]
         order = sorted(range(len(self.plans)), key=lambda number: (self.plans[number].schedule.cost_usd, means[number]))
         unbeaten, least = [], np.inf

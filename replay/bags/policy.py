@@ -7,10 +7,9 @@ from dataclasses import Field, fields, is_dataclass
 from typing import Any, ClassVar
 
 from ...instances.entries import RentalOffer
-from ..policy_names import Rule, Rules, named_with_rules
-from . import asking
-from .state import ReplayState
-from .vm import Vm
+from ..policies import Rule, Rules, named_with_rules
+from .interpreted import QUESTIONS
+from .state import ReplayState, Vm
 
 IDLE_60 = Rule({"idle_limit_s": 60}, "idle VMs end after a minute, not at the end of their allocation cycle")
 """The rule of all policies that keep idle VMs."""
@@ -102,12 +101,12 @@ class RulePolicy(Policy):
 
     Attributes
     ----------
-    answers : mapping of function to function
-        Of questions of `asking`, the functions that answer them: they take what the question does. Nothing is done
-        about others.
+    answers : mapping of str to function
+        Of methods of `Policy`, the functions that answer in their places: they take what the question does, a function
+        of `interpreted`. Nothing is done about others.
     """
 
-    answers: ClassVar[Mapping[Callable[..., None], Callable[..., None]]] = {}
+    answers: ClassVar[Mapping[str, Callable[..., None]]] = {}
 
     def __post_init__(self) -> None:
         """Have the name of a policy with options, a dataclass, say which are not its own."""
@@ -117,59 +116,16 @@ class RulePolicy(Policy):
         """Return the options of the policy as its answers read them: the values of fields of `Rows`."""
         return {}
 
-    def idle(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_idle, replay, vm)
-
-    def cycle_ended(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_unused, replay, vm)
-
-    def noticed(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_noticed, replay, vm)
-
-    def hibernated(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_hibernated, replay, vm)
-
-    def lost(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_lost, replay, vm)
-
-    def trigger_reached(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_trigger, replay, vm)
-
-    def resumed(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_resumed, replay, vm)
-
     def capacity_changed(self, replay: ReplayState, vm_type: str) -> None:
         """Answer by the rule."""
-        self._answer(asking.answer_capacity, replay, replay.plan.tables.names.types[vm_type])
+        self.answer("capacity_changed", replay, replay.plan.tables.names.types[vm_type])
 
     def price_changed(self, replay: ReplayState, offer: RentalOffer) -> None:
         """Answer by the rule."""
-        self._answer(asking.answer_price, replay, offer.index)
+        self.answer("price_changed", replay, offer.index)
 
-    def preempted(self, replay: ReplayState, vm: Vm, task: int) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_preempted, replay, vm, task)
-
-    def woken(self, replay: ReplayState) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_woken, replay)
-
-    def finished(self, replay: ReplayState, vm: Vm, task: int) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_finished, replay, vm, task)
-
-    def terminated(self, replay: ReplayState, vm: Vm) -> None:
-        """Answer by the rule."""
-        self._answer(asking.answer_terminated, replay, vm)
-
-    def _answer(self, question: Callable[..., None], replay: ReplayState, *given: Any) -> None:
+    def answer(self, question: str, replay: ReplayState, *given: Any) -> None:
+        """Answer a question by its rule, if there is one."""
         rule = self.answers.get(question)
         if rule is not None:
             # Each time: another policy may hand its questions on to this one, or an option be changed meanwhile.
@@ -178,9 +134,23 @@ class RulePolicy(Policy):
             rule(replay, *given)
 
 
-def answers(policy: Policy, name: str, question: Callable[..., None]) -> bool:
+def _by_rule(question: str) -> Callable[..., None]:
+    """Return the method that answers a question by the rule for it."""
+
+    def answer(self: RulePolicy, replay: ReplayState, *given: Any) -> None:
+        self.answer(question, replay, *given)
+
+    return answer
+
+
+for _question in QUESTIONS:
+    if _question not in vars(RulePolicy):
+        setattr(RulePolicy, _question, _by_rule(_question))
+
+
+def answers(policy: Policy, question: str) -> bool:
     """True if a policy has an answer to a question, by a method or by a rule."""
-    method = getattr(type(policy), name)
-    if isinstance(policy, RulePolicy) and method is getattr(RulePolicy, name):
+    method = getattr(type(policy), question)
+    if isinstance(policy, RulePolicy) and method is getattr(RulePolicy, question):
         return question in policy.answers
-    return method is not getattr(Policy, name)
+    return method is not getattr(Policy, question)

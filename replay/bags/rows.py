@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
-from ..vms import NONE as NONE  # part of what rows are made of
+from ..engines import NONE as NONE  # part of what rows are made of
 
 # Events of the queue, in the order in which they are taken at the same time; see `Replay`.
 FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(10)
@@ -26,17 +26,40 @@ LEFT_OUT, FIRST_NEW = range(NONE - 1, NONE - 3, -1)
 
 # What a VM was before it got a task.
 IDLE, BUSY, NEW = range(3)
+MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
+MIGRATION_KINDS: tuple[MigrationKind, ...] = get_args(MigrationKind)
+"""How records call that (HADS, section 5.3.2)."""
 
-# Why a replay ended.
+# What is kept on record; see `record`. Beside VM, core and task, a row has two whole numbers and a real one.
+LAUNCHED, GOT_READY, STARTED, FINISHED, WENT_DOWN, WAS_STOPPED, RECLAIMED, NOTICED, RESUMED, RESTARTED = range(10)
+PRICED, LIMITED, MIGRATED, STOLEN, WAS_PREEMPTED, PUT_BEHIND, TRIGGERED, TRIGGER_SET = range(10, 18)
+CYCLE_ENDED, IDLE_LIMITED, ATTEMPTED, STRANDED, ENDED, WOKEN = range(18, 24)
+
+# Bits of a migration, beside the kind of the VM that takes the task.
+RECOVERED, LATE = 4, 8
+MODE_SHIFT = LATE.bit_length()
+"""Above them is the mode of the task."""
+
+# Why a compiled loop gives up.
 DONE, TOO_MANY_VMS, TOO_MANY_EVENTS, TOO_MANY_ENTRIES, NEEDS_RESCUE, REFUSED = range(6)
+
+
+class GaveUpError(Exception):
+    """Raised by compiled loops: Python sees to what they lack, and goes through the day once more."""
+
 
 # Why a decision is refused.
 NO_CREDITS, NO_PLACE, NO_ROOM, NOTHING_LOST, NO_TRIGGER, ENDED_ALREADY, HAS_TASKS = range(7)
 
 
+def or_none(value: int | None) -> int:
+    """Return a number, or what stands for none."""
+    return NONE if value is None else value
+
+
 @dataclass(slots=True, eq=False)
 class OfferRow:
-    """What can be rented: see `RentalOffer`; ``sustained`` is the mode in which its VMs run whatever their credits.
+    """Offer of VMs: see `RentalOffer`; ``sustained`` is the mode in which its VMs run whatever their credits.
 
     ``memory_kb`` is `NONE` where it never binds; ``rented`` counts VMs that are not terminated; its limits are some of
     `Rows.members`, one after the other. ``stamp`` says which question the least that tasks ask of it is the answer to;
@@ -96,7 +119,7 @@ class MemberRow:
 
 @dataclass(slots=True, eq=False)
 class GroupRow:
-    """Tasks that are alike: memory, and seconds of work between checkpoints and of a checkpoint."""
+    """Group of tasks with equal needs: memory, and seconds of work between checkpoints and of a checkpoint."""
 
     memory_kb: int = 0
     interval_s: float = 0.0
@@ -381,7 +404,7 @@ class SessionRow:
 
 @dataclass(slots=True, eq=False)
 class NoteRow:
-    """Something that is kept on record; see `records`."""
+    """Note on record; see `record`."""
 
     time_s: int = 0
     what: int = 0

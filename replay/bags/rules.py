@@ -13,49 +13,47 @@ from typing import Any
 from ...core.bill import Bill, billed_s, cost_usd, is_free, paid_until_s, session_usd
 from ...core.quantities import NOISE, SECONDS_PER_HOUR
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER
-from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
+from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from .interpreted import add_session, add_vm, earliest_start, note, occupy, profile_running, push, refuse
-from .notes import (
-    FINISHED,
-    GOT_READY,
-    LATE,
-    LAUNCHED,
-    MIGRATED,
-    MODE_SHIFT,
-    NOTICED,
-    PUT_BEHIND,
-    RECLAIMED,
-    RECOVERED,
-    RESTARTED,
-    RESUMED,
-    STARTED,
-    STOLEN,
-    TRIGGER_SET,
-    WAS_PREEMPTED,
-    WAS_STOPPED,
-)
-from .notes import HIBERNATED as WENT_DOWN
-from .notes import TERMINATED as ENDED
 from .rows import (
     BUSY,
+    ENDED,
     ENDED_ALREADY,
     FINISH,
+    FINISHED,
+    GOT_READY,
     HAS_TASKS,
     HIBERNATE,
     IDLE,
     INTERRUPT,
+    LATE,
+    LAUNCHED,
+    MIGRATED,
+    MODE_SHIFT,
     NEW,
     NO_CREDITS,
     NO_PLACE,
     NO_TRIGGER,
     NONE,
     NOTHING_LOST,
+    NOTICED,
     PREEMPTED,
+    PUT_BEHIND,
     READY,
     RECALL,
+    RECLAIMED,
+    RECOVERED,
+    RESTARTED,
+    RESUMED,
     START,
+    STARTED,
+    STOLEN,
     STOP,
     TRIGGER,
+    TRIGGER_SET,
+    WAS_PREEMPTED,
+    WAS_STOPPED,
+    WENT_DOWN,
     CoreRow,
     OfferRow,
     Rows,
@@ -72,7 +70,7 @@ _CREDIT_TOLERANCE = 1e-6
 
 
 def speed_of(r: Rows, offer: int, mode: int) -> float:
-    """How fast a core of an offer is in a mode, against its full speed."""
+    """Speed of a core of an offer in a mode, as a part of its full speed."""
     return r.offers[offer].baseline if mode == BASELINE else 1.0
 
 
@@ -84,7 +82,7 @@ def checkpoints_of_work(r: Rows, group: int, offer: int, work_s: float) -> int:
 
 
 def duration_of(r: Rows, group: int, offer: int, mode: int, saved: float) -> int:
-    """How long a task of a group occupies a core of an offer from where it is saved; `NEVER` if it cannot run there.
+    """Seconds for which a task of a group occupies a core of an offer from where it is saved; `NEVER` if it cannot run.
 
     What is left is that much less work wherever it goes on: a type that is faster for the whole task is as much faster
     for the rest.
@@ -99,12 +97,12 @@ def duration_of(r: Rows, group: int, offer: int, mode: int, saved: float) -> int
 
 
 def dump_of(r: Rows, group: int, offer: int, mode: int) -> int:
-    """How long a task of a group writes a checkpoint on an offer, in whole seconds, rounded up."""
+    """Seconds for which a task of a group writes a checkpoint on an offer, rounded up."""
     return math.ceil(r.groups[group].dump_s / speed_of(r, offer, mode) - NOISE)
 
 
 def checkpoints_of(r: Rows, task: int, offer: int, saved: float) -> int:
-    """Checkpoints that a task takes on an offer if it runs to its end."""
+    """Number of checkpoints of a task on an offer if it runs to its end."""
     if not (r.takes_checkpoints and r.offers[offer].spot):
         return 0
     row = r.durations[r.tasks[task].group][offer]
@@ -186,7 +184,7 @@ def take_down(r: Rows, task: int, saved: float, saved_s: float, checkpoints: int
 
 
 def uptime_at(vm: VmRow, now_s: int) -> int:
-    """How long a VM has been running at a moment; negative while it is launching."""
+    """Seconds for which a VM has been running at a moment; negative while it is launching."""
     return (vm.halted_at_s if vm.state > RUNNING else now_s) - vm.zero_s
 
 
@@ -210,12 +208,10 @@ def may_give(vm: VmRow) -> bool:
     return vm.gone_s != NONE or vm.state == HIBERNATED or vm.state == STOPPED or vm.reclaimed == 1
 
 
-def must_give(r: Rows, vm: VmRow, reason: int) -> bool:
-    """Refuse what only VMs may be asked for whose tasks may be migrated."""
-    if may_give(vm):
-        return True
-    refuse(r, reason, vm.index, NONE)
-    return False
+def must_give(r: Rows, vm: VmRow, reason: int) -> None:
+    """Refuse a decision about a VM whose tasks may not be migrated."""
+    if not may_give(vm):
+        refuse(r, reason, vm.index, NONE)
 
 
 def is_executing(r: Rows, vm: VmRow) -> bool:
@@ -255,7 +251,7 @@ def span(r: Rows, vm: VmRow) -> None:
 
 
 def retime(vm: VmRow) -> None:
-    """Forget what was derived from the order of the tasks of a VM."""
+    """Forget values derived from the order of the tasks of a VM."""
     vm.changes += 1
     vm.retimings += 1
     vm.longest_known = vm.spanned = vm.timed = 0
@@ -450,7 +446,6 @@ def place(r: Rows, vm: VmRow, task: int, mode: int) -> None:
     core = append(r, vm, task, mode, duration_of(r, run.group, vm.offer_index, mode, run.saved), 0)
     if core == NONE:
         refuse(r, NO_PLACE, vm.index, task)
-        return
     vm.n_left += 1
     vm.longest_run_s = max(vm.longest_run_s, runtime_of(r, task, vm.offer_index))
     vm.idle_epoch += 1
@@ -485,12 +480,12 @@ def start(r: Rows, vm: VmRow, core: int) -> None:
     push(r, vm.zero_s + run.end_s, FINISH, vm.index, core, vm.epoch)
     if vm.bursts:
         count_running(r, vm, run.mode, 1)
-    if r.recording:
+    if r.recording:  # asked here, as tasks start and end more often than anything else happens
         note(r, STARTED, vm.index, core, task, run.end_s - run.start_s, run.mode, run.saved)
 
 
 def planned_start(r: Rows, vm: VmRow, core: int, time_s: int) -> bool:
-    """Start what was to start at a moment; False if it has moved since."""
+    """Start the task that was to start at a moment; False if it has moved since."""
     slot = r.cores[vm.index][core]
     if (
         vm.state != RUNNING
@@ -504,8 +499,8 @@ def planned_start(r: Rows, vm: VmRow, core: int, time_s: int) -> bool:
     return True
 
 
-def finish(r: Rows, vm: VmRow, core: int) -> int:
-    """End the task of a core, and start the next; return which task it was."""
+def finish(r: Rows, vm: VmRow, core: int) -> None:
+    """End the task of a core, and start the next; list the task if the policy wants that, and a VM without tasks."""
     slot = r.cores[vm.index][core]
     task = slot.running
     run = r.tasks[task]
@@ -531,7 +526,18 @@ def finish(r: Rows, vm: VmRow, core: int) -> int:
         note(r, FINISHED, vm.index, core, task, 0, 0, 0.0)
     if slot.first != NONE:
         start_or_await(r, vm, core)
-    return task
+    if r.wants_finished:
+        r.finished_now[r.n_finished] = task
+        r.n_finished += 1
+    if vm.n_left == 0:
+        list_idle(r, vm)
+
+
+def list_idle(r: Rows, vm: VmRow) -> None:
+    """List a VM as idle."""
+    vm.idle_epoch += 1
+    r.idle_now[r.n_idle] = vm.index
+    r.n_idle += 1
 
 
 def put_behind(r: Rows, vm: VmRow, core: int) -> int:
@@ -554,8 +560,7 @@ def put_behind(r: Rows, vm: VmRow, core: int) -> int:
     run.start_s = max(last_s, uptime_at(vm, r.now_s))
     run.end_s = run.start_s + duration_of(r, run.group, offer, run.mode, run.saved)
     enqueue(r, vm, core, task)
-    if r.recording:
-        note(r, PUT_BEHIND, vm.index, core, task, 0, 0, saved)
+    note(r, PUT_BEHIND, vm.index, core, task, 0, 0, saved)
     return task
 
 
@@ -616,7 +621,7 @@ def move_up(r: Rows, vm: VmRow) -> None:
 
 
 def room_of(r: Rows, vm_type: int) -> int:
-    """How many more spot VMs of a type there can be; `NEVER` without a limit."""
+    """Number of further spot VMs of a type that there can be; `NEVER` without a limit."""
     of_type = r.types[vm_type]
     return NEVER if of_type.capacity == NONE else of_type.capacity - of_type.present
 
@@ -651,10 +656,8 @@ def forget_planned(r: Rows) -> None:
 
 
 def request(r: Rows, offer_index: int, first_start_s: int) -> int:
-    """Request a VM; return which it is, or `NONE` if there is no room for it in the arrays."""
+    """Request a VM; return which it is."""
     v = add_vm(r, offer_index)
-    if v == NONE:
-        return NONE
     r.n_vms += 1
     vm, offer = r.vms[v], r.offers[offer_index]
     vm.index, vm.offer_index, vm.spot, vm.bursts = v, offer_index, offer.spot, offer.bursts
@@ -690,16 +693,14 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
             r.vms[of_type.last].after_of_type = v
         of_type.last = v
     push(r, vm.ready_s, READY, v, 0, 0)
-    if r.recording:
-        note(r, LAUNCHED, v, NONE, NONE, offer_index, 0, 0.0)
+    note(r, LAUNCHED, v, NONE, NONE, offer_index, 0, 0.0)
     return v
 
 
 def start_vm(r: Rows, offer_index: int) -> int:
     """Request a VM during the day; tasks moved to it start after `start_overhead_s`."""
     v = request(r, offer_index, r.start_overhead_s - r.boot_overhead_s)
-    if v != NONE and not r.offers[offer_index].spot:
-        r.on_demand_started += 1
+    r.on_demand_started += not r.offers[offer_index].spot
     return v
 
 
@@ -719,7 +720,7 @@ def give_back(r: Rows, vm: VmRow) -> None:
 
 
 def end_session(r: Rows, vm: VmRow, interrupted: int) -> None:
-    """End what a VM is billed for, if it runs."""
+    """End the session of a VM, if it runs."""
     if vm.session_from_s != NONE:
         put_on_bill(r, vm, r.now_s - vm.session_from_s, interrupted)
         session = add_session(r, vm.session_from_s, r.now_s, interrupted)
@@ -744,7 +745,7 @@ def put_on_bill(r: Rows, vm: VmRow, seconds: int, interrupted: int) -> None:
 
 
 def end_halt(r: Rows, vm: VmRow) -> int:
-    """Settle how long a VM was hibernated or stopped; return it."""
+    """Add the pause of a VM that was hibernated or stopped to its seconds; return it."""
     pause_s = r.now_s - vm.halted_at_s
     if vm.state == HIBERNATED:
         vm.hibernated_s += pause_s
@@ -767,15 +768,13 @@ def terminate(r: Rows, vm: VmRow) -> None:
     vm.state = TERMINATED
     vm.epoch += 1
     give_back(r, vm)
-    if r.recording:
-        note(r, ENDED, vm.index, NONE, NONE, 0, 0, 0.0)
+    note(r, ENDED, vm.index, NONE, NONE, 0, 0, 0.0)
 
 
 def let_go(r: Rows, vm: VmRow) -> None:
     """Terminate a VM without tasks, and have the policy asked about it."""
     if vm.state == TERMINATED or vm.n_left:
         refuse(r, ENDED_ALREADY if vm.state == TERMINATED else HAS_TASKS, vm.index, NONE)
-        return
     terminate(r, vm)
     r.ended[r.n_ended] = vm.index
     r.n_ended += 1
@@ -785,8 +784,7 @@ def get_ready(r: Rows, vm: VmRow) -> bool:
     """Let a VM run that was launching; False if its type has no room for it, so that it is interrupted now."""
     vm.state = RUNNING
     vm.session_from_s = r.now_s
-    if r.recording:
-        note(r, GOT_READY, vm.index, NONE, NONE, 0, 0, 0.0)
+    note(r, GOT_READY, vm.index, NONE, NONE, 0, 0, 0.0)
     if vm.spot and r.types[r.offers[vm.offer_index].type].capacity != NONE:
         of_type = r.types[r.offers[vm.offer_index].type]
         before, k = 0, of_type.first
@@ -813,8 +811,7 @@ def give_notice(r: Rows, vm: VmRow, kind: int, notice_s: int, of_type: int) -> b
     if notice_s:
         vm.disordered = 1  # what is to start meanwhile does not
         push(r, until_s, INTERRUPT, vm.index, 0, 0)
-        if r.recording:
-            note(r, NOTICED, vm.index, NONE, NONE, until_s, 0, 0.0)
+        note(r, NOTICED, vm.index, NONE, NONE, until_s, 0, 0.0)
     return True
 
 
@@ -831,22 +828,17 @@ def interrupt(r: Rows, vm: VmRow) -> None:
     if vm.n_left:
         r.busy_hibernations += 1
     if kind == HIBERNATE:
-        vm.state = HIBERNATED
+        vm.state, what = HIBERNATED, WENT_DOWN
         r.hibernations += 1
     elif kind == STOP:
-        vm.state = STOPPED
+        vm.state, what = STOPPED, WAS_STOPPED
         r.stops += 1
     else:
-        vm.state = TERMINATED
+        vm.state, what, vm.reclaimed, vm.terminated_s = TERMINATED, RECLAIMED, 1, r.now_s
         r.reclaims += 1
-    if r.recording:
-        what = WENT_DOWN if kind == HIBERNATE else WAS_STOPPED if kind == STOP else RECLAIMED
-        note(r, what, vm.index, NONE, NONE, 0, 0, 0.0)
-    if vm.state == TERMINATED:
-        vm.reclaimed = 1
-        vm.terminated_s = r.now_s
         give_back(r, vm)
-    elif of_type and room_of(r, r.offers[vm.offer_index].type) > 0:
+    note(r, what, vm.index, NONE, NONE, 0, 0, 0.0)
+    if vm.state != TERMINATED and of_type and room_of(r, r.offers[vm.offer_index].type) > 0:
         push(r, r.now_s, RECALL, vm.index, 0, vm.epoch)
 
 
@@ -860,22 +852,19 @@ def come_back(r: Rows, vm: VmRow) -> None:
                 _, seconds, done = last_checkpoint(r, vm, task, NONE)
                 r.tasks[task].written_s, r.tasks[task].written = seconds, done
     pause_s = end_halt(r, vm)
-    stopped = vm.state == STOPPED
     vm.stranded = 0
     r.types[r.offers[vm.offer_index].type].present += 1
     r.events_handled += 1
     if vm.trigger_at_s != NONE:
         r.resumes_in_time += 1
         drop_trigger(r, vm)
-    if stopped:
+    if vm.state == STOPPED:
         r.restarts += 1
-    else:
-        r.resumes += 1
-    if r.recording:
-        note(r, RESTARTED if stopped else RESUMED, vm.index, NONE, NONE, 0, 0, 0.0)
-    if stopped:
+        note(r, RESTARTED, vm.index, NONE, NONE, 0, 0, 0.0)
         restart(r, vm, pause_s)
         return
+    r.resumes += 1
+    note(r, RESUMED, vm.index, NONE, NONE, 0, 0, 0.0)
     vm.zero_s += pause_s
     vm.state = RUNNING
     vm.session_from_s = r.now_s
@@ -958,8 +947,7 @@ def leave_restless(r: Rows, vm: VmRow) -> None:
 
 def migrate(r: Rows, task: int, source: VmRow, target: VmRow, mode: int, late: int) -> None:
     """Move an unfinished task of a VM that is interrupted or drains; one that ran goes on from its last checkpoint."""
-    if not must_give(r, source, NOTHING_LOST):
-        return
+    must_give(r, source, NOTHING_LOST)
     saved, saved_s, done = last_checkpoint(r, source, task, NONE)
     recovered = take_down(r, task, saved, saved_s, done)
     kind = BUSY if target.n_left else NEW if target.state == LAUNCHING else IDLE
@@ -975,9 +963,8 @@ def migrate(r: Rows, task: int, source: VmRow, target: VmRow, mode: int, late: i
     else:
         r.migrated_new += 1
         r.hibernations_new += first
-    if r.recording:
-        bits = kind + RECOVERED * recovered + LATE * late + (mode << MODE_SHIFT)
-        note(r, MIGRATED, source.index, NONE, task, target.index, bits, saved)
+    bits = kind + RECOVERED * recovered + LATE * late + (mode << MODE_SHIFT)
+    note(r, MIGRATED, source.index, NONE, task, target.index, bits, saved)
     place(r, target, task, mode)
 
 
@@ -985,8 +972,7 @@ def steal(r: Rows, task: int, victim: VmRow, thief: VmRow, mode: int) -> None:
     """Move a waiting task of a VM to another; what it leaves moves up."""
     take(r, victim, task)
     r.tasks_stolen += 1
-    if r.recording:
-        note(r, STOLEN, victim.index, NONE, task, thief.index, mode, 0.0)
+    note(r, STOLEN, victim.index, NONE, task, thief.index, mode, 0.0)
     if not victim.restless:
         leave_restless(r, victim)
     place(r, thief, task, mode)
@@ -1004,8 +990,7 @@ def preempt(r: Rows, task: int, vm: VmRow, checkpoint: int) -> None:
     dump_s = 0
     if checkpoint:
         dump_s = dump_of(r, run.group, vm.offer_index, run.mode)
-    if r.recording:
-        note(r, WAS_PREEMPTED, vm.index, core, task, checkpoint, r.now_s + dump_s, 0.0)
+    note(r, WAS_PREEMPTED, vm.index, core, task, checkpoint, r.now_s + dump_s, 0.0)
     if checkpoint:
         run.dumping_s = uptime_s
     if dump_s:
@@ -1024,8 +1009,7 @@ def preempt(r: Rows, task: int, vm: VmRow, checkpoint: int) -> None:
 
 def set_trigger(r: Rows, vm: VmRow, time_s: int) -> None:
     """Set, or set anew, when the tasks of a VM are to be migrated; now if that has passed."""
-    if not must_give(r, vm, NO_TRIGGER):
-        return
+    must_give(r, vm, NO_TRIGGER)
     time_s = max(time_s, r.now_s)
     if vm.trigger_at_s == time_s:
         return
@@ -1034,8 +1018,7 @@ def set_trigger(r: Rows, vm: VmRow, time_s: int) -> None:
     vm.trigger_at_s = time_s
     vm.trigger_epoch += 1
     push(r, time_s, TRIGGER, vm.index, 0, vm.trigger_epoch)
-    if r.recording:
-        note(r, TRIGGER_SET, vm.index, NONE, NONE, time_s, 0, 0.0)
+    note(r, TRIGGER_SET, vm.index, NONE, NONE, time_s, 0, 0.0)
 
 
 def drop_trigger(r: Rows, vm: VmRow) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import LimitReached, Stop
@@ -18,21 +17,19 @@ from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud, find_cloud
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from ...traces.bags.records import MIGRATION_KINDS
-from ...traces.trace import Trace
 from ..policies import Given, PolicyMaker
 from ..runs import Runs, by_name, check_runs, means_of, replay_batches
-from .checked_plan import CheckedPlan, checked
 from .engine import Replay
-from .outcome import DayOutcome, Recorded, trace_of
-from .plan import ReplayPlan, on_demand_schedule, replay_plan
+from .outcome import DayOutcome
+from .plan import CheckedPlan, ReplayPlan, checked, on_demand_schedule, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
+from .rows import MIGRATION_KINDS
 
 if TYPE_CHECKING:
+    from ...traces.trace import Trace
     from .compiled_engine import CompiledReplays
-    from .state import ReplayState
 
 _DAYS_A_BATCH = 8
 _LOADS_FOR = 20_000
@@ -78,7 +75,7 @@ def replay_day(
     """
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     [ready] = _ready(checked(schedule), [KIND.single(policy, 0)])
-    return _run(ready, None, 0, timeline, chosen_cloud(cloud, schedule.instance))
+    return ready.outcome(0, timeline, chosen_cloud(cloud, schedule.instance))
 
 
 def trace_day(
@@ -99,27 +96,19 @@ def trace_day(
     law : optional
         What is known of days like this one, for policies that ask for it: ``Scenario.law``.
     """
+    from .record import trace_of  # here, so that replays without a record do not load it
+
     timeline = ScriptedScenario(timeline, f"the day {timeline.name!r}").day(schedule.instance, 0, 0)
     [ready] = _ready(checked(schedule), [KIND.single(policy, day)])
+    chosen, met = chosen_cloud(cloud, schedule.instance), ready.met(timeline)
     with blaming(ready.make.called):
-        chosen = chosen_cloud(cloud, schedule.instance)
-        policy, met = ready.make(day), _day(ready, timeline)
-        outcome, state = _recorded(ready, policy, met, chosen, law)
-    return outcome, trace_of(state, met.resolved(chosen), chosen, outcome, day, hibernation=not ready.on_demand)
-
-
-def _recorded(
-    ready: _Ready, policy: Policy, day: Timeline, cloud: Cloud, law: object
-) -> tuple[DayOutcome, ReplayState | Recorded]:
-    """Replay a day with a record, in compiled loops where they are worth while."""
-    if _by_compiled_loops([ready], 1):
-        from .compiled_engine import CompiledReplays
-
-        found = CompiledReplays(ready.plan).recorded(policy, day, cloud, law)
-        if found is not None:
-            return found
-    run = Replay(ready.plan, policy, day, cloud, record=True, law=law)
-    return run.run(), run.state
+        made = ready.make(day)
+        found: Any = ready.loops().recorded(made, met, chosen, law) if _by_compiled_loops([ready], 1) else None
+        if found is None:
+            run = Replay(ready.plan, made, met, chosen, record=True, law=law)
+            found = run.run(), run.state
+        outcome, recorded = found
+    return outcome, trace_of(recorded, met.resolved(chosen), chosen, outcome, day, hibernation=not ready.on_demand)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,9 +226,7 @@ def replay_days(
     plan = checked(schedule)
     ready = _ready(plan, makers)
     chosen = chosen_cloud(cloud, plan.instance, scenario)
-    compiled = _by_compiled_loops(ready, runs)
-    known = replay_plan(plan.schedule) if hindsight else None
-    work = partial(_batch, plan.instance, ready, scenario, seed, chosen, bounds, known, compiled)
+    work = _Work(plan.schedule, ready, scenario, seed, chosen, _by_compiled_loops(ready, runs), bounds, hindsight)
     signalled = Signalled()
     with interruptible(stop):
         on_demand_usd = on_demand_price_usd(plan, chosen)
@@ -279,10 +266,10 @@ def outcomes_of(
     planned : int
         How many replays there are in all, of whatever plans: for many, compiled loops are worth while.
     """
-    ready = _ready(checked(schedule), [make])
-    compiled = _by_compiled_loops(ready, planned)
-    rows = _batch(schedule.instance, ready, scenario, seed, cloud, False, None, compiled, days)
-    return (outcomes[0] for outcomes, _, _ in rows)
+    plan = checked(schedule)
+    ready = _ready(plan, [make])
+    work = _Work(plan.schedule, ready, scenario, seed, cloud, _by_compiled_loops(ready, planned))
+    return (outcomes[0] for outcomes, _, _ in work(days))
 
 
 def is_baseline(name: str) -> bool:
@@ -293,7 +280,7 @@ def is_baseline(name: str) -> bool:
 def on_demand_price_usd(
     schedule: Schedule | CheckedPlan, cloud: Cloud = PAPERS, *, idle_limit_s: int | None = None
 ) -> float | None:
-    """Return what the plan costs on on-demand VMs of the same types; None if one of them has no such offer.
+    """Return the cost of the plan on on-demand VMs of its types; None if one of them has no such offer.
 
     Idle VMs are paid for to the end of their allocation cycle, as by the published schedulers, or for
     ``idle_limit_s``; see `OnDemand`.
@@ -308,7 +295,7 @@ def on_demand_price_usd(
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """What makes a policy, and the plan that it starts from."""
+    """Maker of a policy, and the plan that it starts from."""
 
     make: PolicyMaker[Policy]
     kind: type[Policy]
@@ -318,6 +305,28 @@ class _Ready:
     def on_demand(self) -> bool:
         """True for the on-demand baseline."""
         return issubclass(self.kind, OnDemand)
+
+    def met(self, timeline: Timeline) -> Timeline:
+        """Return the day that the policy meets: on-demand VMs a quiet one."""
+        return replace(QUIET, name=timeline.name) if self.on_demand else timeline
+
+    def loops(self) -> CompiledReplays:
+        """Return the compiled loops of the plan."""
+        if not self.plan.loops:
+            from .compiled_engine import CompiledReplays
+
+            self.plan.loops.append(CompiledReplays(self.plan))
+        loops: CompiledReplays = self.plan.loops[0]
+        return loops
+
+    def outcome(
+        self, number: int, timeline: Timeline, cloud: Cloud, law: object = None, compiled: bool = False
+    ) -> DayOutcome:
+        """Replay a day, in compiled loops where they can if that is wanted."""
+        with blaming(self.make.called):
+            policy, day = self.make(number), self.met(timeline)
+            found = self.loops().outcome(policy, day, cloud, law) if compiled else None
+            return Replay(self.plan, policy, day, cloud, law=law).run() if found is None else found
 
 
 def _ready(plan: CheckedPlan, makers: Sequence[PolicyMaker[Policy]]) -> list[_Ready]:
@@ -334,21 +343,6 @@ def chosen_cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenar
     """Return the cloud that is asked for, else the scenario's, the instance's, or that of both papers."""
     chosen = cloud or getattr(scenario, "cloud", None) or instance.cloud or PAPERS
     return find_cloud(chosen) if isinstance(chosen, str) else chosen
-
-
-def _run(
-    ready: _Ready, loops: CompiledReplays | None, number: int, timeline: Timeline, cloud: Cloud, law: object = None
-) -> DayOutcome:
-    """Replay a day, in compiled loops where they can."""
-    with blaming(ready.make.called):
-        policy, day = ready.make(number), _day(ready, timeline)
-        outcome = None if loops is None else loops.outcome(policy, day, cloud, law)
-        return Replay(ready.plan, policy, day, cloud, law=law).run() if outcome is None else outcome
-
-
-def _day(ready: _Ready, timeline: Timeline) -> Timeline:
-    """Return the day that a policy meets: on-demand VMs a quiet one."""
-    return replace(QUIET, name=timeline.name) if ready.on_demand else timeline
 
 
 def _by_compiled_loops(ready: Sequence[_Ready], runs: int) -> bool:
@@ -370,45 +364,40 @@ def without_loops(plan: CheckedPlan, policies: Sequence[Given[Policy]], runs: in
     return [maker.name for maker in makers if not has_loop(type(maker(0)), plan.instance)]
 
 
-def _batch(
-    instance: Instance,
-    ready: Sequence[_Ready],
-    scenario: Scenario,
-    seed: int,
-    cloud: Cloud,
-    bounds: bool,
-    known: ReplayPlan | None,
-    compiled: bool,
-    days: range,
-) -> Iterator[_Row]:
-    """Replay some days under all policies; with the bound of each day, and of a ``known`` plan, with hindsight."""
-    loops: list[CompiledReplays | None] = [None] * len(ready)
-    if compiled:
-        from .compiled_engine import CompiledReplays
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Work of each day: outcomes under all policies, its bound, and the least cost found with hindsight."""
 
-        plans = {id(entry.plan.schedule): entry.plan for entry in ready}
-        by_schedule = {key: CompiledReplays(plan) for key, plan in plans.items()}
-        loops = [by_schedule[id(entry.plan.schedule)] for entry in ready]
-    prepared = None
-    if bounds:
-        from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
+    schedule: Schedule
+    ready: Sequence[_Ready]
+    scenario: Scenario
+    seed: int
+    cloud: Cloud
+    compiled: bool
+    bounds: bool = False
+    hindsight: bool = False
 
-        prepared = ClairvoyantBounds(instance, cloud.billing)
-    hindsight = None
-    if known is not None:
-        from .hindsight import Hindsight
+    def __call__(self, days: range) -> Iterator[_Row]:
+        """Replay some days."""
+        instance, law = self.schedule.instance, getattr(self.scenario, "law", None)
+        bounds = hindsight = None
+        if self.bounds:
+            from ...solvers.bags.clairvoyant_bound import ClairvoyantBounds
 
-        hindsight = Hindsight(known, cloud)
-    for number in days:
-        timeline = scenario.day(instance, seed, number).resolved(cloud)
-        law = getattr(scenario, "law", None)
-        outcomes = [_run(*entry, number, timeline, cloud, law) for entry in zip(ready, loops, strict=True)]
-        bound = None if prepared is None else prepared.bound(timeline)
-        found = None
-        if hindsight is not None:
-            within_limits = [day for day, entry in zip(outcomes, ready, strict=True) if not entry.on_demand]
-            found = hindsight.cheapest_usd(timeline, within_limits)
-        yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None, found
+            bounds = ClairvoyantBounds(instance, self.cloud.billing)
+        if self.hindsight:
+            from .hindsight import Hindsight
+
+            hindsight = Hindsight(replay_plan(self.schedule), self.cloud)
+        for number in days:
+            timeline = self.scenario.day(instance, self.seed, number).resolved(self.cloud)
+            outcomes = [entry.outcome(number, timeline, self.cloud, law, self.compiled) for entry in self.ready]
+            bound = None if bounds is None else bounds.bound(timeline)
+            found = None
+            if hindsight is not None:
+                within_limits = [day for day, entry in zip(outcomes, self.ready, strict=True) if not entry.on_demand]
+                found = hindsight.cheapest_usd(timeline, within_limits)
+            yield outcomes, bound.cost_usd if bound is not None and bound.feasible else None, found
 
 
 METRICS: dict[str, Callable[[DayOutcome], float]] = {
@@ -423,7 +412,7 @@ METRICS: dict[str, Callable[[DayOutcome], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class PolicySummary:
-    """How a policy went through its days.
+    """Days of a policy in sum.
 
     Attributes
     ----------

@@ -1,10 +1,10 @@
-"""What a policy sees of the replay of a bag, and may decide: tasks, VMs and their state, and how both change."""
+"""View of the replay of a bag for policies, and their decisions: tasks, VMs and their state, and how both change."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from operator import attrgetter
@@ -14,41 +14,313 @@ from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.rows import tables_of
 from ...instances.clouds import Billing
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Burstable, RentalOffer
 from ...schedules.timing import VmTimeline
-from ...traces.bags.records import MIGRATION_KINDS
-from ..vms import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED, VmBill
-from . import rules
-from .bills import BILLED, bills_of
+from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED, VmBill
+from . import rows, rules
 from .interpreted import add_helper, note, push
 from .moments import request_plan
-from .notes import ATTEMPTED, STRANDED, Note, event_records
-from .plan import ReplayPlan, Run, new_name
-from .rows import (
-    ENDED_ALREADY,
-    HAS_TASKS,
-    NO_CREDITS,
-    NO_ROOM,
-    NO_TRIGGER,
-    NONE,
-    NOTHING_LOST,
-    WAKE,
-    CoreRow,
-    LimitRow,
-    OfferRow,
-    RescueTaskRow,
-    RescueVmRow,
-    Rows,
-    TaskRow,
-    shapes,
-)
-from .tables import law_values, rest_values
-from .vm import Vm
+from .outcome import BILLED, COUNTED, COUNTED_BY_KIND, bills_of, sessions_of
+from .plan import ReplayPlan, Run, WorkTable, law_values, new_name, rest_values
+from .rows import MIGRATION_KINDS, NONE, MigrationKind, Rows, TaskRow, VmRow
 
 if TYPE_CHECKING:
     from ...schedules.state import State
     from ...schedules.vm_state import VmStatus
     from .packing import Packing
+    from .record import Note
+
+_INTERRUPTIONS = {rows.HIBERNATE: "hibernate", rows.STOP: "stop", rows.TERMINATE: "terminate"}
+
+
+class Vm(VmRow):
+    """A VM of a replay: its row (see `VmRow`), in the words of policies, which change it by decisions alone.
+
+    Everything on it happens in its *uptime*, which stands still while it is hibernated, stopped or booting again: the
+    timetable of its cores is exact whatever the day brings.
+
+    Attributes
+    ----------
+    index, name, offer, offer_index, spot : int, str, RentalOffer, int, int
+        Which VM it is; index in `ReplayState.vms`. Whether it is a spot VM: 1 if so, else 0, as all such fields.
+    state : int
+        `LAUNCHING`, `RUNNING`, `HIBERNATED`, `STOPPED` or `TERMINATED`.
+    ready_s, terminated_s : int
+        When it is ready, also after it was stopped; when it was terminated.
+    zero_s : int
+        Moment at which the uptime was 0, shifted by the time in which it stood still: ``uptime = now - zero_s``.
+    notice_s, drains_of_type : int
+        How long the notice of the last interruption was, or of the one that it drains for; whether the whole type goes.
+    reclaimed : int
+        Whether the cloud has terminated it.
+    halted_at_s : int
+        When it was interrupted last.
+    hibernated_s, stopped_s : int
+        Seconds in hibernation, and stopped, before the present ones.
+    n_left : int
+        Tasks on it that are not finished.
+    n_at_full_speed, n_at_baseline : int
+        Of a burstable VM: how many tasks run in each mode.
+    disordered : int
+        Whether tasks have been taken away, so that those that wait can move up.
+    stranded : int
+        For policies: whether it has tasks that should have been migrated and found no place.
+    first_start_s : int
+        Uptime before which it runs nothing: what is moved to a new VM must arrive.
+    epoch, idle_epoch, trigger_epoch : int
+        How often it has been interrupted or ended; has begun or ceased to be idle; has got another migration trigger.
+    """
+
+    __slots__ = ("_known_retimings", "_known_timeline", "_replay", "_runs", "_runs_of", "name", "offer")
+
+    def __init__(
+        self, index: int, name: str, offer: RentalOffer, ready_s: int, first_start_s: int, memory_binds: bool
+    ) -> None:
+        super().__init__()
+        self.index, self.name, self.offer, self.offer_index = index, name, offer, offer.index
+        self.ready_s = self.zero_s = ready_s
+        self.first_start_s, self.vcpus = first_start_s, offer.vcpus
+        self.spot, self.bursts = int(offer.market == "spot"), int(offer.burstable)
+        self.most_kb = offer.memory_kb if memory_binds else NONE
+        # Its tables without the VMs: else all would keep each other in memory until somebody looks for such circles.
+        self._replay: Rows
+        self._runs_of = -1
+        self._runs: tuple[list[Run | None], list[deque[Run]]] = ([], [])
+        self._known_timeline: VmTimeline | None = None
+        self._known_retimings = -1
+
+    def copy(self) -> Vm:
+        """Return a VM that goes on from here on its own."""
+        twin = Vm.__new__(Vm)
+        for name in (*VmRow.__slots__, *Vm.__slots__):
+            setattr(twin, name, getattr(self, name))
+        twin._known_timeline = None if self._known_timeline is None else self._known_timeline.copy()
+        return twin
+
+    # ------------------------------------------------------------------ states
+
+    @property
+    def burstable(self) -> Burstable | None:
+        """Bursts of its type, if there are any."""
+        return self.offer.vm_type.burstable
+
+    @property
+    def memory_kb(self) -> int | None:
+        """Memory of the VM; None where that never binds."""
+        return None if self.most_kb == NONE else self.most_kb
+
+    @property
+    def drains_until_s(self) -> int | None:
+        """Of a VM that runs and has notice of its interruption: when that comes. It starts nothing more."""
+        return None if self.gone_s == NONE else self.gone_s
+
+    @property
+    def interruption(self) -> str | None:
+        """Kind of the last interruption, or of the one that it drains for: ``hibernate``, ``stop``, ``terminate``."""
+        return _INTERRUPTIONS.get(self.interrupted_by)
+
+    @property
+    def trigger_s(self) -> int | None:
+        """Time at which its tasks are to be migrated, if that is set."""
+        return None if self.trigger_at_s == NONE else self.trigger_at_s
+
+    @property
+    def helpers(self) -> frozenset[int]:
+        """Indices of the VMs on which the migration counted when the trigger was computed."""
+        return frozenset(self._replay.helpers[self.first_helper : self.first_helper + self.n_helpers])
+
+    @property
+    def migration_kinds(self) -> set[MigrationKind]:
+        """Kinds of VMs that its tasks were migrated to since its last interruption."""
+        return {kind for bit, kind in enumerate(MIGRATION_KINDS) if self.kinds >> bit & 1}
+
+    @property
+    def session_s(self) -> int | None:
+        """Since when it runs and is billed; None if it does not."""
+        return None if self.session_from_s == NONE else self.session_from_s
+
+    @property
+    def sessions(self) -> list[tuple[int, int, bool]]:
+        """Earlier sessions: from when to when it ran, and whether the cloud ended it."""
+        return sessions_of(self._replay.sessions, self.first_session)
+
+    @property
+    def alive(self) -> bool:
+        """True if it takes tasks: launching, or running without notice of an interruption."""
+        return rules.is_alive(self)
+
+    @property
+    def draining(self) -> bool:
+        """True if it runs and has notice of its interruption: what runs goes on, and nothing more starts."""
+        return self.gone_s != NONE
+
+    @property
+    def hibernated(self) -> bool:
+        """True if it is hibernated."""
+        return self.state == HIBERNATED
+
+    @property
+    def halted(self) -> bool:
+        """True if it is hibernated or stopped: it may come back."""
+        return rules.is_halted(self)
+
+    @property
+    def gives_tasks(self) -> bool:
+        """True if its tasks may be migrated: it is hibernated or stopped, drains, or the cloud has terminated it."""
+        return rules.may_give(self)
+
+    @property
+    def busy(self) -> bool:
+        """True if it takes tasks and has some."""
+        return self.n_left > 0 and rules.is_alive(self)
+
+    @property
+    def executing(self) -> bool:
+        """True if it is executing a task at this moment."""
+        return rules.is_executing(self._replay, self)
+
+    @property
+    def idle(self) -> bool:
+        """True if it runs, takes tasks and has none."""
+        return rules.is_idle(self)
+
+    def uptime_s(self, now_s: int) -> int:
+        """Seconds for which the VM has been running; negative while it is launching."""
+        return rules.uptime_at(self, now_s)
+
+    # ------------------------------------------------------------------- tasks
+
+    @property
+    def running(self) -> list[Run | None]:
+        """Of each core: what runs on it."""
+        return self._present_runs()[0]
+
+    @property
+    def waiting(self) -> list[deque[Run]]:
+        """Of each core: what waits for it, in order."""
+        return self._present_runs()[1]
+
+    def _present_runs(self) -> tuple[list[Run | None], list[deque[Run]]]:
+        if self._runs_of != self.changes:
+            tasks = self._replay.tasks
+            running: list[Run | None] = []
+            waiting: list[deque[Run]] = []
+            for slot in self._replay.cores[self.index]:
+                running.append(None if slot.running == NONE else _run(tasks, slot.running))
+                queue: deque[Run] = deque()
+                task = slot.first
+                while task != NONE:
+                    queue.append(_run(tasks, task))
+                    task = tasks[task].next
+                waiting.append(queue)
+            self._runs, self._runs_of = (running, waiting), self.changes
+        return self._runs
+
+    @property
+    def dumps(self) -> dict[int, int]:
+        """Of each core whose task is preempted and writes a checkpoint: the uptime at which it was preempted."""
+        replay = self._replay
+        tasks = ((core, slot.running) for core, slot in enumerate(replay.cores[self.index]) if slot.running != NONE)
+        found = {core: replay.tasks[task].dumping_s for core, task in tasks}
+        return {core: begun_s for core, begun_s in found.items() if begun_s != NONE}
+
+    @property
+    def written(self) -> dict[int, tuple[float, int]]:
+        """Of each core whose run has outlived an interruption with notice: what it had saved then.
+
+        In seconds of its work, and the checkpoints that it had written.
+        """
+        tasks = self._replay.tasks
+        runs = {core: tasks[run.task] for core, run in enumerate(self.running) if run is not None}
+        return {core: (row.written_s, row.written) for core, row in runs.items() if row.written}
+
+    def waiting_runs(self) -> Iterator[tuple[Run, int]]:
+        """Waiting runs, and their cores, in the order in which they are to start."""
+        runs = [(run, core) for core, queue in enumerate(self.waiting) for run in queue]
+        runs.sort(key=lambda pair: (pair[0].start_s, pair[1]))
+        return iter(runs)
+
+    def tasks(self) -> list[int]:
+        """Unfinished tasks: those that run, by core, then those that wait, in the order in which they are to start."""
+        if not self.n_left:
+            return []
+        out = self._replay.ordered
+        running = [slot.running for slot in self._replay.cores[self.index] if slot.running != NONE]
+        return running + out[: rules.list_waiting(self._replay, self, out, 0)]
+
+    def run_of(self, task: int) -> tuple[int, Run] | None:
+        """Core and run of a task that is running (or was, when the VM was interrupted); None for one that waits."""
+        tasks = self._replay.tasks
+        running = 0 <= task < len(tasks) and tasks[task].vm == self.index and tasks[task].running
+        return (tasks[task].core, _run(tasks, task)) if running else None
+
+    def longest_s(self, work: WorkTable) -> int:
+        """Return the longest run time on this VM of its unfinished tasks."""
+        return rules.longest_of(self._replay, self)
+
+    def last_start_s(self) -> int:
+        """Return the uptime at which the last of those that wait is to start; a time that has passed if none waits."""
+        return rules.last_start_of(self._replay, self)
+
+    def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
+        """Cores and memory from now on, in uptime."""
+        timeline = self._known_timeline if self._known_retimings == self.retimings else None
+        if timeline is not None and timeline.earliest_core_s >= now_s - self.zero_s:
+            return timeline  # busy on all cores: time need not pass
+        uptime_s = max(self.uptime_s(now_s), self.first_start_s)
+        if timeline is None:
+            timeline = self._known_timeline = self._timetable(uptime_s)
+            self._known_retimings = self.retimings
+        if timeline.earliest_core_s < uptime_s:
+            timeline.advance(uptime_s)
+        return timeline
+
+    def _timetable(self, uptime_s: int) -> VmTimeline:
+        """Timeline of all that is on the VM."""
+        replay, slots = self._replay, self._replay.cores[self.index]
+        if self.most_kb == NONE:
+            last = [slot.last if slot.last != NONE else slot.running for slot in slots]
+            return VmTimeline.of_cores([uptime_s if task == NONE else replay.tasks[task].end_s for task in last])
+        timeline = self._timeline_of_running(uptime_s)
+        for core, slot in enumerate(slots):
+            task = slot.first
+            while task != NONE:
+                row = replay.tasks[task]
+                timeline.place(core, row.start_s, row.end_s, self._kb_of(task))
+                task = row.next
+        return timeline
+
+    def _timeline_of_running(self, uptime_s: int) -> VmTimeline:
+        timeline = VmTimeline(self.vcpus, self.memory_kb, uptime_s)
+        for core, slot in enumerate(self._replay.cores[self.index]):
+            if slot.running != NONE:
+                row = self._replay.tasks[slot.running]
+                timeline.place(core, row.start_s, row.end_s, self._kb_of(slot.running))
+        return timeline
+
+    def _kb_of(self, task: int) -> int:
+        return self._replay.groups[self._replay.tasks[task].group].memory_kb
+
+    def _begin_timeline(self, now_s: int) -> None:
+        """Begin the timeline anew with what runs."""
+        self._known_timeline = self._timeline_of_running(max(self.uptime_s(now_s), self.first_start_s))
+        self._known_retimings = self.retimings
+
+    # ----------------------------------------------------------------- credits
+
+    def credits(self, now_s: int) -> float:
+        """CPU credits of a burstable VM; earned all the time, spent by what runs."""
+        return rules.credits_of(self._replay, self, now_s)
+
+    def credits_lacking(self, now_s: int) -> float:
+        """Missing credits: those that tasks at full speed have spent in vain."""
+        return max(-rules.unbounded_credits(self._replay, self, now_s), 0.0) if self.n_at_full_speed else 0.0
+
+
+def _run(tasks: list[TaskRow], task: int) -> Run:
+    row = tasks[task]
+    return Run(row.start_s, row.end_s, task, row.mode)
+
 
 # Of a stopped VM, all that planning needs to know is that nothing can start on it.
 _STATUS: dict[int, VmStatus] = {
@@ -59,27 +331,16 @@ _STATUS: dict[int, VmStatus] = {
 }
 
 _ROWS_OF = {table.name: table.row for table in tables_of(Rows)}
-_OF_VMS = tuple(shapes({"vms": 0}))
+_OF_VMS = tuple(rows.shapes({"vms": 0}))
 _BROKEN = {
-    NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
-    NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
-    ENDED_ALREADY: "is terminated already",
-    HAS_TASKS: "has tasks left and cannot be terminated",
+    rows.NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
+    rows.NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
+    rows.ENDED_ALREADY: "is terminated already",
+    rows.HAS_TASKS: "has tasks left and cannot be terminated",
 }
 """What is wrong with a VM that a decision is about."""
 
 _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
-
-
-COUNTED = (
-    *("late_tasks", "hibernations", "resumes", "resumes_in_time", "on_demand_started", "busy_hibernations"),
-    *("steal_attempts", "steals", "tasks_stolen", "checkpoints", "recoveries", "stops", "restarts", "reclaims"),
-    "preemptions",
-)
-"""What a `DayOutcome` and a replay call by the same name."""
-
-COUNTED_BY_KIND = tuple(f"{what}_{kind}" for kind in MIGRATION_KINDS for what in ("migrated", "hibernations"))
-"""What is counted by kinds of migration."""
 
 
 class ReplayState(Rows):
@@ -139,8 +400,8 @@ class ReplayState(Rows):
         values = tables.settings | rest_values(billing) | law_values(scenario_law, instance.deadline_s)
         for name, value in (values | tables.shared).items():
             setattr(self, name, value)
-        self.limits = [LimitRow(*values) for values in tables.limit_values]
-        self.offers = [OfferRow(*values) for values in tables.offers_billed(billing)[1]]
+        self.limits = [rows.LimitRow(*values) for values in tables.limit_values]
+        self.offers = [rows.OfferRow(*values) for values in tables.offers_billed(billing)[1]]
         self.tasks = [TaskRow(*values) for values in tables.task_values]
         self._make_tables(tables.counts, lambda n: [0] * n)
         self._tables = self._tables_of_vms()
@@ -153,13 +414,13 @@ class ReplayState(Rows):
         for table in tables_of(Rows):
             if table.name in self.plan.tables.shared or table.name == "vms":
                 continue
-            rows = getattr(self, table.name)
-            if rows and isinstance(rows[0], list):
-                setattr(twin, table.name, [[copy.copy(row) for row in of] for of in rows])
-            elif rows and not isinstance(rows[0], int | tuple):
-                setattr(twin, table.name, [copy.copy(row) for row in rows])
+            values = getattr(self, table.name)
+            if values and isinstance(values[0], list):
+                setattr(twin, table.name, [[copy.copy(row) for row in of] for of in values])
+            elif values and not isinstance(values[0], int | tuple):
+                setattr(twin, table.name, [copy.copy(row) for row in values])
             else:
-                setattr(twin, table.name, copy.copy(rows))
+                setattr(twin, table.name, copy.copy(values))
         twin._tables, twin.packing = twin._tables_of_vms(), None
         twin.vms = []
         for vm in self.vms:
@@ -194,14 +455,14 @@ class ReplayState(Rows):
         vm = Vm(v, name, offer, 0, 0, False)
         vm._replay = self._tables
         self.vms.append(vm)
-        self.cores.append([CoreRow() for _ in range(offer.vcpus)])
+        self.cores.append([rows.CoreRow() for _ in range(offer.vcpus)])
         if 2 * self.n_vms + 4 > self.most_listed:
             self._lengthen(self.most_listed)
         return v
 
     def _make_tables(self, counts: Mapping[str, int], numbers: Callable[[int], list[int]]) -> None:
         """Make the tables whose units are counted."""
-        for name, shape in shapes(counts).items():
+        for name, shape in rows.shapes(counts).items():
             row = _ROWS_OF[name]
             setattr(self, name, numbers(*shape) if row is int else [row() for _ in range(*shape)])
 
@@ -233,9 +494,9 @@ class ReplayState(Rows):
     def _refuse(self, reason: int, v: int, number: int) -> NoReturn:
         """Refuse a decision that cannot be carried out, about a VM and a task, or about an offer."""
         vm, name = self.vms[v], self.policy_name
-        if reason == NO_ROOM:
+        if reason == rows.NO_ROOM:
             raise SpotbagError(f"{name} at {self.now_s} s: no more {self.instance.offers[number]} VM can be started")
-        if reason == NO_CREDITS:
+        if reason == rows.NO_CREDITS:
             raise SpotbagError(
                 f"{name}: {vm.name} ran out of CPU credits by {self.now_s} s with tasks at full speed; a "
                 "task may be put there at full speed only if the credits suffice to its end"
@@ -259,6 +520,8 @@ class ReplayState(Rows):
         """Events and decisions, as in a trace file; None if no record is kept."""
         if not self.recording:
             return None
+        from .record import event_records  # here, so that replays without one do not load it
+
         names, offers = [vm.name for vm in self.vms], [vm.offer_index for vm in self.vms]
         return event_records(self.instance, names, offers, cast("list[Note]", self.notes))
 
@@ -269,7 +532,7 @@ class ReplayState(Rows):
 
     @property
     def counts(self) -> Counter[str]:
-        """How often what has happened."""
+        """Counts of events and decisions, by name."""
         counts = {name: getattr(self, name) for name in (*COUNTED, *COUNTED_BY_KIND)}
         return Counter(counts | {"events": self.events_handled})
 
@@ -282,9 +545,9 @@ class ReplayState(Rows):
                     rules.terminate(ended, vm)
             ended.over = 1
             return ended.bills()
-        names, rows = [vm.name for vm in self.vms], map(attrgetter(*BILLED), self.vms)
+        names, billed = [vm.name for vm in self.vms], map(attrgetter(*BILLED), self.vms)
         days = self.days[: self.next_day]
-        return bills_of(names, self.instance.offers, rows, self.billing, days, self.sessions)
+        return bills_of(names, self.instance.offers, billed, self.billing, days, self.sessions)
 
     def unfinished_ids(self) -> list[str]:
         """Ids of the tasks that are not finished, in the order of the instance."""
@@ -292,7 +555,7 @@ class ReplayState(Rows):
         return [self.instance.task_ids[task] for task in sorted(left)]
 
     def remaining(self) -> State:
-        """Return what has happened so far, for those who plan the rest: see `replan`.
+        """Return the present state, for whoever plans the rest: see `replan`.
 
         What waits on a VM waits in the state, too, wherever it is to run. What ran on a VM when it was interrupted, or
         will not end before it is, waits, and has saved what its checkpoints have. Money is that of the billing, as if
@@ -370,7 +633,7 @@ class ReplayState(Rows):
         return self.offers[offer.index].now_usd_per_hour / SECONDS_PER_HOUR
 
     def duration_s(self, task: int, offer: RentalOffer, mode: int | None = None, saved: float = 0.0) -> int:
-        """How long a task takes on an offer, at the baseline on burstable ones unless said otherwise; maybe `NEVER`."""
+        """Seconds of a task on an offer, at the baseline on burstable ones unless said otherwise; maybe `NEVER`."""
         return rules.duration_of(self, self.tasks[task].group, offer.index, self._mode(offer.index, mode), saved)
 
     def runtime_s(self, task: int, offer: RentalOffer) -> int:
@@ -378,7 +641,7 @@ class ReplayState(Rows):
         return rules.runtime_of(self, task, offer.index)
 
     def dump_s(self, task: int, offer: RentalOffer, mode: int | None = None) -> int:
-        """How long a task writes a checkpoint on an offer, as before it is preempted; see `duration_s` of the mode."""
+        """Seconds of writing a checkpoint of a task on an offer, as before a preemption; `duration_s` has the mode."""
         return rules.dump_of(self, self.tasks[task].group, offer.index, self._mode(offer.index, mode))
 
     def end_if_placed_s(self, vm: Vm, task: int, mode: int | None = None, saved: float = 0.0) -> int | None:
@@ -420,7 +683,7 @@ class ReplayState(Rows):
         late : bool
             Whether it is known that the task misses the deadline there.
         """
-        rules.must_give(self, source, NOTHING_LOST)
+        rules.must_give(self, source, rows.NOTHING_LOST)
         self._demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
         self._demand_task(task, source)
         rules.migrate(self, task, source, target, self._mode(target.offer_index, mode), int(late))
@@ -458,7 +721,7 @@ class ReplayState(Rows):
         Policies that ask for ever are woken no more once twice the deadline has passed, or the day if that is longer.
         """
         self._demand(time_s > self.now_s, f"{time_s} s is not later than now")
-        push(self, time_s, WAKE, 0, 0, 0)
+        push(self, time_s, rows.WAKE, 0, 0, 0)
 
     def start_vm(self, offer: RentalOffer) -> Vm:
         """Request a new VM; tasks moved to it start after `start_overhead_s`."""
@@ -481,7 +744,7 @@ class ReplayState(Rows):
         helpers : frozenset of int
             VMs that were counted on in computing it; kept in `Vm.helpers` for the policy.
         """
-        rules.must_give(self, vm, NO_TRIGGER)
+        rules.must_give(self, vm, rows.NO_TRIGGER)
         vm.first_helper, vm.n_helpers = self.n_helpers, len(helpers)
         for helper in sorted(helpers):
             add_helper(self, helper)
@@ -491,13 +754,11 @@ class ReplayState(Rows):
         """Count an attempt of an idle VM to steal tasks."""
         self.steal_attempts += 1
         self.steals += int(stolen > 0)
-        if self.recording:
-            note(self, ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
+        note(self, rows.ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
 
     def report_stranded(self, vm: Vm, tasks: int) -> None:
-        """Record that tasks of an interrupted VM found no place anywhere: they stay where they are."""
-        if self.recording:
-            note(self, STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
+        """Record a number of tasks of an interrupted VM without a place anywhere: they stay where they are."""
+        note(self, rows.STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
 
     def _demand_task(self, task: int, vm: Vm) -> None:
         has_it = 0 <= task < len(self.tasks) and self.tasks[task].vm == vm.index
@@ -526,14 +787,16 @@ class ReplayState(Rows):
                 rescue = rescue_at(schedule, types, self.now_s)
         self.rescue_tried, self.rescue_found = 1, int(rescue is not None)
         if rescue is not None:
-            self.rescue_vms = [RescueVmRow(vm.offer.index, NONE if vm.new else self._names[vm.id]) for vm in rescue.vms]
+            self.rescue_vms = [
+                rows.RescueVmRow(vm.offer.index, NONE if vm.new else self._names[vm.id]) for vm in rescue.vms
+            ]
             pairs = zip(rescue.task.tolist(), rescue.task_vm.tolist(), strict=True)
-            self.rescue_tasks = [RescueTaskRow(*pair) for pair in pairs]
+            self.rescue_tasks = [rows.RescueTaskRow(*pair) for pair in pairs]
             self.n_rescue_vms, self.n_rescue_tasks = len(self.rescue_vms), len(self.rescue_tasks)
 
 
 class _Saved(Mapping[int, float]):
-    """What is saved of tasks, looked up where it is asked for: policies ask for single tasks, and often."""
+    """Saved fractions of tasks, looked up where they are asked for: policies ask for single tasks, and often."""
 
     def __init__(self, tasks: list[TaskRow]) -> None:
         self._tasks = tasks

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from ...core.bill import billed_s, blocks_of, cost_usd
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, VM_HOUR_S, Cloud
-from ..vms import NONE
-from .candidate import Candidate, is_good
-from .job import PlatformJob, over_budget
+from ..engines import NONE
+from .candidate import Candidate, PlatformJob, is_good, over_budget
 from .local_scheduler import LocalScheduler, PlatformRules
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from ...core.quantities import MAX_SECONDS, IntArray
 from ...instances.platforms.capacity import Capacity
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster, DedicatedCluster
-from .candidate import Candidate, is_good
-from .job import PlatformJob
+from .candidate import Candidate, PlatformJob, is_good
 from .local_scheduler import LocalScheduler, PlatformRules
 
 _BEHIND_ALL = MAX_SECONDS + 1
@@ -107,7 +106,7 @@ class ClusterScheduler(LocalScheduler):
         return tuple(displaced)
 
     def _order(self, job: PlatformJob) -> int:
-        """Key that orders the queue: the least first."""
+        """Place of a job in the order of the queue: the least first."""
         return job.deadline_s if self._by_deadline else -job.priority
 
     def _place_of(self, job: PlatformJob) -> int:

@@ -7,11 +7,10 @@ from collections import Counter, deque
 
 from ...instances.platforms.entries import MAX_MACHINES_PER_JOB
 from ...instances.platforms.platform import Platform
-from ..event_loop import EventLoop
-from .candidate import Candidate
+from ..engines import EventLoop
+from .candidate import NOWHERE, Candidate, PlatformJob
 from .cloud import CloudScheduler, Machine
 from .cluster import ClusterScheduler
-from .job import NOWHERE, PlatformJob
 from .outcome import PlatformOutcome, platform_outcome
 from .policy import PlatformPolicy
 from .state import PlatformState
@@ -80,9 +79,7 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         return platform_outcome(self)
 
     def _submit(self, job: PlatformJob) -> None:
-        self.counts["events"] += 1
-        if self.records is not None:
-            self._note("submit", job=job.id)
+        self._happens("submit", job=job.id)
         self._place(job)
 
     def _begin(self, cluster: ClusterScheduler) -> None:
@@ -92,17 +89,14 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
             job.start_s = self.now_s
             job.cost += cluster.charge(job)
             self._push(end_s, _FINISH, job.index)
-            if self.records is not None:
-                self._note("start", job=job.id, resource=cluster.id)
+            self._note("start", job=job.id, resource=cluster.id)
         self._plan_start(cluster)
 
     def _finish(self, job: PlatformJob) -> None:
-        self.counts["events"] += 1
         job.end_s = self.now_s
         self.finished += 1
         scheduler = self.schedulers[job.resource]
-        if self.records is not None:
-            self._note("finish", job=job.id, resource=scheduler.id)
+        self._happens("finish", job=job.id, resource=scheduler.id)
         if isinstance(scheduler, CloudScheduler):
             machines = self._used[job.index]
             self._used[job.index] = []
@@ -112,14 +106,12 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
 
     def _hour_end(self, machine: Machine) -> None:
         """Give a machine back that is idle at the end of an hour that is paid (section IV.C)."""
-        self.counts["events"] += 1
         cloud = self.schedulers[machine.resource]
         assert isinstance(cloud, CloudScheduler)
         cloud.drop(machine)
         machine.epoch += 1
         machine.terminated_s = self.now_s
-        if self.records is not None:
-            self._note("terminate", vm=machine.name)
+        self._happens("terminate", vm=machine.name)
 
     # ---------------------------------------------------------------- decisions
 
@@ -195,17 +187,16 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         for index in candidate.displaced:
             self.jobs[index].resource = NOWHERE
             self.jobs[index].displaced += 1
-        if self.records is not None:
-            self._note(
-                "place",
-                job=job.id,
-                resource=scheduler.id,
-                good=candidate.good,
-                end_s=candidate.end_s,
-                cost=candidate.cost,
-                displaced=[self.jobs[index].id for index in candidate.displaced],
-                **({"last": True} if candidate.last else {}),
-            )
+        self._note(
+            "place",
+            job=job.id,
+            resource=scheduler.id,
+            good=candidate.good,
+            end_s=candidate.end_s,
+            cost=candidate.cost,
+            displaced=[self.jobs[index].id for index in candidate.displaced],
+            **({"last": True} if candidate.last else {}),
+        )
         if isinstance(scheduler, ClusterScheduler):
             scheduler.accept(job, candidate.displaced, self.now_s)
             self._plan_start(scheduler)
@@ -221,8 +212,7 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         assert isinstance(cluster, ClusterScheduler)
         job.resource = sender
         self.counts["stays"] += 1
-        if self.records is not None:
-            self._note("stay", job=job.id, resource=cluster.id)
+        self._note("stay", job=job.id, resource=cluster.id)
         cluster.take_back(job, self.now_s)
         self._plan_start(cluster)
 
@@ -241,14 +231,12 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         job.start_s = self.now_s
         self._used[job.index] = machines
         self._push(end_s, _FINISH, job.index)
-        if self.records is not None:
-            self._note("start", job=job.id, resource=cloud.id, vms=[machine.name for machine in machines])
+        self._note("start", job=job.id, resource=cloud.id, vms=[machine.name for machine in machines])
 
     def _rent(self, cloud: CloudScheduler) -> Machine:
         self._rented[cloud.index] += 1
         name = f"{cloud.id}-{self._rented[cloud.index]}"
         machine = Machine(len(self.machines), name, cloud.index, self.now_s, self.now_s)
         self.machines.append(machine)
-        if self.records is not None:
-            self._note("launch", vm=name, resource=cloud.id)
+        self._note("launch", vm=name, resource=cloud.id)
         return machine

@@ -8,10 +8,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from ..policies import PolicyKind
-from ..policy_names import options_of, split_policy_name
-from .candidate import Candidate, Preference, cheapest, choose, fastest, least_delay, least_overspend
-from .job import NOWHERE, PlatformJob
+from ..policies import PolicyKind, options_of, split_policy_name
+from .candidate import (
+    NOWHERE,
+    Candidate,
+    PlatformJob,
+    Preference,
+    cheapest,
+    choose,
+    fastest,
+    least_delay,
+    least_overspend,
+)
 from .local_scheduler import SUFFIXES, PlatformRules
 from .policy import PlatformPolicy
 from .state import PlatformState
@@ -118,7 +126,7 @@ PLATFORM_POLICIES: dict[str, str] = {name: description for name, (_, _, descript
 
 
 def platform_policy(name: str) -> PolicyFactory:
-    """Return what makes a policy, from a seed for what it draws.
+    """Return the maker of a policy, from a seed for its draws.
 
     Parameters
     ----------
@@ -131,7 +139,7 @@ def platform_policy(name: str) -> PolicyFactory:
     InputError
         If there is no such policy, or no such rule; close names are suggested. If a rule is given twice.
     """
-    base, suffixes = split_policy_name(name, dict.fromkeys(PLATFORM_POLICIES, SUFFIXES))
+    base, suffixes = split_policy_name(name, PLATFORM_POLICIES, lambda _: SUFFIXES)
     rules = replace(PlatformRules(), **options_of(SUFFIXES, suffixes))
     called = "+".join([base, *suffixes])
     if base == _ROUND_ROBIN:

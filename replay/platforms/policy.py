@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from .candidate import Candidate
-from .job import PlatformJob
+from .candidate import Candidate, PlatformJob
 from .local_scheduler import PlatformRules
 from .state import PlatformState
 

@@ -85,14 +85,8 @@ def replay_platform(
     check_runs(runs, workers, seed)
     makers = KIND.several(policies, seed, workers)
     platform_with_jobs(platform, job_set, seed)
-    done, interrupted = replay_batches(
-        partial(_batch, platform, makers, job_set),
-        range(seed, seed + runs),
-        workers=workers,
-        per_batch=_SEEDS_A_BATCH,
-        on_run=on_run,
-        stop=stop,
-    )
+    work, seeds = partial(_batch, platform, makers, job_set), range(seed, seed + runs)
+    done, interrupted = replay_batches(work, seeds, workers=workers, per_batch=_SEEDS_A_BATCH, on_run=on_run, stop=stop)
     return PlatformRuns(tuple(make.name for make in makers), outcomes_by_policy(done, len(makers)), interrupted)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from ...core.errors import SpotbagError
 from ...instances.platforms.entries import Cloud, Resource
 from ...instances.platforms.platform import Platform
-from ..event_loop import EventQueue
-from .agents import AgentTree
-from .candidate import Candidate
+from ..engines import EventQueue
+from .candidate import Candidate, PlatformJob
 from .cloud import CloudScheduler, Machine
 from .cluster import ClusterScheduler
-from .job import PlatformJob
-from .local_scheduler import PlatformRules
+from .local_scheduler import AgentTree, PlatformRules
 
 
 class PlatformState(EventQueue[int]):

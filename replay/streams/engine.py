@@ -6,12 +6,10 @@ import heapq
 
 from ...core.quantities import ExactSeconds, plain
 from ...instances.streams.draws import SampledJobs
-from ..event_loop import EventLoop
-from ..vms import LAUNCHING, RUNNING
+from ..engines import LAUNCHING, RUNNING, EventLoop
 from .outcome import StreamOutcome, stream_outcome
 from .policy import StreamPolicy
-from .state import BLOCK_END, FINISH, FINISHED, POOL, READY, SUBMIT, WAKE, StreamState
-from .vm import StreamVm
+from .state import BLOCK_END, FINISH, FINISHED, POOL, READY, SUBMIT, WAKE, StreamState, StreamVm
 
 
 class StreamReplay(StreamState, EventLoop[StreamOutcome]):
@@ -73,43 +71,33 @@ class StreamReplay(StreamState, EventLoop[StreamOutcome]):
         vm.run_epoch += 1
         self._place[task] = FINISHED
         self.unfinished -= 1
-        self.counts["events"] += 1
         self.suspended.pop(task, None)
         self.progress[self.job_of[task]].count(self.now_s)
-        if self.records is not None:
-            self._note("finish", vm=vm.name, core=0, task=self._task_ids[task])
+        self._happens("finish", vm=vm.name, core=0, task=self._task_ids[task])
         self._restless.append(vm)
         if self.unfinished:
             self.policy.finished(self, vm, task, took_s)
 
     def _ready(self, vm: StreamVm) -> None:
         vm.state = RUNNING
-        self.counts["events"] += 1
-        if self.records is not None:
-            self._note("ready", vm=vm.name)
+        self._happens("ready", vm=vm.name)
         self._restless.append(vm)
 
     def _submit(self, job: int) -> None:
-        self.counts["events"] += 1
         for task in self.sampled.tasks(job):
             self._place[task] = POOL
-        if self.records is not None:
-            self._note("submit", job=self.jobs[job].id)
+        self._happens("submit", job=self.jobs[job].id)
         self.policy.submitted(self, job)
 
     def _wake(self, datum: int) -> None:
-        self.counts["events"] += 1
-        if self.records is not None:
-            self._note("wake")
+        self._happens("wake")
         self.policy.woken(self, datum)
 
     def _block_end(self, vm: StreamVm, epoch: int, time_s: ExactSeconds) -> None:
         if vm.idle_epoch != epoch or not vm.idle:
             return
         self.now_s = time_s
-        self.counts["events"] += 1
-        if self.records is not None:
-            self._note("block-end", vm=vm.name)
+        self._happens("block-end", vm=vm.name)
         self.policy.block_ended(self, vm)
 
     def _settle(self) -> None:
@@ -137,8 +125,7 @@ class StreamReplay(StreamState, EventLoop[StreamOutcome]):
         if done_s == 0:
             self.suspended.pop(task, None)  # what it has done elsewhere is lost when it starts anew
         self._push(self.now_s + left_s, FINISH, vm.index, 0, vm.run_epoch)
-        if self.records is not None:
-            self._note("start", vm=vm.name, core=0, task=self._task_ids[task], duration_s=plain(left_s))
+        self._note("start", vm=vm.name, core=0, task=self._task_ids[task], duration_s=plain(left_s))
 
     def _end(self) -> None:
         """End all VMs with the last job, or when nothing can happen any more."""

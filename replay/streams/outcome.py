@@ -11,9 +11,8 @@ from ...core.bill import Bill, billed_s, session_usd
 from ...core.quantities import ExactSeconds, plain
 from ...instances.streams.stream import bills_of
 from ...traces.trace import Trace, document_sha256
-from ..vms import VmBill
-from .state import JobProgress, StreamState
-from .vm import StreamVm
+from ..engines import VmBill
+from .state import JobProgress, StreamState, StreamVm
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...core.quantities import ExactSeconds
-from .state import StreamState
-from .vm import StreamVm
+from .state import StreamState, StreamVm
 
 
 class StreamPolicy:

@@ -87,14 +87,8 @@ def replay_stream(
     """
     check_runs(runs, workers, seed)
     makers = stream_kind(stream, sampling, a2ha).several(policies, seed, workers)
-    done, interrupted = replay_batches(
-        partial(_batch, stream, makers),
-        range(seed, seed + runs),
-        workers=workers,
-        per_batch=_SEEDS_A_BATCH,
-        on_run=on_run,
-        stop=stop,
-    )
+    work, seeds = partial(_batch, stream, makers), range(seed, seed + runs)
+    done, interrupted = replay_batches(work, seeds, workers=workers, per_batch=_SEEDS_A_BATCH, on_run=on_run, stop=stop)
     return StreamRuns(tuple(make.name for make in makers), outcomes_by_policy(done, len(makers)), interrupted)
 
 

@@ -4,16 +4,73 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ...core.bill import paid_until_s
 from ...core.quantities import ExactSeconds, exact_seconds, plain
+from ...instances.entries import RentalOffer
 from ...instances.streams.draws import SampledJobs
 from ...instances.streams.stream import bills_of
-from ..event_loop import EventQueue
-from ..vms import NONE, RUNNING, TERMINATED
-from .vm import StreamVm
+from ..engines import LAUNCHING, NONE, RUNNING, TERMINATED, EventQueue
+
+
+@dataclass(slots=True, eq=False)
+class StreamVm:
+    """A VM while it lives.
+
+    Attributes
+    ----------
+    index, name, type_index, offer : int, str, int, RentalOffer
+        Which VM it is; index in `StreamState.vms`, type in the order of the stream.
+    requested_s, ready_s : int or Fraction
+        When it was asked for, and billed from; when it can run tasks.
+    state : int
+        `LAUNCHING`, `RUNNING` or `TERMINATED`, as of all VMs.
+    task, started_s : int or None, and int or Fraction
+        The task that runs, and since when.
+    queue : list of int
+        Tasks that wait, in order.
+    busy_s : int or Fraction
+        Seconds in which it has run tasks, the present one not counted.
+    terminated_s : int or Fraction
+        When it ended.
+    changes : int
+        How often its queue has changed other than by a start.
+    """
+
+    index: int
+    name: str
+    type_index: int
+    offer: RentalOffer
+    requested_s: ExactSeconds
+    ready_s: ExactSeconds
+    state: int = LAUNCHING
+    task: int | None = None
+    started_s: ExactSeconds = 0
+    queue: list[int] = field(default_factory=list)
+    busy_s: ExactSeconds = 0
+    terminated_s: ExactSeconds = 0
+    changes: int = 0
+    # An event in the queue counts only if the epoch that it was made in has not ended.
+    run_epoch: int = 0
+    idle_epoch: int = 0
+
+    @property
+    def alive(self) -> bool:
+        """True if it can take tasks: running, or launching."""
+        return self.state != TERMINATED
+
+    @property
+    def idle(self) -> bool:
+        """True if it runs and has no task."""
+        return self.state == RUNNING and self.task is None and not self.queue
+
+    @property
+    def tasks(self) -> list[int]:
+        """Unfinished tasks: the one that runs, then those that wait."""
+        return self.queue.copy() if self.task is None else [self.task, *self.queue]
+
 
 # Order of events at the same time; a job that arrives with the end of a block may still use the VM.
 FINISH, READY, SUBMIT, WAKE, BLOCK_END = range(5)
@@ -135,7 +192,7 @@ class StreamState(EventQueue[ExactSeconds]):
         return self._place[task] == POOL
 
     def done_s(self, task: int, vm: StreamVm) -> ExactSeconds:
-        """Seconds that a task had run on a VM when it was suspended there; if it starts there again, it goes on."""
+        """Run time of a task on a VM when it was suspended there; if it starts there again, it goes on."""
         index, seconds = self.suspended.get(task, (vm.index, 0))
         return seconds if index == vm.index else 0
 
@@ -153,8 +210,7 @@ class StreamState(EventQueue[ExactSeconds]):
         self.vms.append(vm)
         self.alive[vm.index] = vm
         self._push(ready_s, READY, vm.index)
-        if self.records is not None:
-            self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
+        self._note("launch", vm=name, type=offer.vm_type.name, market=offer.market)
         return vm
 
     def assign(self, task: int, vm: StreamVm, position: int | None = None) -> None:
@@ -169,9 +225,8 @@ class StreamState(EventQueue[ExactSeconds]):
             vm.queue.append(task)
         else:
             vm.queue.insert(position, task)
-        if self.records is not None:
-            where = {} if position is None else {"position": position}
-            self._note("assign", task=self._task_ids[task], vm=vm.name, **where)
+        where = {} if position is None else {"position": position}
+        self._note("assign", task=self._task_ids[task], vm=vm.name, **where)
         if vm.state == RUNNING and vm.task is None:
             self._restless.append(vm)
 
@@ -182,8 +237,7 @@ class StreamState(EventQueue[ExactSeconds]):
         vm.changes += 1
         self._place[task] = POOL
         self.counts["returns"] += 1
-        if self.records is not None:
-            self._note("return", task=self._task_ids[task], vm=vm.name)
+        self._note("return", task=self._task_ids[task], vm=vm.name)
         if vm.idle:
             self._restless.append(vm)
 
@@ -200,8 +254,7 @@ class StreamState(EventQueue[ExactSeconds]):
         vm.queue.insert(0, task)
         vm.changes += 1
         self.counts["suspensions"] += 1
-        if self.records is not None:
-            self._note("suspend", vm=vm.name, core=0, task=self._task_ids[task])
+        self._note("suspend", vm=vm.name, core=0, task=self._task_ids[task])
         self._restless.append(vm)
         return task
 
@@ -233,5 +286,4 @@ class StreamState(EventQueue[ExactSeconds]):
         del self.alive[vm.index]
         vm.idle_epoch += 1
         self._rented[vm.type_index] -= 1
-        if self.records is not None:
-            self._note("terminate", vm=vm.name)
+        self._note("terminate", vm=vm.name)

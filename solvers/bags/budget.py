@@ -16,10 +16,10 @@ class Budget:
     check_s_a_task, certificate, certificate_s, most_reserved
         Kept for what follows the plan: the check of each task, the certificate of survival (a share of the limit, and
         its most seconds); of the limit, no more than a share for both.
-    before_late, most_of_half, look_share, exchanges, late_objective
+    before_late, most_of_half, look_share, late_search
         The search for a plan in time, where one with late tasks is wanted if there is none; the share of it that says
         that time has ended it; and of the limit, each look for what would save the late tasks. Of what is left for the
-        plan with late tasks, exchanges of tasks, and of what these leave, the annealing of the objective.
+        plan with late tasks, the search.
     cheapest_of_near_least
         The cheapest plan, where the fastest is wanted that costs little more.
     first_quantity
@@ -64,8 +64,7 @@ class Budget:
     before_late: float = 0.5
     most_of_half: float = 0.9
     look_share: float = 0.05
-    exchanges: float = 0.3
-    late_objective: float = 0.8
+    late_search: float = 0.8
     cheapest_of_near_least: float = 0.5
     first_quantity: float = 0.8
     surviving: float = 0.9

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ...bounds.bags.infeasibility import deadlines_in_words, explain_infeasibility, least_deadline_s, with_deadline
-from ...core.limits import LimitReached, within
+from ...core.limits import LimitReached, checkpoint, within
 from ...core.wording import first_names
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import without_time
@@ -11,8 +13,8 @@ from ...schedules.method import Run
 from ...schedules.schedule import Schedule
 from .budget import BUDGET
 
-_LATEST = 16
-"""Times the least deadline up to which a plan is looked for."""
+_LATEST, _STEPS = 16, 500
+"""Times the least deadline up to which a plan is looked for, and the part of a deadline to which one is found."""
 
 
 def explain(instance: Instance) -> str:
@@ -47,34 +49,45 @@ def explain(instance: Instance) -> str:
     )
 
 
+def _has_plan(instance: Instance, deadline_s: int) -> bool:
+    return simple_plan(with_deadline(instance, deadline_s), Run()) is not None
+
+
 def _deadline_with_plan_s(instance: Instance, least_s: int) -> int | None:
     """Deadline for which quick methods find a plan: the least of some."""
-
-    def has_plan(deadline_s: int) -> bool:
-        return simple_plan(with_deadline(instance, deadline_s), Run()) is not None
-
-    if has_plan(least_s):
+    if _has_plan(instance, least_s):
         return least_s
     low, high = least_s, least_s + max(least_s // 32, 1)
-    while not has_plan(high):
+    while not _has_plan(instance, high):
         low, high = high, least_s + 2 * (high - least_s)
         if high > _LATEST * least_s:
             return None
-    while high - low > max(least_s // 500, 1):
-        middle = (low + high) // 2
-        low, high = (low, middle) if has_plan(middle) else (middle, high)
-    return high
+    return deadline_with_plan_s(instance, low, high)
+
+
+def deadline_with_plan_s(instance: Instance, low_s: int, high_s: int) -> int:
+    """Deadline for which a quick method finds a plan, the least of some between one too early and one late enough.
+
+    Once the time is over, it is the least so far.
+    """
+    step_s = max(low_s // _STEPS, 1)
+    with suppress(LimitReached):
+        while high_s - low_s > step_s:
+            checkpoint()
+            middle = (low_s + high_s) // 2
+            low_s, high_s = (low_s, middle) if _has_plan(instance, middle) else (middle, high_s)
+    return high_s
 
 
 def simple_plan(instance: Instance, run: Run) -> Schedule | None:
     """Return the first plan, or else that of longest task first; None if both find none.
 
-    They know no machines: from a state, the tasks are placed one after the other.
+    They know neither machines nor dates: with these, the tasks are placed one after the other.
     """
     from ...heuristics.bags.assignments import listed_plan
     from ...heuristics.bags.lanes import first_plan  # here, so that no method loads another one for nothing
     from ...heuristics.bags.lpt import LptOptions, lpt
 
-    if instance.machines:
+    if instance.machines or instance.has_dates:
         return listed_plan(instance)
     return first_plan(instance).schedule or lpt(instance, LptOptions(), run).schedule

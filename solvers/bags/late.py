@@ -10,22 +10,22 @@ from dataclasses import replace
 import numpy as np
 
 from ...audits.bags.plan import check
-from ...bounds.bags.infeasibility import WAY_OUT, why_late, with_deadline, with_more_vms
+from ...bounds.bags.infeasibility import WAY_OUT, why_late, with_more_vms
 from ...bounds.bags.late_bound import late_weight_bound
 from ...core.errors import ModelRefusal, SpotbagError
-from ...core.limits import LimitReached, clock_s, overtime, seconds_left, stopped, within
+from ...core.limits import LimitReached, checkpoint, clock_s, overtime, seconds_left, stopped, within
 from ...core.quantities import closes_gap
-from ...heuristics.bags.late import LateFleet, anneal_objective, first_late_plan, plan_beside_lost
+from ...heuristics.bags.late import anneal_late, best_late, first_late_plan
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.documents import Lateness, LateTask, MoreVms
-from ...schedules.lateness import late_s, lost_tasks, value_of, with_late
+from ...schedules.lateness import late_s, lost_tasks, with_late
 from ...schedules.method import Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 from .attempts import NO_TIME
 from .budget import BUDGET
-from .infeasible import simple_plan
+from .infeasible import deadline_with_plan_s, simple_plan
 from .result import Result
 
 LATE_TASKS = 30
@@ -72,15 +72,9 @@ def least_late(
             return asked
         bound = least_weight(question, asked)
 
-    def plan_part(part: Instance, until: float) -> Schedule | None:
-        left_s = None if until == math.inf else max(until - clock_s(), BUDGET.least_question_s)
-        with suppress(ModelRefusal):
-            return ask(part, time_limit_s=left_s).schedule
-        return None
-
     look_s = BUDGET.least_s if time_limit_s is None else min(BUDGET.least_s, BUDGET.look_share * time_limit_s)
     with within(None if time_limit_s is None else time_limit_s - 2 * look_s, begin=begin):
-        plan, bound = late_plan(question, (seed, threads), bound, plan_part, start=initial)
+        plan, bound = late_plan(question, seed, bound, initial, threads, prove=True)
     return late_result(question, plan, bound, asked, seed, begin, look_s=look_s)
 
 
@@ -91,12 +85,7 @@ def least_weight(instance: Instance, asked: Result) -> float:
 
 
 def late_plan(
-    instance: Instance,
-    seed_and_threads: tuple[int, int],
-    bound: float,
-    plan_part: Callable[[Instance, float], Schedule | None],
-    until: float = math.inf,
-    start: Schedule | None = None,
+    instance: Instance, seed: int, bound: float, start: Schedule | None, threads: int, prove: bool
 ) -> tuple[Schedule | None, float]:
     """Return the best plan found with tasks that are late, and a bound of their weight.
 
@@ -104,51 +93,27 @@ def late_plan(
     ----------
     instance : Instance
         With D_spot set.
-    seed_and_threads
+    seed, threads : int
         See `solve`.
     bound : float
         A bound that is known.
-    plan_part : callable
-        Plans a part of it in time, until a moment of `clock_s`; None if it finds no plan.
-    until : float
-        Such a moment for everything, where it is soon: then nothing is compiled, and no model is built.
     start : Schedule, optional
         A plan of the instance; nothing worse is returned.
+    prove : bool
+        Whether there is time for a model of a bag of few tasks.
     """
-    seed, threads = seed_and_threads
-    left_s, soon = seconds_left(), until < math.inf
-    last = until if left_s is None else min(until, clock_s() + left_s)
-    few = len(instance.open_tasks) <= LATE_TASKS and not soon
-
-    def moment(share: float) -> float:
-        now = clock_s()
-        return last if last == math.inf else now + share * max(last - now, 0.0)
-
-    groups = {entry.group for entry in lost_tasks(instance)}
-    lost = [task for task in instance.open_tasks.tolist() if int(instance.task_group[task]) in groups]
-    found = beside = None
+    n_open = len(instance.open_tasks)
+    prove &= n_open <= LATE_TASKS
     with suppress(LimitReached), overtime(math.inf):  # whatever the time: something must be done
-        fleet = LateFleet(instance)
-        found = first_late_plan(fleet, lost)
-        if lost and not few and found is not None and found.weight <= sum(fleet.weight[task] for task in lost):
-            beside = plan_beside_lost(fleet, lost, lambda part: plan_part(part, moment(BUDGET.exchanges)))
-    plan = _best(instance, None if found is None else fleet.schedule(), beside, start)
-    if found is not None and plan is not beside:
-        fleet.improve(seed, math.inf if few else moment(BUDGET.exchanges))
-        plan = _best(instance, fleet.schedule(), plan)
-    if few:
+        start = best_late(instance, first_late_plan(instance), start)
+    left_s = seconds_left()
+    if start is not None and n_open:
+        until = math.inf if prove or left_s is None else clock_s() + BUDGET.late_search * left_s
+        start = anneal_late(start, seed, until)
+    if prove:
         with suppress(ModelRefusal, LimitReached):
-            return _by_model(instance, plan, seed, threads, bound)
-    if plan is not None and not soon:
-        with suppress(LimitReached):
-            plan = anneal_objective(plan, seed, moment(BUDGET.late_objective))
-    return plan, bound
-
-
-def _best(instance: Instance, *plans: Schedule | None) -> Schedule | None:
-    """Return the best of some plans; None if there is none."""
-    values = [(value, plan) for plan in plans if plan is not None and (value := value_of(plan, instance)) is not None]
-    return min(values, key=lambda pair: pair[0])[1] if values else None
+            return _by_model(instance, start, seed, threads, bound)
+    return start, bound
 
 
 def _by_model(
@@ -166,7 +131,7 @@ def _by_model(
             model.ask(turn, plan)
             limits = SolverLimits(threads=threads, seed=seed % 2**31)
             answer = solve_cp_model(model.model, limits, model.plan, model.factor, model.constant)
-            plan = _best(instance, answer.values, plan)
+            plan = best_late(instance, answer.values, plan)
             if turn == "weight":
                 bound = max(bound, answer.bound)
         if plan is None:
@@ -250,34 +215,29 @@ def lateness_of(plan: Schedule, instance: Instance, bound: float) -> Lateness | 
         for row in rows.tolist()
     )
     weight = float(sum(task.weight for task in tasks))
-    latest_s = instance.latest_end_s[group, plan.vm_offer[plan.task_vm]][rows]
+    after_s = (plan.task_end_s - instance.latest_end_s[group, plan.vm_offer[plan.task_vm]])[rows]
     return Lateness(
         weight=weight,
         weight_bound=weight if closes_gap(weight, bound) else bound,
         lateness_s=float(sum(task.weight * task.late_s for task in tasks)),
         tasks=tasks,
-        enough_deadline_s=instance.deadline_s + int((plan.task_end_s[rows] - latest_s).max()),
+        # Where tasks have dates, there is more to move than the deadline.
+        enough_deadline_s=None if instance.has_dates else instance.deadline_s + int(after_s.max()),
     )
 
 
 def _saviours(instance: Instance, late: Lateness, look_s: float) -> dict[str, object]:
     """Return a deadline by which a quick method has a plan, and the numbers of VMs with which one has."""
-    found: dict[str, object] = {}
-    deadline_s, low = late.enough_deadline_s, instance.deadline_s
-    assert deadline_s is not None
-    with suppress(LimitReached), within(look_s):
-        while deadline_s - low > max(low // 500, 1):
-            middle = (low + deadline_s) // 2
-            if simple_plan(with_deadline(instance, middle), Run()) is None:
-                low = middle
-            else:
-                deadline_s = middle
-                found["enough_deadline_s"] = middle
+    enough_s = late.enough_deadline_s
+    if enough_s is not None:
+        with within(look_s):
+            enough_s = deadline_with_plan_s(instance, instance.deadline_s, enough_s)
     more: list[MoreVms] = []
     with suppress(LimitReached), within(look_s):
         for offer in instance.offers:
             number = 1
             while number <= len(instance.open_tasks) and offer.listed_as is None and offer.market in instance.markets:
+                checkpoint()
                 wider = with_more_vms(instance, offer, number)
                 if lost_tasks(wider):
                     break
@@ -285,4 +245,4 @@ def _saviours(instance: Instance, late: Lateness, look_s: float) -> dict[str, ob
                     more.append(MoreVms(type=offer.vm_type.name, market=offer.market, vms=number))
                     break
                 number *= 2
-    return found | {"enough_vms": tuple(more) or None}
+    return {"enough_deadline_s": enough_s, "enough_vms": tuple(more) or None}

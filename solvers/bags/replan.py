@@ -7,7 +7,7 @@ import gc
 import math
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -146,60 +146,35 @@ def replan(
         return by_iterations(partial(ask, late=late), iterations)
     begin = clock_s()
     level = (instance.survive or "none") if survive is None else survive
-    asked = level != "none" or "none" in (survive, instance.survive)
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
     require_by_second(instance)
     if level != "none":
         require_no_dates(instance, "a certificate of survival", "with survive none (--survive none), plans know them")
     find_method(method)
     late = late or instance.late
+    # What cannot be asked to survive needs no warning that it was not.
+    asked = level != "none" or "none" in (survive, instance.survive) or late is not None or instance.has_dates
     passed = ""
     if late is not None:
         refuse_late(with_late(instance, late), level)
         instance, passed = _with_time_left(instance, state)
-    asked = asked or late is not None or instance.has_dates  # which could not be asked to survive
-    collects = gc.isenabled()
-    gc.disable()
-    # Nothing is made after it is on again: the collector of garbage, which may take longer than the plan, runs when the
-    # caller makes something.
-    try:
-        running = start.schedule if isinstance(start, Result) else start
+    running = start.schedule if isinstance(start, Result) else start
+    limit_s = math.inf if time_limit_s is None else time_limit_s
+    with _no_collection():
         remaining = (state if running is None else state.with_credits_of(running)).remaining(instance)
         if remaining.d_spot_s is None:
             remaining.__dict__["d_spot_s"] = remaining.deadline_s
         remaining.__dict__["late"] = None  # a plan in time comes first
-        limit_s = math.inf if time_limit_s is None else time_limit_s
         long = limit_s > LONG_S or remaining.objective.budget_usd is not None
-        quick_s = min(_QUICK_S, 0.3 * limit_s) if long else limit_s
-        quick_s *= 1.0 if long or late is None else BUDGET.before_late
+        terms = _Terms(limit_s, begin, seed, None if level == "none" else level)
         with interruptible(stop) as limit:
-            wanted: SurvivalLevel | None = None if level == "none" else level
-            held = None if running is None else _held(remaining, running, state.time_s)
-            quick = _quick(remaining, running, _Terms(quick_s, begin, seed, wanted), instance, held)
-            initial = quick.schedule
-            if initial is None and late is not None and running is not None:
-                initial = _held(with_late(remaining, late), running, state.time_s)
-            if quick.schedule is None and late is not None and not long:
-                from .late import late_plan, late_result, least_weight  # here, since few ask for it
-
-                least, until = least_weight(remaining, quick), begin + limit_s
-                plan_part = partial(_part_plan, running=running, seed=seed)
-                plan, bound = late_plan(remaining, (seed, 1), least, plan_part, until, initial)
-                quick = late_result(remaining, plan, bound, quick, seed, begin)
-            if passed:
-                quick = replace(quick, warnings=(*quick.warnings, passed))
+            quick, initial = _first_answer(remaining, running, terms, instance, late, state.time_s, long)
         best = quick.status == "optimal" and (quick.survival is None or quick.survival.verdict == "survives")
         if not long or best or limit.stopped():
-            return _told(quick, state, running, limit, asked)
-    finally:
-        if collects:
-            gc.enable()
+            return _told(quick, state, running, limit, asked, passed)
     with interruptible(stop) as limit:
-        given = remaining if instance.d_spot_s is not None else remaining.replace(d_spot_s=None)
-        if initial is not None and initial.instance.d_spot_s != remaining.d_spot_s:
-            initial = replace(initial, instance=remaining)
         found = solve(
-            given,
+            remaining if instance.d_spot_s is not None else remaining.replace(d_spot_s=None),
             method,
             time_limit_s=None if time_limit_s is None else max(limit_s - (clock_s() - begin), 1e-3),
             initial=initial,
@@ -208,10 +183,56 @@ def replan(
             threads=threads,
             late=late,
         )
-        if passed:
-            found = replace(found, warnings=(*found.warnings, passed))
-    # Something must be done, even if it does not survive.
-    return _told(quick if found.schedule is None and found.status == "no-plan" else found, state, running, limit, asked)
+    if found.schedule is None and found.status == "no-plan":  # something must be done, even if it does not survive
+        found = quick
+    return _told(found, state, running, limit, asked, passed)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the collector of garbage waiting, which may take longer than a plan: until the caller makes something."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _first_answer(
+    remaining: Instance,
+    running: Schedule | None,
+    terms: _Terms,
+    given: Instance,
+    late: Literal["least"] | None,
+    now_s: float,
+    long: bool,
+) -> tuple[Result, Schedule | None]:
+    """Plan within milliseconds, with late tasks where no other plan is found and none is to follow.
+
+    Returns
+    -------
+    tuple
+        The answer, and the plan that one which takes longer may begin with.
+    """
+    limit_s = terms.time_limit_s
+    quick_s = min(_QUICK_S, 0.3 * limit_s) if long else limit_s * (1.0 if late is None else BUDGET.before_late)
+    held = None if running is None else _held(remaining, running, now_s)
+    quick = _quick(remaining, running, terms._replace(time_limit_s=quick_s), given, held)
+    initial = quick.schedule
+    if initial is None and late is not None and running is not None:
+        initial = _held(with_late(remaining, late), running, now_s)
+    if quick.schedule is None and late is not None and not long:
+        from .late import late_plan, late_result, least_weight  # here, since few ask for it
+
+        least = least_weight(remaining, quick)
+        with within(limit_s, begin=terms.begin):
+            plan, bound = late_plan(remaining, terms.seed, least, initial, threads=1, prove=False)
+        quick = late_result(remaining, plan, bound, quick, terms.seed, terms.begin)
+    if initial is not None and initial.instance.d_spot_s != remaining.d_spot_s:
+        initial = replace(initial, instance=remaining)
+    return quick, initial
 
 
 def _refuse_wrong(
@@ -239,9 +260,10 @@ def _with_time_left(instance: Instance, state: State) -> tuple[Instance, str]:
     return with_late(with_late(instance, "least").replace(deadline_s=next_s), None), said
 
 
-def _told(result: Result, state: State, running: Schedule | None, limit: Limit, asked: bool) -> Result:
+def _told(result: Result, state: State, running: Schedule | None, limit: Limit, asked: bool, passed: str) -> Result:
     """Return a result that says whether work was stopped, with names of new VMs that neither bag nor last plan had."""
-    plan, warnings = result.schedule, (*result.warnings, *_surprises(state, result.instance))
+    plan = result.schedule
+    warnings = (*result.warnings, *filter(None, [passed]), *_surprises(state, result.instance))
     if plan is not None:
         if not asked and plan.instance.offer_is_spot[plan.vm_offer].any():
             warnings = (*warnings, _NOT_ASKED)
@@ -445,7 +467,6 @@ def _quick(
             schedule = quick_plan(remaining, bound, running, seed, first_until)
             if schedule is None and held is None:
                 schedule = _with_credits(remaining)
-    budget = remaining.objective.budget_usd
     if schedule is not None and not schedule.within_budget:
         schedule = None  # the search does not know budgets
     if held is not None and (schedule is None or held.objective < schedule.objective):
@@ -455,38 +476,7 @@ def _quick(
         schedule = survivor or schedule
         survival = _certificate(schedule, level, survivor is not None, begin + time_limit_s)
     value = bound.objective if proved is None else math.inf
-    if schedule is not None:
-        violations = check(schedule.instance, schedule).violations
-        if violations:
-            raise SpotbagError(f"replan made a plan that breaks a rule; please report this: {violations[0]}")
-        value = min(value, schedule.objective)
-    message = ""
-    if schedule is None:
-        message = with_way_out(
-            remaining,
-            f"no plan exists: {'even divisible' if proved is None else 'the'} tasks do not end by the deadline, or do "
-            "not fit the limits"
-            if infeasible
-            else "no plan was found in this time that ends by the deadline"
-            + ("" if budget is None else f", for at most $ {budget:g}"),
-        )
-    dearer = "" if schedule is None else least_text(schedule)
-    warnings = ("" if survival is None or survival.verdict == "survives" else _beyond(survival), dearer)
-    settled = proved is not None or remaining.goal == "balanced"
-    optimal = schedule is not None and settled and not dearer and closes_gap(schedule.objective, value)
-    result = Result(
-        status="infeasible" if infeasible else "no-plan" if schedule is None else "optimal" if optimal else "feasible",
-        instance=remaining if schedule is None else schedule.instance,
-        method="search",
-        schedule=schedule,
-        message=message,
-        warnings=tuple(text for text in warnings if text),
-        survival=survival,
-        bound=value,
-        stages=_stages(remaining, schedule, value, proved is not None),
-        runtime_s=clock_s() - begin,
-        seed=seed,
-    )
+    result = _checked(remaining, schedule, value, infeasible, proved is not None, survival, terms)
     if schedule is not None and search_end.moment is not None and not stopped():
         if memory.warm:
             memory.shares.append((clock_s() - search_end.moment) / usual_s)
@@ -494,9 +484,50 @@ def _quick(
     return result
 
 
-def _part_plan(part: Instance, until: float, running: Schedule | None, seed: int) -> Schedule | None:
-    """Plan a part of what is left, in time, until a moment."""
-    return quick_plan(part, divisible_bound(part), running, seed, until)
+def _checked(
+    remaining: Instance,
+    schedule: Schedule | None,
+    value: float,
+    infeasible: bool,
+    proved: bool,
+    survival: Survival | None,
+    terms: _Terms,
+) -> Result:
+    """Make the result of a plan, after the checker has passed it, and of a bound of all plans."""
+    if schedule is not None:
+        violations = check(schedule.instance, schedule).violations
+        if violations:
+            raise SpotbagError(f"replan made a plan that breaks a rule; please report this: {violations[0]}")
+        value = min(value, schedule.objective)
+    dearer = "" if schedule is None else least_text(schedule)
+    warnings = ("" if survival is None or survival.verdict == "survives" else _beyond(survival), dearer)
+    settled = proved or remaining.goal == "balanced"
+    optimal = schedule is not None and settled and not dearer and closes_gap(schedule.objective, value)
+    return Result(
+        status="infeasible" if infeasible else "no-plan" if schedule is None else "optimal" if optimal else "feasible",
+        instance=remaining if schedule is None else schedule.instance,
+        method="search",
+        schedule=schedule,
+        message="" if schedule is not None else _without_plan(remaining, infeasible, proved),
+        warnings=tuple(filter(None, warnings)),
+        survival=survival,
+        bound=value,
+        stages=_stages(remaining, schedule, value, proved),
+        runtime_s=clock_s() - terms.begin,
+        seed=terms.seed,
+    )
+
+
+def _without_plan(remaining: Instance, infeasible: bool, proved: bool) -> str:
+    """Say why there is no plan."""
+    budget = remaining.objective.budget_usd
+    if infeasible:
+        tasks = "the" if proved else "even divisible"
+        message = f"no plan exists: {tasks} tasks do not end by the deadline, or do not fit the limits"
+    else:
+        message = "no plan was found in this time that ends by the deadline"
+        message += "" if budget is None else f", for at most $ {budget:g}"
+    return with_way_out(remaining, message)
 
 
 def _with_credits(remaining: Instance) -> Schedule | None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import threading
 from pathlib import Path
 
+import pytest
+
 from spotbag.instances.bags.task_formats import FORMATS
-from tests.helpers.command_shell import Shell
+from tests.helpers.command_shell import Shell, type_in
 
 FILES = Path(__file__).parents[1] / "instances" / "bags" / "task_files"
 
@@ -41,6 +46,32 @@ def test_quotas_rates_and_minimum_bills_are_refused_or_said_by_name(shell: Shell
     assert "the bill is $ 0.0080 above its cost" in " ".join((short + shell.err).split())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("deadline", ["1h", "4h"])
+def test_two_heavy_tasks_are_planned_whatever_the_deadline(shell: Shell, deadline: str) -> None:
+    words = ("--types", "c6i.xlarge,m5.large", "--deadline", deadline)
+    found = shell.json("solve", str(FILES / "two-heavy.csv"), *words)
+    assert (found["status"], found["cost_usd"]) == ("optimal", pytest.approx(0.03894))
+
+
+@pytest.mark.slow
+def test_long_tasks_say_what_their_survival_costs(shell: Shell) -> None:
+    words = ("--types", "c6i.large,c6i.xlarge,c5.xlarge,m5.xlarge", "--deadline", "1h", "--max-spot", "16")
+    text = " ".join(shell.run("solve", str(FILES / "long.csv"), *words).split())
+    assert "$ 2.266667, proved to be the least of plans that survive" in text
+    assert "spot VMs are left out so that it survives: $ 0.7820 if it need not (--survive none)" in text
+
+
+@pytest.mark.slow
+def test_types_of_google_cloud_have_its_notice_and_its_bills(shell: Shell) -> None:
+    shell.run("instance", "prices", "--skypilot", str(FILES / "gcp.csv"), "--base", "none", "--out", "gcp.json")
+    words = (str(FILES / "bag.csv"), "--types", "n2-standard-8", "--prices", "gcp.json", "--deadline", "3h")
+    found = shell.json("solve", *words, "--out", "plan.json")
+    assert (found["status"], found["cost_usd"]) == ("optimal", pytest.approx(5 * 0.12701 / 3))
+    text = shell.run("replay", *words, "--plan", "plan.json", "--policy", "static", "--runs", "1")
+    assert "gcp: spot VMs are stopped after 30 s of notice; VMs are billed by the second, at least 60 s" in text
+
+
 def test_what_is_no_file_of_tasks_is_read_as_before(shell: Shell) -> None:
     shell.run("instance", "export", "hads/J60", "--job", "job.json", "--env", "env.json", code=0)
     shell.run("instance", "generate", "--tasks", "5", "--out", "bag")
@@ -49,3 +80,48 @@ def test_what_is_no_file_of_tasks_is_read_as_before(shell: Shell) -> None:
     assert "has VM types of its own: --zone changed nothing" in shell.err
     shell.run("solve", ".", code=2)
     assert "is a folder, not a file" in shell.err
+
+
+_LOG = "; Version: 2.2\n1 0 0 60 1 -1 2048 2 200 -1 1 7 1 1 1 1 -1 -1\n"
+_WORKFLOW = json.dumps(
+    {
+        "name": "w",
+        "schemaVersion": "1.4",
+        "workflow": {"tasks": [{"name": "a", "parents": [], "children": [], "runtimeInSeconds": 60}]},
+    }
+)
+
+
+@pytest.mark.parametrize("text", [_LOG, _LOG.replace(" ", "\t"), _WORKFLOW, (FILES / "batch.json").read_text()])
+def test_standard_input_is_recognised_by_its_content(shell: Shell, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    words = ("--types", "m6i.xlarge", "--deadline", "3d", "--memory", "1GB", "--multi-core", "split")
+    (shell.folder / "bag").write_text(text)
+    wanted = shell.json("solve", "bag", *words, "-m", "greedy")["plan"]
+    type_in(monkeypatch, text)
+    assert shell.json("solve", "-", *words, "-m", "greedy")["plan"] == wanted
+    for kind in ("csv", "json"):
+        type_in(monkeypatch, text)
+        shell.run("instance", "import", kind, "-", *words, "--out", "bag.json")
+        assert shell.json("solve", "bag.json", "-m", "greedy")["plan"] == wanted
+
+
+def test_standard_input_without_an_option_of_tasks_is_what_it_says(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    type_in(monkeypatch, "id,memory_mb,runtime_s\na,512,60\n")
+    shell.run("solve", "-", "--deadline", "2h", code=2)
+    assert "standard input: no VM types are chosen" in shell.err
+    shell.run("instance", "generate", "--tasks", "5", "--out", "bag")
+    type_in(monkeypatch, (shell.folder / "bag").read_text())
+    assert len(shell.json("solve", "-", "-m", "greedy")["plan"]["tasks"]) == 5
+    type_in(monkeypatch, (shell.folder / "bag").read_text())
+    assert shell.json("show", "-")["tasks"] == 5
+
+
+def test_a_log_from_a_pipe_is_recognised_by_its_content(shell: Shell) -> None:
+    os.mkfifo(shell.folder / "pipe")
+    writer = threading.Thread(target=(shell.folder / "pipe").write_text, args=(_LOG,))
+    writer.start()
+    words = ("--types", "m6i.xlarge", "--deadline", "3d", "--memory", "1GB", "--multi-core", "split")
+    assert len(shell.json("solve", "pipe", *words, "-m", "greedy")["plan"]["tasks"]) == 2
+    writer.join()

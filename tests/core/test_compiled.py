@@ -24,7 +24,6 @@ from spotbag.core.compiled import NotKeptWarning, fingerprint, is_ready, keeps_l
 from spotbag.core.limits import LimitReached, within
 from spotbag.replay.bags import compiled_engine, moments, rules
 from spotbag.replay.bags.compiled_engine import DRIVERS
-from spotbag.replay.bags.compiled_parts import IN_PLACE_OF
 from spotbag.replay.bags.policies.hads import Hads
 from spotbag.replay.bags.policies.static import Static
 from spotbag.replay.bags.policy import RulePolicy
@@ -379,7 +378,7 @@ def _place_of(function: Callable[..., Any]) -> _Place:
 @pytest.mark.parametrize("policy", DRIVERS)
 def test_loops_of_policies_are_keyed_by_all_rules_that_they_are_made_of(policy: type[RulePolicy]) -> None:
     """With answers of the policy in place of questions, and with parts of their own in place of those of Python."""
-    given = IN_PLACE_OF | compiled_engine._NO_ANSWERS | dict(policy.answers)
+    given = compiled_engine.in_place_of(policy)
     in_place_of = {_place_of(function): _place_of(other) for function, other in given.items()}
     made_of = _made_of(*_place_of(compiled_engine.drive), in_place_of)
     looked_at = {_place_of(part): {*used} for part, used in parts_of(DRIVERS[policy]).items()}

@@ -21,14 +21,14 @@ from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags import compiled_engine
 from spotbag.replay.bags.compiled_engine import CompiledReplays, rows_of_record
-from spotbag.replay.bags.compiled_parts import _KIND_BITS, IN_PLACE_OF
+from spotbag.replay.bags.compiled_parts import _KIND_BITS
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.moments import await_start, request_plan, step
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policy import Policy, RulePolicy
-from spotbag.replay.bags.rows import DONE, REFUSED, NoteRow, Rows, StandbyRow, VmRow
+from spotbag.replay.bags.rows import REFUSED, GaveUpError, NoteRow, Rows, StandbyRow, VmRow
 from spotbag.replay.bags.state import ReplayState
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_plan
 
@@ -225,7 +225,7 @@ def advance(context: Any, begun: int) -> bool:
 def stepping(kind: type[Policy]) -> Any:
     """Return the compiled loop of a policy that makes one step: of the parts of that which goes through a day."""
     assert issubclass(kind, RulePolicy)
-    given = IN_PLACE_OF | compiled_engine._NO_ANSWERS | dict(kind.answers)
+    given = compiled_engine.in_place_of(kind)
     return compiled_rules(advance, f"advance_{kind.name}", given, compiled_engine._PARTS)
 
 
@@ -240,24 +240,23 @@ def outcome_step_by_step(loops: CompiledReplays, policy: str, day: Timeline, clo
     kind = type(find_policy(policy))
     replays: list[Replay] = []
 
-    def take_steps(context: Any) -> int:
+    def take_steps(context: Any) -> None:
         keep_notes(loops, context)
         replay = Replay(loops.plan, find_policy(policy), day, cloud, record=True)
         replays.append(replay)
         begun, going_on = 0, True
         while going_on:
-            going_on = bool(stepping(kind)(context, begun))
-            why = int(context[0]["why"])
-            if why == REFUSED:
-                with pytest.raises(SpotbagError):
-                    replay.step()
-            if why != DONE:
-                return why
+            try:
+                going_on = bool(stepping(kind)(context, begun))
+            except GaveUpError:
+                if context[0]["why"] == REFUSED:
+                    with pytest.raises(SpotbagError):
+                        replay.step()
+                raise
             if begun:
                 assert replay.step() == going_on
             demand_equal(values_in_python(replay.state), values_in_arrays(loops, context))
             begun = 1
-        return DONE
 
     with driven_by(kind, take_steps):
         outcome = loops.outcome(find_policy(policy), day, cloud)
@@ -275,7 +274,7 @@ _MOST_NOTES = 20_000
 
 
 @contextmanager
-def driven_by(kind: type[Policy], drive: Callable[[Any], int]) -> Iterator[None]:
+def driven_by(kind: type[Policy], drive: Callable[[Any], None]) -> Iterator[None]:
     """Have days under a policy gone through by something else than its compiled loop."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(compiled_engine.DRIVERS, kind, drive)

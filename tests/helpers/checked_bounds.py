@@ -17,7 +17,7 @@ from spotbag.core.compiled import compiled
 from spotbag.core.compiled_rows import COLUMNS, LENGTH, rows_from
 from spotbag.core.rows import dtype_of
 from spotbag.instances.library import library_instance
-from spotbag.replay.bags.compiled_engine import CompiledReplays
+from spotbag.replay.bags.compiled_engine import TOO_MANY, CompiledReplays
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
@@ -79,7 +79,7 @@ def demand_checked_bounds() -> None:
 def demand_the_same_days(plan: ReplayPlan, days: int, rng: np.random.Generator) -> None:
     """Go through days in both back ends; the first with tables that have to grow."""
     loops = CompiledReplays(plan)
-    loops._allocate(1, 3, 1)
+    loops._allocate(dict(zip(TOO_MANY, (1, 3, 1), strict=True)))
     for _ in range(days):
         day, cloud = random_meeting(plan.instance, rng)
         for name in RULE_POLICIES:

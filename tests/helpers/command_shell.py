@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -70,11 +70,14 @@ def type_in(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 def interrupt_after_runs(monkeypatch: pytest.MonkeyPatch, runs: ModuleType, number: int) -> None:
     """Have the user interrupt a command when so many of its runs are done."""
-    batch = runs._batch
+    usual = runs.replay_batches
 
-    def interrupted(*given: Any) -> Iterator[Any]:
-        yield from islice(batch(*given), number)
-        interrupt_command()
-        stop_point()
+    def replay(work: Callable[[range], Iterable[Any]], numbers: range, **options: Any) -> Any:
+        def interrupted(numbers: range) -> Iterator[Any]:
+            yield from islice(work(numbers), number)
+            interrupt_command()
+            stop_point()
 
-    monkeypatch.setattr(runs, "_batch", interrupted)
+        return usual(interrupted, numbers, **options)
+
+    monkeypatch.setattr(runs, "replay_batches", replay)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from operator import le
 from typing import NamedTuple, TypeAlias
 
+from spotbag.instances.entries import Task
 from spotbag.instances.instance import Instance
 from tests.helpers.exhaustive import (
     Choice,
@@ -30,8 +31,14 @@ Rows: TypeAlias = "list[tuple[float, ...]]"
 """Of each way to do the same: what is spent of each quantity; none is beaten by another one in all of them."""
 
 
+Dues: TypeAlias = "tuple[tuple[int, float], ...]"
+"""Of each group, when it is due, and its weight."""
+
+NEVER_S = 10**9
+
+
 class LateValue(NamedTuple):
-    """Late tasks, their seconds after the deadline, and the objective."""
+    """Weight of the late tasks, their weighted seconds after they are due, and the objective."""
 
     weight: float
     lateness_s: float
@@ -40,19 +47,20 @@ class LateValue(NamedTuple):
 
 def least_late_value(instance: Instance, most: tuple[float, float]) -> LateValue | None:
     """Return what the best plan comes to, if it has at most so much late for so long; None if none does."""
-    bag, deadline_s = _open_bag(instance), instance.deadline_s
+    bag = _open_bag(instance)
+    dues = tuple((min(due_s(task), instance.deadline_s), task.weight or 1.0) for task in instance.tasks)
     certain_weight, certain_s = _running_late(instance)
     most = most[0] - certain_weight, most[1] - certain_s
     caps = {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
     exist = Counter(machine.market for machine in instance.machines)
     states: dict[tuple[Counts, int, int], Rows] = {(tuple(0 for _ in bag), 0, 0): [(0.0, 0.0, 0.0, 0.0)]}
     for offer in tiny_machines(instance):
-        states = _with_vm(states, offer, bag, (deadline_s, *most), None)
+        states = _with_vm(states, offer, bag, (dues, *most), None)
     for offer in tiny_offers(instance):
         cap = caps[offer.market]
         left = None if cap is None else max(cap - exist[offer.market], 0)
         for _ in range(min(offer.vms, sum(bag))):
-            states = _with_vm(states, offer, bag, (deadline_s, *most), left)
+            states = _with_vm(states, offer, bag, (dues, *most), left)
     found = [
         LateValue(certain_weight + weight, certain_s + late_s, _objective(instance, Choice(cost_usd, int(end_s), ())))
         for (done, _, _), rows in states.items()
@@ -62,18 +70,24 @@ def least_late_value(instance: Instance, most: tuple[float, float]) -> LateValue
     return min(found, default=None)
 
 
+def due_s(task: Task) -> int:
+    """When a task is due by itself."""
+    return NEVER_S if task.deadline_s is None else task.deadline_s
+
+
 def _running_late(instance: Instance) -> tuple[float, float]:
-    """Tasks that run already and end after the deadline, and the seconds."""
-    ends_s = [end_s for offer in tiny_machines(instance) for _, end_s, _ in offer.busy]
-    late_s = [end_s - instance.deadline_s for end_s in ends_s if end_s > instance.deadline_s]
-    return float(len(late_s)), float(sum(late_s))
+    """Weight of the tasks that run already and end after they are due, and their weighted seconds."""
+    ends = [(end_s, instance.tasks[way.group]) for offer in tiny_machines(instance) for _, end_s, way in offer.busy]
+    late = [(end_s - min(due_s(task), instance.deadline_s), task.weight or 1.0) for end_s, task in ends]
+    late = [(seconds, weight) for seconds, weight in late if seconds > 0]
+    return float(sum(weight for _, weight in late)), float(sum(seconds * weight for seconds, weight in late))
 
 
 def _with_vm(
     states: dict[tuple[Counts, int, int], Rows],
     offer: TinyOffer,
     bag: Counts,
-    limits: tuple[float, float, float],
+    limits: tuple[Dues, float, float],
     cap: int | None,
 ) -> dict[tuple[Counts, int, int], Rows]:
     """States with one VM more, or, unless something runs there, without it."""
@@ -106,10 +120,10 @@ def _add(known: Rows, row: tuple[float, ...]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _outcomes(offer: TinyOffer, bag: Counts, deadline_s: int, most_weight: float, most_s: float) -> dict[Counts, Rows]:
+def _outcomes(offer: TinyOffer, bag: Counts, dues: Dues, most_weight: float, most_s: float) -> dict[Counts, Rows]:
     """Late tasks, their seconds and the end of a VM, for every part of the bag that it can run."""
-    limits = deadline_s, most_weight, most_s
-    patient = replace(offer, limit_s=10**6)
+    limits = dues, most_weight, most_s
+    patient = replace(offer, limit_s=10**6, ways=tuple(way._replace(due_s=NEVER_S) for way in offer.ways))
     credits = offer.credits or Credits(0, 0, 0, 0, 0)
     nothing = tuple(0 for _ in bag)
     outcomes: dict[Counts, Rows] = {}
@@ -118,7 +132,8 @@ def _outcomes(offer: TinyOffer, bag: Counts, deadline_s: int, most_weight: float
     for way in offer.ways:
         slowest[way.group] = max(slowest[way.group], way.seconds)
     everything = tuple(count if group in slowest else 0 for group, count in enumerate(bag))
-    last_s = max([deadline_s, offer.ready_s, *(end for _, end, _ in offer.busy)])
+    begins = [way.release_s for way in offer.ways]
+    last_s = max([*(due for due, _ in dues), offer.ready_s, *begins, *(end for _, end, _ in offer.busy)])
     last_s += 1 + sum(slowest.get(group, 0) * count for group, count in enumerate(bag))
     for now in range(offer.ready_s, last_s + 1):
         for (counts, running), rows in states.items():
@@ -140,23 +155,23 @@ def _started(
     bag: Counts,
     states: dict[tuple[Counts, Running], Rows],
     now: int,
-    limits: tuple[int, float, float],
+    limits: tuple[Dues, float, float],
 ) -> dict[tuple[Counts, Running], Rows]:
     """States that can be had by starting any tasks now, or none."""
-    deadline_s, *most = limits
+    dues, *most = limits
     result = {key: [*rows] for key, rows in states.items()}
     latest = states
     while latest:
         one_more: dict[tuple[Counts, Running], Rows] = {}
         for (counts, running), rows in latest.items():
             for way in _ways_to_start(offer, bag, counts, running, now):
-                end_s = now + way.seconds
-                if limit_s < end_s <= deadline_s:
+                end_s, (due, each) = now + way.seconds, dues[way.group]
+                if limit_s < end_s <= due:
                     continue  # in time, and on a spot VM after D_spot
                 new_counts, new_running, _ = _start(way, counts, running, None, now)
-                key, after_s = (new_counts, new_running), max(end_s - deadline_s, 0)
+                key, after_s = (new_counts, new_running), max(end_s - due, 0)
                 for balance, weight, late_s in rows:
-                    row = (balance, weight + (after_s > 0), late_s + after_s)
+                    row = (balance, weight + each * (after_s > 0), late_s + each * after_s)
                     if [*row[1:]] > most:
                         continue
                     known = result.setdefault(key, [])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import spotbag
-from spotbag.replay.bags.state import ReplayState
-from spotbag.replay.bags.vm import Vm
-from spotbag.replay.platforms.candidate import Candidate
-from spotbag.replay.platforms.job import PlatformJob
+from spotbag.replay.bags.state import ReplayState, Vm
+from spotbag.replay.platforms.candidate import Candidate, PlatformJob
 from spotbag.replay.platforms.state import PlatformState
 from spotbag.replay.streams.policies.known import Known
 from spotbag.replay.streams.state import StreamState

@@ -10,8 +10,6 @@ import pytest
 import spotbag.instances.data
 from spotbag.core.errors import InputError
 from spotbag.instances.data import generate
-from spotbag.instances.data.generate_platforms import platforms
-from spotbag.instances.data.generate_streams import library_streams
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names, load, platform_names, stream_names
 from spotbag.instances.platforms.platform import Platform
@@ -24,6 +22,16 @@ PRINTED = {
     "J80": (80, (103, 199, 322), (2.91, 4.71, 13.19)),
     "J100": (100, (107, 190, 330), (2.81, 4.49, 10.86)),
     "ED200": (200, (161, 211, 354), (153.74, 168.68, 177.77)),
+}
+DATA = Path(spotbag.instances.data.__file__).parent
+ENTRIES: dict[Path, Instance | Stream | Platform] = {
+    Path(folder, f"{name}.json"): load(kind, name)
+    for folder, kind, names in (
+        ("", Instance, library_names()),
+        ("streams", Stream, stream_names()),
+        ("platforms", Platform, platform_names()),
+    )
+    for name in names
 }
 TINY = [name for name in library_names() if name.startswith("tiny/")]
 
@@ -49,39 +57,25 @@ def test_only_burst_hads_jobs_have_a_burstable_type() -> None:
     assert not any(vm_type.burstable for vm_type in library_instance("hads/J60").vm_types)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        (kind, name)
-        for kind, names in ((Instance, library_names()), (Stream, stream_names()), (Platform, platform_names()))
-        for name in names
-    ],
-)
-def test_every_entry_says_where_it_comes_from_and_has_its_own_name(
-    kind: type[Instance | Stream | Platform], name: str
-) -> None:
-    entry = load(kind, name)
-    assert entry.name == name
+@pytest.mark.parametrize("path", ENTRIES)
+def test_every_entry_says_where_it_comes_from_and_has_its_own_name(path: Path) -> None:
+    entry = ENTRIES[path]
+    assert path.with_suffix("").as_posix().endswith(entry.name)
     assert entry.provenance is not None
     assert entry.provenance.source
 
 
-def test_the_generator_makes_the_shipped_files() -> None:
-    folder = Path(spotbag.instances.data.__file__).parent
-    made = {instance.name: instance for instance in generate.library()}
-    assert sorted(made) == library_names()
-    for name, instance in made.items():
-        assert instance.to_text() == (folder / f"{name}.json").read_text(encoding="utf-8")
-    streams = {stream.name: stream for stream in library_streams()}
-    assert sorted(streams) == stream_names()
-    for name, stream in streams.items():
-        text = (folder / "streams" / f"{name}.json").read_text(encoding="utf-8")
-        assert stream.to_text() == text
-    hybrid = {platform.name: platform for platform in platforms()}
-    assert sorted(hybrid) == platform_names()
-    for name, platform in hybrid.items():
-        text = (folder / "platforms" / f"{name}.json").read_text(encoding="utf-8")
-        assert platform.to_text() == text
+def test_the_generator_makes_the_shipped_files_that_name_it(tmp_path: Path) -> None:
+    generate.main(str(tmp_path))
+    made = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.json")}
+    for path in made:
+        assert (tmp_path / path).read_text(encoding="utf-8") == (DATA / path).read_text(encoding="utf-8")
+    assert made == {path for path, entry in ENTRIES.items() if entry.provenance and entry.provenance.generator}
+
+
+@pytest.mark.parametrize("path", ENTRIES)
+def test_every_file_has_the_form_in_which_its_entry_is_written(path: Path) -> None:
+    assert ENTRIES[path].to_text() == (DATA / path).read_text(encoding="utf-8")
 
 
 def test_streams_and_platforms_are_no_instances() -> None:

@@ -150,9 +150,7 @@ def test_a_type_that_is_withdrawn_stays_where_run_times_name_it() -> None:
 
 def test_an_unrelated_change_does_not_check_the_tasks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[int] = []
-    monkeypatch.setattr(
-        "spotbag.instances.instance_checks._task_issues", lambda tasks, *_: checked.append(len(tasks)) or []
-    )
+    monkeypatch.setattr("spotbag.instances.instance.task_issues", lambda tasks, *_: checked.append(len(tasks)) or [])
     _INSTANCE.replace(d_spot_s=_INSTANCE.deadline_s, name="other", markets=("spot",))
     assert checked == []
     _INSTANCE.replace(deadline_s=_INSTANCE.deadline_s + 1)

@@ -23,8 +23,7 @@ from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.runs import replay_days, trace_day
-from spotbag.replay.bags.state import ReplayState
-from spotbag.replay.bags.vm import Vm
+from spotbag.replay.bags.state import ReplayState, Vm
 from spotbag.replay.platforms.runs import replay_platform, replay_platform_once
 from spotbag.replay.streams.runs import replay_stream, replay_stream_once
 from tests.helpers.own_policies import Bag, OfPlatform, OfStream
@@ -251,14 +250,14 @@ from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.runs import trace_day
 from spotbag.replay.bags.state import ReplayState
-from spotbag.replay.bags.vm import Vm
+from spotbag.replay.bags.state import Vm
 from spotbag.replay.platforms.candidate import Candidate
-from spotbag.replay.platforms.job import PlatformJob
+from spotbag.replay.platforms.candidate import PlatformJob
 from spotbag.replay.platforms.runs import replay_platform_once
 from spotbag.replay.platforms.state import PlatformState
 from spotbag.replay.streams.runs import replay_stream_once
 from spotbag.replay.streams.state import StreamState
-from spotbag.replay.streams.vm import StreamVm
+from spotbag.replay.streams.state import StreamVm
 
 
 class Mine(spotbag.Policy):

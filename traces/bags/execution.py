@@ -10,13 +10,15 @@ from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core.bill import unpaid_usd
 from ...core.errors import input_error
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.instance import Instance
 from ..trace import Trace
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,7 @@ class Execution:
     instance: Instance | None = field(default=None, compare=False, repr=False)
 
     def to_trace(self) -> Trace:
-        """Return what was started where and when, by the clock, for the auditor: see `audit`.
+        """Return the starts by place and clock, for the auditor: see `audit`.
 
         A VM is billed by the second, from when it first took tasks until it was done, stopped or lost, or the record
         ends.
@@ -242,7 +244,7 @@ class Execution:
     @cached_property
     def deviations(self) -> tuple[TaskDeviation, ...]:
         """Each task of the plan as planned and as it was run, in the order of the plan."""
-        attempts = _by_task(self.runs)
+        attempts = grouped("task", self.runs)
         return tuple(
             TaskDeviation(planned, _counting(attempts.get(planned.task, ())), len(attempts.get(planned.task, ())))
             for planned in self.planned
@@ -256,15 +258,9 @@ class Execution:
         """
         done = {found.planned.task for found in self.deviations if found.status == "done"}
         names = dict.fromkeys([*(task.vm for task in self.planned), *(run.vm for run in self.runs)])
-        planned: dict[str, list[PlannedTask]] = {name: [] for name in names}
-        runs: dict[str, list[TaskRun]] = {name: [] for name in names}
-        for task in self.planned:
-            planned[task.vm].append(task)
-        for run in self.runs:
-            runs[run.vm].append(run)
-        stretches: dict[str, list[VmRun]] = {name: [] for name in names}
-        for stretch in self.vms:
-            stretches.setdefault(stretch.vm, []).append(stretch)
+        planned = {name: list[PlannedTask]() for name in names} | grouped("vm", self.planned)
+        runs = {name: list[TaskRun]() for name in names} | grouped("vm", self.runs)
+        stretches = {name: list[VmRun]() for name in names} | grouped("vm", self.vms)
         return tuple(
             VmDeviation(
                 vm=name,
@@ -298,7 +294,7 @@ class Execution:
         That is: the first attempt at the later one started before the first attempt at the earlier one had ended. They
         are looked for between tasks that were run where they were planned.
         """
-        first = {name: runs[0] for name, runs in _by_task(self.runs).items()}
+        first = {name: runs[0] for name, runs in grouped("task", self.runs).items()}
         cores: dict[tuple[str, int], list[PlannedTask]] = {}
         for planned in sorted(self.planned, key=lambda planned: (planned.plan, planned.start_s, planned.end_s)):
             cores.setdefault((planned.vm, planned.core), []).append(planned)
@@ -338,10 +334,11 @@ class Execution:
         return median(errors) if errors else None
 
 
-def _by_task(runs: Iterable[TaskRun]) -> dict[str, list[TaskRun]]:
-    found: dict[str, list[TaskRun]] = {}
-    for run in runs:
-        found.setdefault(run.task, []).append(run)
+def grouped(by: str, items: Iterable[_Item]) -> dict[str, list[_Item]]:
+    """Items by an attribute, such as ``vm``, in their order."""
+    found: dict[str, list[_Item]] = {}
+    for item in items:
+        found.setdefault(getattr(item, by), []).append(item)
     return found
 
 
@@ -377,7 +374,7 @@ def _trace(execution: Execution) -> Trace:
     }
     own: dict[str, float] = {}  # prices of VMs that are not those of the bag
     usd = []
-    for name, stretches in _by_vm(execution.vms).items():
+    for name, stretches in grouped("vm", execution.vms).items():
         first, usd_per_hour = stretches[0], listed.get((stretches[0].type, stretches[0].market), 0.0)
         if first.price_usd_per_hour not in (None, usd_per_hour):
             usd_per_hour = own[name] = first.price_usd_per_hour
@@ -409,31 +406,22 @@ def _end_s(stretch: VmRun, execution: Execution) -> float:
     return execution.until_s if stretch.end_s is None else stretch.end_s
 
 
-def _by_vm(stretches: Iterable[VmRun]) -> dict[str, list[VmRun]]:
-    found: dict[str, list[VmRun]] = {}
-    for stretch in stretches:
-        found.setdefault(stretch.vm, []).append(stretch)
-    return found
-
-
 def _events(execution: Execution) -> Iterator[dict[str, Any]]:
-    """Yield what happened by time; of one moment, what a core or a VM reports stays in its own order."""
+    """Yield the events by time; within a moment, those of a core or a VM stay in their own order."""
     planned_s = {task.task: (task.plan, task.start_s) for task in execution.planned}
-    runs_on: dict[str, list[TaskRun]] = {}
-    for run in execution.runs:
-        runs_on.setdefault(run.vm, []).append(run)
+    runs_on = grouped("vm", execution.runs)
 
     def turn(event: dict[str, Any]) -> tuple[float, int, tuple[int, float]]:
         return event["t"], _AT_ONCE[event["event"]], planned_s.get(event.get("task", ""), (0, 0.0))
 
-    of_vms = (_of_vm(found, runs_on.get(name, []), turn) for name, found in _by_vm(execution.vms).items())
+    of_vms = (_of_vm(found, runs_on.get(name, []), turn) for name, found in grouped("vm", execution.vms).items())
     return heapq.merge(*(sorted(events, key=itemgetter("t")) for events in of_vms), key=turn)
 
 
 def _of_vm(
     stretches: Sequence[VmRun], runs: Sequence[TaskRun], turn: Callable[[dict[str, Any]], Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a VM reports, stretch by stretch: it may end and be started again within a tick of the clock."""
+    """Yield the reports of a VM, stretch by stretch: it may end and be started again within a tick of the clock."""
     first, record = stretches[0], {"record": "event"}
     requested_s = max(min(first.requested_s, first.start_s), 0.0)
     launch = {"t": requested_s, "event": "launch", "vm": first.vm, "type": first.type, "market": first.market}

@@ -28,9 +28,6 @@ from ..vm_records import (
     VmEvent,
 )
 
-MIGRATION_KINDS = ("idle", "busy", "new")
-"""State of the VM that a task migrates to (HADS, section 5.3.2)."""
-
 
 class TimelineMoment(Record):
     """Resolved event of a day: an interruption or return of spot VMs, or a change of capacity or of a price."""

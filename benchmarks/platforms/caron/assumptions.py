@@ -7,11 +7,10 @@ from typing import Literal
 
 from ....instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, Cloud, Resource
 from ....instances.platforms.platform import Platform
-from ....replay.platforms.candidate import Candidate
+from ....replay.platforms.candidate import Candidate, PlatformJob
 from ....replay.platforms.cloud import CloudScheduler
 from ....replay.platforms.cluster import ClusterScheduler
 from ....replay.platforms.engine import PlatformReplay
-from ....replay.platforms.job import PlatformJob
 from ....replay.platforms.local_scheduler import CloudEstimates, PlatformRules
 from ....replay.platforms.outcome import PlatformOutcome
 from ....replay.platforms.policies import platform_policy

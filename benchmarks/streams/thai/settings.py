@@ -15,8 +15,7 @@ from ....instances.streams.stream_files import library_stream
 from ....replay.policies import Given
 from ....replay.streams.policies.fixed_fleet import FixedFleet
 from ....replay.streams.policy import StreamPolicy
-from ....replay.streams.state import StreamState
-from ....replay.streams.vm import StreamVm
+from ....replay.streams.state import StreamState, StreamVm
 from ...paper import PaperOptions
 from .printed import thai_figures
 

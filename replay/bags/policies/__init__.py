@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ...policies import PolicyKind
-from ...policy_names import options_of, split_policy_name
+from ...policies import PolicyKind, options_of, split_policy_name
 from ..policy import Policy
-from .burst_hads import BurstHads
-from .hads import Hads
-from .on_time import OnTime
-from .rescue import Rescue
-from .static import OnDemand, Static
-from .uniform_progress import GreedySpot, UniformProgress
 
-POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (Static, Hads, BurstHads, Rescue, OnTime, UniformProgress, GreedySpot, OnDemand)
+if TYPE_CHECKING:
+    from .burst_hads import BurstHads
+    from .hads import Hads
+    from .on_time import OnTime
+    from .rescue import Rescue
+    from .static import OnDemand, Static
+    from .uniform_progress import GreedySpot, UniformProgress
+
+# Classes are called as their policies are: each is loaded when it is first asked for.
+_MODULES = {
+    "static": "static",
+    "hads": "hads",
+    "burst-hads": "burst_hads",
+    "rescue": "rescue",
+    "on-time": "on_time",
+    "uniform-progress": "uniform_progress",
+    "greedy-spot": "uniform_progress",
+    "on-demand": "static",
 }
-"""Policies that are built in, by name."""
 
 __all__ = [
     "KIND",
@@ -37,13 +47,45 @@ __all__ = [
 ]
 
 
+@cache
+def _loaded(name: str) -> type[Policy]:
+    kind: type[Policy] = getattr(import_module(f".{_MODULES[name]}", __package__), _class_name(name))
+    return kind
+
+
+class _Policies(Mapping[str, type[Policy]]):
+    def __getitem__(self, name: str) -> type[Policy]:
+        return _loaded(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+def _class_name(policy: str) -> str:
+    return policy.title().replace("-", "")
+
+
+def __getattr__(name: str) -> Any:
+    for policy in _MODULES:
+        if _class_name(policy) == name:
+            return POLICIES[policy]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+POLICIES: Mapping[str, type[Policy]] = _Policies()
+"""Policies that are built in, by name."""
+
+
 def find_policy(name: str, others: Sequence[str] = ()) -> Policy:
     """Make a policy by its name; see `named_policy`."""
     return named_policy(name, others)()
 
 
 def named_policy(name: str, others: Sequence[str] = ()) -> Callable[[], Policy]:
-    """Return what makes a policy, by its name; ``others`` are names that messages offer as well.
+    """Return the maker of a policy, by its name; ``others`` are names that messages offer as well.
 
     Parameters
     ----------
@@ -56,7 +98,7 @@ def named_policy(name: str, others: Sequence[str] = ()) -> Callable[[], Policy]:
         If there is no such policy, or no such rule; close names are suggested. If a rule is given twice, or two that
         change the same.
     """
-    base, rules = split_policy_name(name, {name: policy.rules for name, policy in POLICIES.items()}, others)
+    base, rules = split_policy_name(name, POLICIES, lambda policy: POLICIES[policy].rules, others)
     policy = POLICIES[base]
     return partial(policy, **options_of(policy.rules, rules)) if rules else policy
 

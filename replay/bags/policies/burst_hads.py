@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ...policy_names import Rules
-from .. import asking
+from ...policies import Rules
 from ..interpreted import sort_tasks
 from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, Rows, VmRow
@@ -15,8 +14,7 @@ from .migration import list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal
 
 if TYPE_CHECKING:
-    from ..state import ReplayState
-    from ..vm import Vm
+    from ..state import ReplayState, Vm
 
 
 @dataclass(kw_only=True, eq=False)
@@ -126,11 +124,11 @@ def end_burstable_vms(r: Rows) -> None:
 
 
 BurstHads.answers = {
-    asking.answer_idle: on_idle,
-    asking.answer_unused: on_unused,
-    asking.answer_noticed: on_notice,
-    asking.answer_hibernated: on_hibernation,
-    asking.answer_lost: on_loss,
-    asking.answer_resumed: on_idle,
-    asking.answer_terminated: on_end,
+    "idle": on_idle,
+    "cycle_ended": on_unused,
+    "noticed": on_notice,
+    "hibernated": on_hibernation,
+    "lost": on_loss,
+    "resumed": on_idle,
+    "terminated": on_end,
 }

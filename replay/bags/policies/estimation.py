@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....instances.entries import FULL_SPEED, NEVER
-from ...vms import RUNNING
+from ...engines import RUNNING
 from ..interpreted import add_helper, add_sketch, earliest_on_sketch, occupy_sketch, profile_new, profile_sketch
 from ..rows import NONE, Rows, VmRow
 from ..rules import (
@@ -39,8 +39,6 @@ def estimate(r: Rows, vm: VmRow, spare_all: int) -> int:
     latest_s = r.now_s
     for k in range(n_tasks):
         latest_s = max(latest_s, end_elsewhere(r, vm, r.listed[k], n_others, spare_all))
-        if r.why:
-            return latest_s
     forget_planned(r)
     vm.first_helper = r.n_helpers
     for k in range(r.n_chosen):
@@ -95,8 +93,6 @@ def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) 
                 r.idle_asked[group] = place
             other.helping = r.stamp
             k = sketch_of(r, other, spare_all)
-            if k == NONE:
-                return r.now_s
             duration_s = duration_of(r, group, other.offer_index, mode, saved)
             return assign(r, k, group, start_on_sketch(r, k, group, duration_s), duration_s)
         place += 1
@@ -109,8 +105,6 @@ def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) 
             continue
         if may_take_new(r, group, index, duration_s, spare_all):
             k = new_sketch(r, index, r.now_s, spare_all)
-            if k == NONE:
-                return r.now_s
             count_planned(r, r.offers[index])
             return assign(r, k, group, 0, duration_s)
     shortest_s = NEVER
@@ -140,32 +134,27 @@ def sketch_of(r: Rows, vm: VmRow, spare_all: int) -> int:
     """Choose a VM that is there; return its sketch."""
     spare = int(vm.spot == 1 or spare_all == 1)
     k = choose(r, vm.index, vm.offer_index, vm.zero_s, longest_of(r, vm) if spare else 0, spare)
-    if k != NONE:
-        from_s = earliest_uptime(r, vm)
-        for core in range(vm.vcpus):
-            r.sketched[k][core] = core_free(r, r.cores[vm.index][core], from_s)
-        if vm.most_kb != NONE:
-            profile_sketch(r, k, vm)
+    from_s = earliest_uptime(r, vm)
+    for core in range(vm.vcpus):
+        r.sketched[k][core] = core_free(r, r.cores[vm.index][core], from_s)
+    if vm.most_kb != NONE:
+        profile_sketch(r, k, vm)
     return k
 
 
 def new_sketch(r: Rows, offer: int, zero_s: int, spare_all: int) -> int:
     """Choose a new VM, which runs tasks from a moment on; return its sketch."""
     k = choose(r, NONE, offer, zero_s, 0, spare_all)
-    if k != NONE:
-        for core in range(r.offers[offer].vcpus):
-            r.sketched[k][core] = 0
-        if r.offers[offer].memory_kb != NONE:
-            profile_new(r, k, r.offers[offer].vcpus, r.offers[offer].memory_kb)
+    for core in range(r.offers[offer].vcpus):
+        r.sketched[k][core] = 0
+    if r.offers[offer].memory_kb != NONE:
+        profile_new(r, k, r.offers[offer].vcpus, r.offers[offer].memory_kb)
     return k
 
 
 def choose(r: Rows, v: int, offer: int, zero_s: int, longest_s: int, spare: int) -> int:
     """Choose a VM: those chosen are kept by price, the one that comes later after others of its price."""
-    k = add_sketch(r)
-    if k == NONE:
-        return NONE
-    place = k
+    place = k = add_sketch(r)
     price = r.offers[offer].usd_per_hour
     while place and r.offers[r.sketches[r.chosen[place - 1]].offer].usd_per_hour > price:
         r.chosen[place] = r.chosen[place - 1]

@@ -7,8 +7,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 from ....core.errors import InputError, Issue
 from ....instances.entries import NEVER
-from ...policy_names import Rule, Rules
-from .. import asking
+from ...policies import Rule, Rules
 from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, TERMINATE, Rows, VmRow
 from ..rules import counts_on, is_idle, let_go, list_tasks, set_trigger
@@ -156,12 +155,12 @@ def aim(r: Rows, vm: VmRow, at_latest_s: int) -> None:
 
 
 Hads.answers = {
-    asking.answer_idle: on_idle,
-    asking.answer_unused: let_go,
-    asking.answer_noticed: on_notice,
-    asking.answer_lost: on_loss,
-    asking.answer_hibernated: on_hibernation,
-    asking.answer_trigger: on_trigger,
-    asking.answer_resumed: on_return,
-    asking.answer_terminated: on_end,
+    "idle": on_idle,
+    "cycle_ended": let_go,
+    "noticed": on_notice,
+    "lost": on_loss,
+    "hibernated": on_hibernation,
+    "trigger_reached": on_trigger,
+    "resumed": on_return,
+    "terminated": on_end,
 }

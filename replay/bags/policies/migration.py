@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from ....instances.entries import FULL_SPEED, NEVER
-from ...vms import RUNNING
+from ...engines import RUNNING
 from ..interpreted import earliest_start, note
-from ..notes import STRANDED
-from ..rows import NONE, OfferRow, Rows, VmRow
+from ..rows import NONE, STRANDED, OfferRow, Rows, VmRow
 from ..rules import (
     SECONDS_PER_CREDIT,
     can_start,
@@ -186,8 +185,6 @@ def migrate_tasks(r: Rows, source: VmRow, n_tasks: int, to_burstable: int, spare
             n_left += 1
         else:
             n_busy = insert_busy(r, v, n_busy)
-        if r.why:
-            return
     if n_left:
         list_places(r)
         migrate_anyway(r, source, r.left, n_left)
@@ -233,8 +230,7 @@ def to_new_vm(r: Rows, source: VmRow, task: int, saved: float) -> int:
         in_time = duration_s < NEVER and r.now_s + duration_s + r.start_overhead_s <= r.deadline_s
         if in_time and can_start(r, r.offers[offer]):
             v = start_vm(r, offer)
-            if v != NONE:
-                migrate(r, task, source, r.vms[v], FULL_SPEED, 0)
+            migrate(r, task, source, r.vms[v], FULL_SPEED, 0)
             return v
     return NONE
 
@@ -419,15 +415,12 @@ def migrate_anyway(r: Rows, source: VmRow, tasks: list[int], n_tasks: int) -> No
             continue
         if best >= r.n_vms:
             best = start_vm(r, best - r.n_vms)
-            if best == NONE:
-                return
             add_place(r, r.vms[best])
         target = r.vms[best]
         migrate(r, task, source, target, r.offers[target.offer_index].sustained, int(end_s > r.deadline_s))
     if left:
         source.stranded = r.any_stranded = 1
-        if r.recording:
-            note(r, STRANDED, source.index, NONE, NONE, left, 0, 0.0)
+        note(r, STRANDED, source.index, NONE, NONE, left, 0, 0.0)
 
 
 def retry_stranded(r: Rows) -> None:
@@ -442,5 +435,3 @@ def retry_stranded(r: Rows) -> None:
             vm.stranded = 0
             n_tasks = list_tasks(r, vm, r.listed)
             migrate_anyway(r, vm, r.listed, n_tasks)
-            if r.why:
-                return

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ....instances.entries import FULL_SPEED, NEVER
-from ...policy_names import Rule, Rules
-from ...vms import HIBERNATED, RUNNING
-from .. import asking
-from ..interpreted import earliest_start, push
+from ...engines import HIBERNATED, RUNNING
+from ...policies import Rule, Rules
+from ..interpreted import earliest_start, push, sort_tasks
 from ..policy import RulePolicy
 from ..rows import FIRST_NEW, LEFT_OUT, NONE, WAKE, Rows, VmRow
 from ..rules import (
     can_start,
+    comes_before,
     count_rented,
     dump_of,
     duration_of,
@@ -59,11 +59,11 @@ from .on_time_rescue import (
     price_from,
     rescue_s,
     saves_often,
+    still_out,
     sum_up,
     swap,
     takes_rescues,
 )
-from .on_time_spread import GAIN_S, last_to_end, spread, takes_work
 
 _WAITS_IF_BACK = 0.8
 """Chance that a VM is back before the rescue must begin, from which on its tasks wait for it."""
@@ -76,6 +76,12 @@ _MOMENTS = 6
 
 _OTHER_PLACE = 0.25
 """Part of the outages after which what waits does not need on-demand VMs any more, for each type that is out."""
+
+_GAIN_S = 20
+"""How much earlier a task must end on another spot VM for it to move there."""
+
+_LISTED = 32
+"""Tasks that are listed for a new VM at first, ever twice as many while it takes them all."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -212,7 +218,7 @@ def count_return(r: Rows, vm_type: int) -> None:
 
 
 def answer_once(r: Rows) -> None:
-    """Answer what has happened in this moment, once for all VMs that it has happened to."""
+    """Answer the events of this moment, once for all VMs."""
     draining = 0
     for v in range(r.n_vms):
         draining += r.vms[v].gone_s != NONE
@@ -278,13 +284,13 @@ def renew(r: Rows) -> None:
 
 
 def from_the_start(r: Rows, slack_s: int) -> int:
-    """For how long a rescue could have waited at first, if it has been in step with the time until now."""
+    """Seconds for which a rescue could have waited at first, if it has been in step with the time until now."""
     return slack_s * r.deadline_s // (r.deadline_s - r.now_s)
 
 
 def secure(r: Rows) -> None:
     """Begin the parts of the rescue that cannot wait any more."""
-    while r.n_open and not r.why:
+    while r.n_open:
         follow(r)
         if r.covered and r.standby_latest_s > r.now_s:
             return
@@ -309,7 +315,7 @@ def begin(r: Rows) -> bool:
             for k in range(r.n_open):
                 if r.standby[r.open_tasks[k]].vm == FIRST_NEW - place:
                     r.standby[r.open_tasks[k]].vm = v
-            return v != NONE
+            return True
     for v in range(r.n_vms):
         vm = r.vms[v]
         for core in range(0 if vm.spot else vm.vcpus):
@@ -350,8 +356,7 @@ def do_best(r: Rows) -> None:
         end_s, place = best_place(r, r.tasks[task].group, r.standby[task].saved)
         if place >= r.n_vms:
             place = start(r, place - r.n_vms)
-            if place != NONE:
-                add_place(r, r.vms[place])
+            add_place(r, r.vms[place])
         if place != NONE:
             move(r, task, r.vms[place], int(end_s > r.deadline_s))
 
@@ -543,7 +548,7 @@ def balance(r: Rows) -> None:
                 break
             run = r.tasks[task]
             end_s = r.vms[run.vm].zero_s + run.end_s
-            if end_if_placed(r, thief, run.group, FULL_SPEED, run.saved) > end_s - GAIN_S:
+            if end_if_placed(r, thief, run.group, FULL_SPEED, run.saved) > end_s - _GAIN_S:
                 break
             move(r, task, thief, 0)
             known = False
@@ -563,11 +568,11 @@ def spread_all(r: Rows) -> None:
             return
         v = start(r, offer)
         going_on = False
-        for k in range(n if v != NONE else 0):
+        for k in range(n):
             run = r.tasks[r.left[k]]
             end_s = r.vms[run.vm].zero_s + run.end_s
             sooner_s = end_if_placed(r, r.vms[v], run.group, FULL_SPEED, r.standby[r.left[k]].saved)
-            if sooner_s > end_s - GAIN_S:
+            if sooner_s > end_s - _GAIN_S:
                 break
             move(r, r.left[k], r.vms[v], 0)
             going_on = True
@@ -597,7 +602,7 @@ def relieve(r: Rows) -> int:
         n += 1
     for k in range(n):
         vm = r.vms[r.busy_vms[k]]
-        while vm.n_left and not r.why:
+        while vm.n_left:
             moved, time_s = relieve_one(r, vm)
             if not moved:
                 again_s = min(again_s, time_s)
@@ -704,7 +709,7 @@ def fill(r: Rows, idle: int) -> None:
         if vm.state != RUNNING or vm.bursts or vm.disordered or (vm.n_left == 0 and not idle):
             continue
         if takes_rescues(r, vm):
-            while fill_one(r, vm) and not r.why:
+            while fill_one(r, vm):
                 pass
 
 
@@ -854,8 +859,6 @@ def start_early(r: Rows) -> None:
         return
     for place in range(n_new):
         r.left[place] = start(r, r.left[place])
-        if r.left[place] == NONE:
-            return
     keep(r, due_s)
     for k in range(n_lost):
         move(r, r.listed[k], r.vms[r.left[r.standby[r.listed[k]].place]], 0)
@@ -869,8 +872,6 @@ def list_new(r: Rows, offer: int, place: int, n_lost: int) -> bool:
     """
     r.n_chosen = r.n_spans = 0
     sketch = new_sketch(r, offer, r.now_s + r.start_overhead_s, 0)
-    if sketch == NONE:
-        return False
     first = add_rescuer(r, r.n_vms + place, offer)
     for k in range(n_lost):
         task = r.listed[k]
@@ -918,15 +919,150 @@ def can_go(r: Rows, vm: VmRow) -> bool:
     return True
 
 
+# ------------------------------------------------------------- more spot VMs than were planned
+
+
+def takes_work(vm: VmRow) -> bool:
+    """True if a VM is a spot VM that takes tasks, and not burstable."""
+    return vm.spot == 1 and not vm.bursts and is_alive(vm)
+
+
+def spread(r: Rows, interrupted: float, back: float) -> tuple[int, int]:
+    """Find the new spot VM that is worth most to what would end last on other spot VMs.
+
+    Work whose VM is interrupted before it ends is done on demand, in the end, if that VM is not back before the rescue
+    must begin. The new VM is paid for while nothing runs on it yet, and runs as many tasks at a time as its cores and
+    its memory hold. Interruptions and returns are those of a VM, for each second.
+
+    Returns
+    -------
+    offer, n : int
+        Of which offer it is, `NONE` if none is worth its rent; how many tasks it takes, the first of `Rows.left`.
+    """
+    first_s = r.now_s + r.start_overhead_s
+    best, n_best, most_usd, most = NONE, 0, 0.0, _LISTED
+    last = last_to_end(r, NONE)
+    if not r.n_standby_offers or last == NONE:
+        return NONE, 0
+    if r.vms[r.tasks[last].vm].zero_s + r.tasks[last].end_s <= first_s + _GAIN_S:
+        return NONE, 0
+    n = 0
+    for offer in range(r.n_offers):
+        if r.offers[offer].spot and not r.offers[offer].bursts and can_start(r, r.offers[offer]):
+            if n == 0:
+                n = list_last_first(r, most)
+            taken, usd = worth_of(r, offer, n, interrupted, back)
+            while taken == n and n == most:
+                most *= 2
+                n = list_last_first(r, most)
+                taken, usd = worth_of(r, offer, n, interrupted, back)
+            if usd > most_usd:
+                best, n_best, most_usd = offer, taken, usd
+    return best, n_best
+
+
+def last_to_end(r: Rows, thief: int) -> int:
+    """Return the task that ends last of those that wait on spot VMs, but for one; `NONE` if none waits."""
+    last, last_s = NONE, NONE
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if not takes_work(vm) or vm.n_left <= 1 or v == thief:
+            continue
+        for core in range(vm.vcpus):
+            task = r.cores[v][core].last
+            if task != NONE:
+                end_s = vm.zero_s + r.tasks[task].end_s
+                if last == NONE or end_s > last_s or (end_s == last_s and (v, task) > (r.tasks[last].vm, last)):
+                    last, last_s = task, end_s
+    return last
+
+
+def list_last_first(r: Rows, most: int) -> int:
+    """List waiting tasks of spot VMs that would end last, the last first, up to a number; return how many there are.
+
+    Of each core, one is before another if it waits behind it: the last ones are sorted, and those before them follow.
+    """
+    n_last = 0
+    for v in range(r.n_vms):
+        vm = r.vms[v]
+        if takes_work(vm) and vm.n_left > 1:
+            for core in range(vm.vcpus):
+                task = r.cores[v][core].last
+                if task != NONE:
+                    rank_by_end(r, task)
+                    r.ordered[n_last] = task
+                    n_last += 1
+    sort_tasks(r, r.ordered, n_last)
+    n = place = n_next = 0
+    while n < most and (place < n_last or n_next):
+        if n_next and (place == n_last or comes_before(r, r.listed[n_next - 1], r.ordered[place])):
+            n_next -= 1
+            task = r.listed[n_next]
+        else:
+            task = r.ordered[place]
+            place += 1
+        r.left[n] = task
+        n += 1
+        task = task_before(r, task)
+        if task != NONE:
+            rank_by_end(r, task)
+            k = n_next
+            while k and comes_before(r, r.listed[k - 1], task):
+                r.listed[k] = r.listed[k - 1]
+                k -= 1
+            r.listed[k] = task
+            n_next += 1
+    return n
+
+
+def rank_by_end(r: Rows, task: int) -> None:
+    """Have a task sorted before those that end earlier."""
+    run = r.tasks[task]
+    run.rank, run.weight, run.tie = -r.vms[run.vm].zero_s - run.end_s, 0.0, -task
+
+
+def task_before(r: Rows, task: int) -> int:
+    """Return the task that waits before another for its core; `NONE` if it is the first."""
+    run = r.tasks[task]
+    before, after = NONE, r.cores[run.vm][run.core].first
+    while after != task:
+        before, after = after, r.tasks[after].next
+    return before
+
+
+def worth_of(r: Rows, offer: int, n: int, interrupted: float, back: float) -> tuple[int, float]:
+    """Count the listed tasks that a new spot VM takes; return that, and its worth to them, less its rent."""
+    r.n_chosen = r.n_spans = 0
+    sketch = new_sketch(r, offer, r.now_s + r.start_overhead_s, 0)
+    taken, usd, session_s = 0, 0.0, 0
+    for k in range(n):
+        task = r.left[k]
+        run = r.tasks[task]
+        end_s, duration_s = -run.rank, duration_of(r, run.group, offer, FULL_SPEED, run.saved)
+        start_s = NONE if duration_s >= NEVER else start_on_sketch(r, sketch, run.group, duration_s)
+        sooner_s = r.sketches[sketch].zero_s + start_s + duration_s
+        if start_s == NONE or sooner_s > end_s - _GAIN_S:
+            break
+        assign(r, sketch, run.group, start_s, duration_s)
+        session_s = max(session_s, sooner_s - r.now_s - r.boot_overhead_s)
+        there = r.vms[run.vm].offer_index
+        rent = (run.end_s - run.start_s) * (usd_per_s(r, there) / r.offers[there].vcpus)
+        risk = math.exp(-interrupted * (sooner_s - r.now_s)) - math.exp(-interrupted * (end_s - r.now_s))
+        risk *= still_out(interrupted, back, r.standby_latest_s - end_s)
+        usd += rent + risk * max(r.rescue_usd_per_s * rescue_s(r, task, r.standby_offers[0]) - rent, 0.0)
+        taken += 1
+    return taken, usd - rent_usd(r, offer, session_s)
+
+
 OnTime.answers = {
-    asking.answer_woken: answer,
-    asking.answer_finished: on_finish,
-    asking.answer_idle: on_idle,
-    asking.answer_unused: on_cycle_end,
-    asking.answer_noticed: on_notice,
-    asking.answer_hibernated: on_loss,
-    asking.answer_lost: on_loss,
-    asking.answer_resumed: on_return,
-    asking.answer_capacity: on_capacity,
-    asking.answer_preempted: on_saved,
+    "woken": answer,
+    "finished": on_finish,
+    "idle": on_idle,
+    "cycle_ended": on_cycle_end,
+    "noticed": on_notice,
+    "hibernated": on_loss,
+    "lost": on_loss,
+    "resumed": on_return,
+    "capacity_changed": on_capacity,
+    "preempted": on_saved,
 }

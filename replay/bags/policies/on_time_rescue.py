@@ -60,7 +60,7 @@ def look(r: Rows) -> bool:
 
 
 def see(r: Rows, vm: VmRow, task: int, n: int) -> int:
-    """See what a task of a spot VM asks of on-demand VMs; list it if it has no place among those that are open."""
+    """Learn the need of a task of a spot VM on demand; list it if it has no place among those that are open."""
     run, entry = r.tasks[task], r.standby[task]
     saved = saved_now(r, vm, task) if run.running and r.takes_checkpoints else run.saved
     learn(r, task, saved)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .. import asking
 from ..interpreted import plan_rescue, refuse, sort_tasks
 from ..policy import RulePolicy
 from ..rows import NO_PLACE, NO_ROOM, NONE, Rows, VmRow
@@ -54,8 +53,6 @@ def answer(r: Rows, vm: VmRow) -> None:
         end_halted(r, vm)
         return
     plan_rescue(r)
-    if r.why:
-        return
     if r.rescue_found:
         carry_out(r)
     else:
@@ -70,10 +67,7 @@ def carry_out(r: Rows) -> None:
         if entry.vm == NONE:
             if not can_start(r, r.offers[entry.offer]):
                 refuse(r, NO_ROOM, NONE, entry.offer)
-                return
             r.free_vms[k] = start_vm(r, entry.offer)
-            if r.free_vms[k] == NONE:
-                return
     n_lost = list_lost(r)
     for k in range(r.n_rescue_tasks):
         task = r.rescue_tasks[k].task
@@ -81,7 +75,6 @@ def carry_out(r: Rows) -> None:
         source = r.tasks[task].vm
         if source == NONE or not may_give(r.vms[source]) or not is_alive(target):
             refuse(r, NO_PLACE, target.index, task)
-            return
         migrate(r, task, r.vms[source], target, r.offers[target.offer_index].sustained, 0)
     for k in range(n_lost):
         end_halted(r, r.vms[r.busy_vms[k]])
@@ -110,8 +103,6 @@ def to_where_they_end_first(r: Rows) -> None:
             run.weight = -float(runtime_of(r, r.listed[k], vm.offer_index))
         sort_tasks(r, r.listed, n_tasks)
         migrate_anyway(r, vm, r.listed, n_tasks)
-        if r.why:
-            return
     for place in range(n_lost):
         end_halted(r, r.vms[r.busy_vms[place]])
 
@@ -123,10 +114,10 @@ def end_halted(r: Rows, vm: VmRow) -> None:
 
 
 Rescue.answers = {
-    asking.answer_idle: on_idle,
-    asking.answer_noticed: answer,
-    asking.answer_lost: answer,
-    asking.answer_hibernated: answer,
-    asking.answer_resumed: on_change,
-    asking.answer_terminated: on_change,
+    "idle": on_idle,
+    "noticed": answer,
+    "lost": answer,
+    "hibernated": answer,
+    "resumed": on_change,
+    "terminated": on_change,
 }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...policy_names import Rule, Rules
-from .. import asking
+from ...policies import Rule, Rules
 from ..policy import IDLE_60, RulePolicy
 from ..rows import Rows, VmRow
 from ..rules import let_go
@@ -28,7 +27,7 @@ def on_hibernation(r: Rows, vm: VmRow) -> None:
         let_go(r, vm)
 
 
-Static.answers = {asking.answer_idle: let_go, asking.answer_hibernated: on_hibernation}
+Static.answers = {"idle": let_go, "hibernated": on_hibernation}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -57,4 +56,4 @@ class OnDemand(RulePolicy):
     idle_limit_s: int | None = None
 
 
-OnDemand.answers = {asking.answer_unused: let_go}
+OnDemand.answers = {"cycle_ended": let_go}

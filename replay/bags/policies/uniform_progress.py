@@ -1,4 +1,4 @@
-"""One long job on spot and on-demand VMs: Uniform Progress (Wu et al. 2024), and its greedy baseline."""
+"""Uniform Progress for a long job on spot and on-demand VMs (Wu et al. 2024), and its greedy baseline."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ....core.errors import InputError, Issue, SpotbagError
 from ....instances.entries import RentalOffer
-from ...policy_names import Rule, Rules
+from ...policies import Rule, Rules
 from ..policy import Policy
-from ..state import ReplayState
-from ..vm import Vm
+from ..state import ReplayState, Vm
 
 _Choice: TypeAlias = Literal["idle", "spot", "on-demand"]
 _TASK = 0

@@ -10,10 +10,9 @@ import numpy as np
 
 from ....core.errors import InputError, Issue
 from ....core.quantities import NOISE, ExactSeconds
-from ...vms import NONE
+from ...engines import NONE
 from ..policy import StreamPolicy
-from ..state import StreamState
-from ..vm import StreamVm
+from ..state import StreamState, StreamVm
 
 LongTasks: TypeAlias = Literal["untaken", "new", "total", "off"]
 Rounding: TypeAlias = Literal["up", "nearest"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from ..policy import StreamPolicy
-from ..state import StreamState
-from ..vm import StreamVm
+from ..state import StreamState, StreamVm
 
 
 class FixedFleet(StreamPolicy):

@@ -13,8 +13,7 @@ from typing import NamedTuple, TypeAlias
 from ....core.bill import Bill, paid_until_s
 from ....core.quantities import ExactSeconds
 from ....instances.streams.stream import bills_of
-from ..state import StreamState
-from ..vm import StreamVm
+from ..state import StreamState, StreamVm
 
 Units: TypeAlias = int | float
 """A whole number of the unit of a forecast, or infinity."""

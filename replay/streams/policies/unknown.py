@@ -10,8 +10,7 @@ from fractions import Fraction
 from ....core.errors import InputError, Issue
 from ....core.quantities import ExactSeconds
 from ....instances.streams.run_times import exact
-from ..state import StreamState
-from ..vm import StreamVm
+from ..state import StreamState, StreamVm
 from .forecast import Forecast
 from .known import PERIOD, Known
 

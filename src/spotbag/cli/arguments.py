@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ..core.errors import InputError, Issue, SpotbagError, show_value
-from ..core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
+from ..core.text_files import STANDARD_INPUT, ReadFile, is_readable_file, read_once, read_text, source_name
 from ..core.wording import close_names
 from .completion import METHODS, names_of
 from .options import amount_option, duration_option, given_options, option, seconds_option
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from ..schedules.schedule import Schedule
     from ..traces.trace import Trace
 
+
+StrPath: TypeAlias = "str | os.PathLike[str]"
 
 _of_tasks = partial(option, panel="Options for a file of tasks only")
 
@@ -145,22 +147,24 @@ class CsvOptions(TaskFileOptions):
             multi_core=self.multi_core.value,
         )
 
-    def imported(self, path: str, asked: Asked, kind: str | None = None) -> Imported:
-        """Read a file of tasks of any format; which one it is, its content says if no kind is given.
+    def imported(self, path: StrPath, asked: Asked, kind: str | None = None) -> Imported:
+        """Read a file of tasks of any format; which one it is, its content says if no kind is given, or one of people.
 
         Raises
         ------
         SpotbagError
             If it cannot be read, or an option is given that it does not know.
         """
-        found = kind_of(path) if kind is None else kind
+        from ..instances.bags.csv_tasks import instance_of_csv
+        from ..instances.bags.task_formats import FORMATS
+
+        path = read_once(path)
+        found = kind_of(path) if kind is None or FORMATS[kind].own else kind
         if found in ("swf", "gwf", "wfformat"):
             return self._of_other(path, asked, found)
-        from ..instances.bags.csv_tasks import instance_of_csv
+        return instance_of_csv(path, asked, self.form(), kind)
 
-        return instance_of_csv(path, asked, self.form(), None if found in ("table", "document") else found)
-
-    def _of_other(self, path: str, asked: Asked, kind: str) -> Imported:
+    def _of_other(self, path: StrPath, asked: Asked, kind: str) -> Imported:
         """Read a log, or a workflow, which have no columns by headings."""
         from ..instances.bags.job_logs import JobFilter, instance_of_log
         from ..instances.bags.wfformat import instance_of_wfformat
@@ -170,7 +174,8 @@ class CsvOptions(TaskFileOptions):
         option = next((option for name, option in given_options(self).items() if name in of_columns), None)
         if option is not None:
             raise SpotbagError(
-                f"{option}: {path} has no headings ('spotbag instance import {kind} --help' has its options)"
+                f"{option}: {source_name(path)} has no headings "
+                f"('spotbag instance import {kind} --help' has its options)"
             )
         if kind == "wfformat":
             return instance_of_wfformat(path, asked, stage=self.stage, multi_core=self.multi_core.value)
@@ -178,15 +183,17 @@ class CsvOptions(TaskFileOptions):
         return instance_of_log(path, cast("LogFormat", kind), asked, wanted)
 
 
-def kind_of(path: str) -> str:
+def kind_of(path: StrPath) -> str:
     """Kind of a file by its beginning: a table or document of tasks, a log, a workflow, or an instance.
 
-    Standard input, which cannot be looked at, and folders are the first.
+    Folders are the first.
     """
     from ..instances.bags.task_documents import HEAD
     from ..instances.bags.task_formats import kind_of_file
 
-    if path == STANDARD_INPUT or os.path.isdir(path) or path.lower().endswith(TASK_FILES):
+    if isinstance(path, ReadFile):
+        return kind_of_file(path.text[:HEAD])
+    if os.path.isdir(path) or os.fspath(path).lower().endswith(TASK_FILES):
         return "table"
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
@@ -301,36 +308,35 @@ class InstanceOptions(CsvOptions):
     cost_scale: float | None = amount_option("Scale of the cost.")
     makespan_scale: float | None = duration_option("Scale of the makespan.")
 
-    def load(self, argument: str, late: str | None = None, *, zone_of_days: bool = False) -> Instance:
+    def load(self, argument: StrPath, late: str | None = None, *, zone_of_days: bool = False) -> Instance:
         """Load an instance by path, ``-`` or library name, or make it of a file of tasks, and `apply` the options.
 
-        Standard input is a file of tasks if options are given that only such files need. Where tasks may be ``late``,
-        none is refused for taking longer than the deadline. With `zone_of_days`, the zone is that of a scenario, too.
+        Where tasks may be ``late``, none is refused for taking longer than the deadline. With `zone_of_days`, the zone
+        is that of a scenario, too.
         """
         given = [option for option in self.task_file_options if not (zone_of_days and option == "--zone")]
-        if not self.is_of_tasks(argument):
-            instance = load_instance(argument, late)
+        file = read_once(argument)
+        if not self.is_of_tasks(file):
+            instance = load_instance(file, late)
             if given:
                 warn([f"{instance.name} has VM types of its own: {', '.join(given)} changed nothing"])
             return self.apply(instance)
-        _refuse_table_of_plan(argument)
-        imported = self.imported(argument, replace(self.asked(self.deadline), late=late))
+        _refuse_table_of_plan(file)
+        imported = self.imported(file, replace(self.asked(self.deadline), late=late))
         warn(imported.warnings)
         return self.apply(imported.instance)
 
-    def is_of_tasks(self, argument: str) -> bool:
+    def is_of_tasks(self, file: StrPath) -> bool:
         """Tell a file of tasks from an instance, and from a name of the library."""
         from ..instances.library import library_names
 
-        if argument.lower().endswith(TASK_FILES):
+        if isinstance(file, ReadFile):
+            return kind_of(file) != "instance"
+        if os.fspath(file).lower().endswith(TASK_FILES):
             return True
-        # What can be read once only is not looked at before.
-        if not (os.path.isfile(argument) or os.path.isdir(argument)):
-            given = {*self.task_file_options} - {"--zone"}
-            return bool(given) and (argument == STANDARD_INPUT or os.path.exists(argument))
-        if os.path.isdir(argument):  # of benchmarks
+        if os.path.isdir(file):  # of benchmarks
             return bool(self.task_file_options) or self.deadline is not None
-        return argument not in library_names() and kind_of(argument) != "instance"
+        return os.path.isfile(file) and file not in library_names() and kind_of(file) != "instance"
 
     def apply(self, instance: Instance) -> Instance:
         """Return the instance with what the command line says instead of what it says itself.
@@ -475,26 +481,28 @@ class MethodOptions:
                 warn([f"{name} changes nothing: {by} is no exact method"])
 
 
-def _refuse_table_of_plan(path: str) -> None:
+def _refuse_table_of_plan(path: StrPath) -> None:
     """Refuse a plan as a table where a file of tasks is expected."""
     from ..schedules.schedule_files import refuse_table
 
-    if os.path.isfile(path):
+    if isinstance(path, ReadFile):
+        refuse_table(path.text[:_MOST_OF_HEADINGS], source_name(path))
+    elif os.path.isfile(path):
         with suppress(OSError, UnicodeDecodeError), open(path, encoding="utf-8-sig") as file:
-            refuse_table(file.readline(_MOST_OF_HEADINGS), path)
+            refuse_table(file.readline(_MOST_OF_HEADINGS), os.fspath(path))
 
 
 _MOST_OF_HEADINGS = 200
 
 
-def load_instance(argument: str, late: str | None = None) -> Instance:
+def load_instance(argument: StrPath, late: str | None = None) -> Instance:
     """Load an instance by path, ``-`` or library name; warnings go to standard error."""
     from ..core.json_documents import parse_json
     from ..instances.instance import Instance, instance_warnings, read_instance
     from ..instances.library import library_instance, library_names
 
     if not is_path(argument, library_names()):
-        instance = library_instance(argument)
+        instance = library_instance(os.fspath(argument))
         instance = instance if late is None else instance.replace(late=late)
     elif late is None:
         instance = read_instance(argument)
@@ -531,9 +539,9 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
 
 
-def is_path(argument: str, names: Sequence[str]) -> bool:
+def is_path(argument: StrPath, names: Sequence[str]) -> bool:
     """Tell a file from a name of the library; a name of the library does not, whatever lies in the working folder."""
-    if argument == STANDARD_INPUT:
+    if not isinstance(argument, str) or argument == STANDARD_INPUT:
         return True
     readable = is_readable_file(argument)
     if argument in names:

@@ -38,7 +38,7 @@ class OfferedMarket(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    """Options that choose jobs of a log."""
+    """Choice of the jobs of a log."""
 
     user: str | None = option("ID", "Jobs of this user.")
     submitted_from: float | None = duration_option(

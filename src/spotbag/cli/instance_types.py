@@ -205,7 +205,7 @@ class PriceFiles:
 
     @property
     def paths(self) -> list[str]:
-        """Files that are given."""
+        """Paths of the given files."""
         single = [path for path in (self.instance_types, self.skypilot, self.spot_history) if path is not None]
         return [*single, *(self.price_list or []), *(self.azure_retail or [])]
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..core.plugins import Plugin
-    from ..replay.policies import PolicyKind
-    from ..replay.policy_names import Rule
+    from ..replay.policies import PolicyKind, Rule
 
 EXAMPLE = "Example:  spotbag policies"
 

@@ -85,7 +85,6 @@ class DaysToComeOptions:
 
 
 def notes_of(scenario: Scenario, instance: Instance) -> list[str]:
-    """Return warnings about a scenario on an instance, for users who might trust it."""
-    from ..instances.bags.price_days import PriceScenario
-
-    return scenario.notes(instance) if isinstance(scenario, PriceScenario) else []
+    """Return warnings about a scenario on an instance, for users who might trust it; those of prices have some."""
+    notes = getattr(scenario, "notes", None)
+    return [] if notes is None else notes(instance)

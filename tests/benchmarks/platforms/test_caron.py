@@ -46,8 +46,8 @@ from spotbag.benchmarks.platforms.caron.trees import TreeRuns, shape_of, tree_ru
 from spotbag.instances.platforms.agent_trees import many_resources, regrouped
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.replay.platforms.candidate import PlatformJob
 from spotbag.replay.platforms.cloud import CloudScheduler
-from spotbag.replay.platforms.job import PlatformJob
 from spotbag.replay.platforms.local_scheduler import PlatformRules
 from spotbag.replay.platforms.runs import replay_platform
 from tests.helpers.paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page

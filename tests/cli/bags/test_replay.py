@@ -12,7 +12,7 @@ import pytest
 from spotbag.audits.bags import plan as checker
 from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.library import library_instance
-from spotbag.replay.bags import checked_plan, compiled_engine, runs
+from spotbag.replay.bags import compiled_engine, plan, runs
 from spotbag.replay.bags.policies import POLICIES
 from spotbag.solvers.bags import solve
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds
@@ -334,7 +334,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(place, name, counting)
 
-    for module in (checker, checked_plan, solve):
+    for module in (checker, plan, solve):
         count(module, "check", "checks")
     count(ClairvoyantBounds, "bound", "bounds")
     return counted

@@ -98,6 +98,16 @@ def test_a_late_plan_says_so_and_is_judged_as_one() -> None:
         assert client.ask("check", bag="nightly", late="least")["late"]["lateness_s"] == 120
 
 
+def test_solve_begins_with_a_plan_and_returns_nothing_worse() -> None:
+    with served() as client:
+        greedy = client.ask("solve", bag=bag().to_document(), **QUICK)["plan"]
+        best = client.ask("solve", bag="parts", method="search", survive="none", iterations=20_000)["plan"]
+        found = client.ask("solve", bag="parts", **QUICK, initial=best)["plan"]
+        assert found["objective"] == best["objective"] < greedy["objective"]
+        with pytest.raises(ServedError, match="initial: "):
+            client.ask("solve", bag="tiny/two-cores", initial=best)
+
+
 def test_what_is_given_anew_takes_the_place_of_what_is_kept() -> None:
     with served() as client:
         client.ask("solve", bag=bag().to_document(), **QUICK)
@@ -126,7 +136,7 @@ def test_what_is_given_anew_takes_the_place_of_what_is_kept() -> None:
         ("solve", {"bag": "parts", "method": "best"}, -32602, "method: 'best' is unknown"),
         ("solve", {"bag": "parts", "time_limit_s": -1}, -32602, "time limit: -1 must be a positive number"),
         ("solve", {"bag": "parts", "time_limit_s": "1"}, -32602, "time_limit_s '1' must be a number"),
-        ("solve", {"bag": "parts", "initial": {}}, -32602, "initial is an unknown key"),
+        ("solve", {"bag": "parts", "initial": {}}, -32602, 'initial: "format" is missing'),
         ("solve", {"bag": "parts", "changes": {"deadline": 1}}, -32602, "deadline is an unknown key"),
         (
             "solve",

@@ -143,8 +143,9 @@ def _tasks_of_rows(rows: list[list[str]], divider: str, types: tuple[str, ...], 
                     raise UndecidedError("dependencies of what may be left out")
             raise RefusalDueError(f"column {heading!r} is not understood")
     commas = {cell for row in rows[1:] for cell in row if "," in cell} if divider in "\t|" else set()
+    commas -= {cell for cell in commas if "day" in cell}
     roles_of_numbers = [
-        place for place, column in enumerate(columns) if column and column.role in ("memory", "runtime")
+        place for place, column in enumerate(columns) if column and column.role in ("memory", "runtime", "count")
     ]
     of_numbers = {row[place].strip() for row in rows[1:] for place in roles_of_numbers if place < len(row)} & {
         cell.strip() for cell in commas
@@ -184,7 +185,10 @@ class _Commas:
         self.commas = self.thousands = self.points = 0
 
     def plain(self, text: str, doubts: set[str]) -> str:
-        """Return a cell with a decimal point for a decimal comma."""
+        """Return a cell with a decimal point for a decimal comma; that behind days is none."""
+        if self.allowed and re.match(r"\d+ days?, ", text, re.ASCII):
+            self.points += "." in text
+            return text
         if self.between_thousands:
             return text.replace(",", "")
         self.points += "." in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 from typing import Any
@@ -23,6 +24,8 @@ def types_of_price_list(data: bytes) -> Verdict:
         found: dict[tuple[str, str], Row] = {}
         for text in texts:
             entry = json_of(text.encode("utf-8", "surrogatepass"), doubts)
+            if text.startswith("\ufeff"):
+                doubts.add("a byte-order mark within a document")
             try:
                 attributes = entry["product"]["attributes"]
                 [dimension] = entry["terms"]["OnDemand"]["t"]["priceDimensions"].values()
@@ -93,6 +96,8 @@ def prices_of_retail(data: bytes) -> Verdict:
                 raise UndecidedError("members of another kind")
             if not isinstance(item.get("retailPrice"), NUMERIC) or isinstance(item["retailPrice"], bool):
                 raise RefusalDueError("a price that is no number")
+            if not math.isfinite(as_float(Decimal(item["retailPrice"]))):
+                raise RefusalDueError("a price without end")
             if item["serviceName"] != "Virtual Machines" or item["type"] != "Consumption":
                 continue
             if item["unitOfMeasure"] != "1 Hour" or "Windows" in item["productName"]:

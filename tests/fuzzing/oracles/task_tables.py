@@ -39,6 +39,7 @@ class Tool:
     """Fields of a tool, in small letters: of several the first that says something counts."""
 
     needed: tuple[str, ...]
+    """Of each, or of those parted by a bar, one."""
     name: Callable[[Cells], str]
     runtime: tuple[str, ...]
     memory: tuple[str, ...] = ()
@@ -52,7 +53,7 @@ class Tool:
 
 
 def _first(*names: str) -> Callable[[Cells], str]:
-    return lambda row: next(row[name] for name in names if name in row)
+    return lambda row: next((row[name] for name in names if row.get(name)), "")
 
 
 TOOLS: dict[str, Tool] = {
@@ -74,7 +75,7 @@ TOOLS: dict[str, Tool] = {
         units={"s": Decimal(1), "max_rss": Decimal(1)}, nothing=("", "-", "NA", "NAN"),
     ),
     "htcondor": Tool(
-        ("clusterid", "remotewallclocktime"),
+        ("clusterid", "remotewallclocktime|committedtime"),
         lambda row: f"{row['clusterid']}.{row['procid']}" if "procid" in row else row["clusterid"],
         ("committedtime", "remotewallclocktime"), ("residentsetsize", "memoryusage", "requestmemory"),
         ("requestcpus",), ("jobstatus", "4"), ("exitcode",), "cmd", ("requestgpus",),
@@ -106,7 +107,7 @@ def bag_of_tool(data: bytes, kind: str) -> Verdict:
             own = set(doubts)
             try:
                 rows = _rows(text, divider, own)
-                if rows is None or not set(TOOLS[kind].needed) <= set(rows[0]):
+                if rows is None or not _is_of(kind, rows[0]):
                     continue
                 usual = {"nextflow": "\t", "joblog": "\t", "snakemake": "\t", "htcondor": "\t"}.get(kind, "|")
                 if divider != usual:
@@ -193,10 +194,19 @@ def text_of(value: Any) -> str:
     return str(value) if isinstance(value, int) else repr(float(value))
 
 
+_WITH_UNIT = re.compile(r"(?:mem|memory|ram|rss|run_?time|elapsed|wall_?time|duration)_(?:[kmg]b|s|min|h)")
+
+
+def _is_of(kind: str, row: Cells) -> bool:
+    return all(set(either.split("|")) & row.keys() for either in TOOLS[kind].needed)
+
+
 def _of_rows(rows: Sequence[Cells], kind: str, doubts: set[str]) -> list[Task]:
     tool = TOOLS[kind]
-    if not set(tool.needed) <= set(rows[0]):
+    if not _is_of(kind, rows[0]):
         raise RefusalDueError("not the headings of the tool")
+    if any(_WITH_UNIT.fullmatch(heading) and any(row[heading] for row in rows) for heading in rows[0]):
+        raise UndecidedError("a column that the tool does not have, and that may count")
     if kind == "sacct":
         rows = _jobs(rows, doubts)
     tasks = []
@@ -229,7 +239,7 @@ def _jobs(rows: Sequence[Cells], doubts: set[str]) -> list[Cells]:
         if "maxrss" in row:
             cells = [jobs[name]["maxrss"], row["maxrss"]]
             amounts = [_amount(cell, Decimal(1), set()) for cell in cells]
-            if any(amount is None and cell for amount, cell in zip(amounts, cells, strict=True)):
+            if any((amount is None and cell) or (amount or 0) < 0 for amount, cell in zip(amounts, cells, strict=True)):
                 raise UndecidedError("memory of a step that is no amount")
             jobs[name]["maxrss"] = max(cells, key=lambda cell: _amount(cell, Decimal(1), set()) or 0)
     return [*jobs.values()]
@@ -410,6 +420,8 @@ def _job(job: Any, doubts: set[str]) -> Task | None:
         if ended < began or (isinstance(job["dependsOn"], list) and job["dependsOn"]) or needs.get("GPU") == "1":
             raise RefusalDueError("a time below 0, a dependency, or a GPU")
         raise UndecidedError("words for nothing")
+    if any("\0" in word for word in command):
+        raise UndecidedError("NUL in a command, which no shell could have run")
     count = number_of(str(cores), doubts) if isinstance(cores, str | int | Decimal) else Decimal(-1)
     if count < 0 or count > 1 or isinstance(cores, bool) or isinstance(memory, bool):
         raise UndecidedError("several cores") if isinstance(cores, bool) or cores is None else RefusalDueError("cores")

@@ -502,6 +502,7 @@ def test_tasks_in_the_order_of_their_starts_end_no_later_than_by_any_list(data: 
         durations=np.array([[seconds], [seconds]]),
         latest=np.zeros((0, 0), dtype=np.int64),
         release=np.zeros(0, dtype=np.int64),
+        late=np.zeros((0, 0)),
         memory_kb=memory_kb,
         offer=one,
         vcpus=one + vcpus,

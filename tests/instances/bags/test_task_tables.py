@@ -184,6 +184,24 @@ def test_words_and_numbers(tmp_path: Path, text: str, expected: dict[str, tuple[
         ("JobID|Elapsed|State\n1.0|1:00|COMPLETED\n1.1|2:00|COMPLETED\n", "JobID '1.0' has several steps and no row"),
         ('[{"id": 1}, 2]', "task 2: 2 must be an object"),
         ('[{"id": "a", "runtime_s": 1, "needs": ["b"]}]', "task 1: needs 'b' is in a column of which nothing is made"),
+        ('[{"id": "a", "runtime_s": 1}], "more": [1]', "is not JSON: Extra data"),
+        (
+            '{"id": "a", "runtime_s": 1}],"more":[{"id": "b", "runtime_s": 1}\n{"id": "c", "runtime_s": 1}',
+            "is not JSON",
+        ),
+        (
+            '{"jobs": [{"jobId": "a", "startedAt": 1, "stoppedAt": 9, "container": {"vcpus": {}, "memory": 1}}]}',
+            "vcpus '{}' must be a whole number of cores",
+        ),
+        (
+            '{"jobs": [{"jobId": "a", "startedAt": 1, "stoppedAt": 9, "container": {"vcpus": 1, "memory": ""}}]}',
+            "memory '\"\"' must be a number",
+        ),
+        (
+            "ClusterId\tProcId\tRemoteWallClockTime\tProcId\n1\t0\t5\t1\n",
+            "has 2 columns 'ProcId': which of them counts?",
+        ),
+        ("JobID|Elapsed|ReqMem|MaxRSS\n1|1:00|2G|-4\n", "MaxRSS '-4' has no unit"),
         (
             '{"jobs": [{"jobId": "a", "arrayProperties": {"size": 9}, "startedAt": 1, "stoppedAt": 9}]}',
             "for each child",

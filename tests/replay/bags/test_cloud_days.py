@@ -21,12 +21,12 @@ from spotbag.instances.clouds import PAPERS, Cloud
 from spotbag.instances.entries import Checkpoints
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
-from spotbag.replay.bags.outcome import DayOutcome, trace_of
+from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policy import Policy
-from spotbag.replay.bags.state import ReplayState
-from spotbag.replay.bags.vm import Vm
+from spotbag.replay.bags.record import trace_of
+from spotbag.replay.bags.state import ReplayState, Vm
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan

@@ -19,7 +19,7 @@ from spotbag.instances.bags.timeline import QUIET, Timeline
 from spotbag.instances.clouds import CLOUDS, PAPERS, Cloud
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags import compiled_engine, runs
-from spotbag.replay.bags.compiled_engine import CompiledReplays
+from spotbag.replay.bags.compiled_engine import TOO_MANY, CompiledReplays
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import replay_plan
@@ -109,7 +109,7 @@ def test_arrays_that_are_too_small_grow() -> None:
     ready, day = replay_plan(schedule), find_scenario("hads/sc2").day(schedule.instance, 0, 0)
     for name in RULE_POLICIES:
         loops = CompiledReplays(ready)
-        loops._allocate(1, 3, 1)
+        loops._allocate(dict(zip(TOO_MANY, (1, 3, 1), strict=True)))
         assert loops.outcome(find_policy(name), day, PAPERS) == Replay(ready, find_policy(name), day).run()
 
 

@@ -18,10 +18,10 @@ from spotbag.instances.bags.timeline import QUIET, Timeline
 from spotbag.instances.clouds import PAPERS, Billing, Cloud
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.engine import Replay
-from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.record import trace_of
 from spotbag.schedules.schedule import Schedule
 from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
 from tests.helpers.random_instances import instance_documents

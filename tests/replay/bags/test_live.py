@@ -21,6 +21,8 @@ from spotbag import (
     VmCredits,
     VmEnded,
     VmReady,
+    replay_day,
+    solve,
 )
 from spotbag.core.errors import InputError
 from spotbag.instances.entries import Checkpoints
@@ -88,6 +90,27 @@ def demand_done(seeds: range) -> int:
     return covered
 
 
+@pytest.fixture(scope="module")
+def late_plan() -> Schedule:
+    """A plan of eleven tasks on four cores, of which at most eight are in time, and one is lost even alone."""
+    kinds = [vm_type("two", spot=1, on_demand=1, vcpus=2)]
+    tasks = {f"part-{number}": {"two": 200} for number in range(10)} | {"index": {"two": 700}}
+    plan = solve(bag(tasks, kinds, deadline_s=500, late="least"), threads=1).schedule
+    assert plan is not None
+    return plan
+
+
+@pytest.mark.parametrize("policy", ["on-time", "rescue", "hads", "burst-hads"])
+def test_policies_go_on_with_a_plan_with_late_tasks_whatever_is_lost(late_plan: Schedule, policy: str) -> None:
+    for seed in range(5):
+        day = random_cloud_day(late_plan.instance, np.random.default_rng(seed))
+        cloud = random_cloud(np.random.default_rng(seed))
+        outcome = replay_day(late_plan, policy, day, cloud=cloud)
+        assert outcome.unfinished_tasks == 0, seed
+        assert outcome.late_tasks >= 3, seed
+        assert World(late_plan, policy, random.Random(seed), late_s=5.0).run(1) is not None, seed
+
+
 def test_what_takes_longer_and_comes_late_is_done_and_on_time_where_nothing_does() -> None:
     assert demand_done(range(4))
 
@@ -129,7 +152,9 @@ def test_a_bag_whose_tasks_have_dates_is_refused_by_name() -> None:
     instance = bag({"a": {"one": 60}}, [vm_type("one")])
     dated = instance.replace(tasks=[instance.tasks[0].model_copy(update={"ready_s": 30})])
     plan = Schedule(dated, *map(np.array, ([0], [0], [0], [30], [False])))
-    with pytest.raises(InputError, match=r"ready_s or a deadline_s of their own \(a\), which a replay does not know"):
+    with pytest.raises(
+        InputError, match=r"ready_s or a deadline_s of their own \(a\), which a live policy does not know: plan"
+    ):
         LivePolicy.begin(plan)
 
 

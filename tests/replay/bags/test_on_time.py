@@ -20,12 +20,12 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
-from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy, on_time_rescue
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.record import trace_of
 from spotbag.replay.bags.rows import FIRST_NEW
 from spotbag.replay.bags.runs import trace_day
 from spotbag.replay.bags.state import ReplayState
@@ -521,5 +521,5 @@ def test_a_rescue_prefers_vms_on_which_the_bag_is_cheapest_with_its_memory() -> 
     for memory_mb, preferred in ((1, "two"), (700, "one")):
         drawn = bag(tasks, types, memory_mb=dict.fromkeys(tasks, memory_mb))
         tables = replay_plan(solve(drawn, "greedy", survive="none").schedule).tables
-        assert drawn.offers[tables.standby_offers[0]].vm_type.name == preferred
+        assert drawn.offers[tables.given["standby_offers"][0]].vm_type.name == preferred
         assert tables.settings["rescue_usd_per_s"] == pytest.approx({"two": 0.0015, "one": 0.002}[preferred])

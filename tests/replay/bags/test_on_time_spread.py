@@ -7,7 +7,7 @@ import pytest
 
 from spotbag.instances.clouds import PAPERS
 from spotbag.replay.bags.plan import replay_plan
-from spotbag.replay.bags.policies import on_time_rescue, on_time_spread
+from spotbag.replay.bags.policies import on_time, on_time_rescue
 from spotbag.replay.bags.rows import NONE
 from spotbag.replay.bags.state import ReplayState
 from spotbag.schedules.schedule import Schedule
@@ -25,7 +25,7 @@ def spread(memory_mb: int, interrupted: float = 1e-3) -> list[int] | None:
     plan = Schedule(bag, np.array([spot]), zeros, zeros, np.array([0, 600, 1200]), zeros > 0)
     state = ReplayState("on-time", replay_plan(plan), PAPERS.billing, False)
     on_time_rescue.look(state)
-    offer, n = on_time_spread.spread(state, interrupted, 0.0)
+    offer, n = on_time.spread(state, interrupted, 0.0)
     return None if offer == NONE else state.left[:n]
 
 

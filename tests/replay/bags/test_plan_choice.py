@@ -14,7 +14,7 @@ import spotbag
 from spotbag.audits.bags.plan import CheckReport, check
 from spotbag.cli import main
 from spotbag.core.errors import InputError
-from spotbag.replay.bags import checked_plan, plan_choice
+from spotbag.replay.bags import plan, plan_choice
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.candidates import QUIET, Candidate, candidates
 
@@ -130,7 +130,7 @@ def test_each_candidate_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None
         seen.append(plan)
         return check(instance, plan)
 
-    monkeypatch.setattr(checked_plan, "check", watched)
+    monkeypatch.setattr(plan, "check", watched)
     made = spotbag.choose_plan(spotbag.library_instance("tiny/two-cores"), _WHERE, "static", 70, method="greedy")
     assert len(seen) == len({id(plan) for plan in seen}) == made.candidates
 

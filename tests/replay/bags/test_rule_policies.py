@@ -12,12 +12,11 @@ from spotbag.core.bill import Bill
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS, Billing
 from spotbag.instances.entries import RentalOffer
-from spotbag.replay.bags import asking, runs
-from spotbag.replay.bags.checked_plan import checked
+from spotbag.replay.bags import runs
 from spotbag.replay.bags.compiled_engine import DRIVERS, CompiledReplays
 from spotbag.replay.bags.engine import Replay, policy_options
-from spotbag.replay.bags.interpreted import push
-from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.interpreted import QUESTIONS, push
+from spotbag.replay.bags.plan import checked, replay_plan
 from spotbag.replay.bags.policies import POLICIES, Hads, find_policy
 from spotbag.replay.bags.policy import Policy, RulePolicy
 from spotbag.replay.bags.rows import WAKE, Rows
@@ -40,21 +39,19 @@ def test_rules_are_asked_about_all_that_methods_are() -> None:
     """
     asked: list[tuple[Any, ...]] = []
 
-    def keeping(question: Callable[..., None]) -> Callable[..., None]:
+    def keeping(question: str) -> Callable[..., None]:
         def answer(r: Any, *about: Any) -> None:
-            asked.append((question.__name__, r.now_s, *(getattr(of, "index", of) for of in about)))
-            if question is asking.answer_woken and r.now_s == 0:
+            asked.append((question, r.now_s, *(getattr(of, "index", of) for of in about)))
+            if question == "woken" and r.now_s == 0:
                 push(r, 60, WAKE, 0, 0, 0)
-            elif question is asking.answer_woken:
+            elif question == "woken":
                 preempt(r, 0, r.vms[0], 1)
 
         return answer
 
     class Asked(RulePolicy):
         name = "asked"
-        answers: ClassVar[Any] = {
-            value: keeping(value) for name, value in vars(asking).items() if name.startswith("answer_")
-        }
+        answers: ClassVar[Any] = {question: keeping(question) for question in QUESTIONS}
 
     spot = next(offer.index for offer in SCHEDULE.instance.offers if offer.market == "spot")
     events = (
@@ -63,12 +60,12 @@ def test_rules_are_asked_about_all_that_methods_are() -> None:
     )
     replay_day(SCHEDULE, Asked, Timeline(events, "by hand"))
     assert asked == [
-        ("answer_woken", 0),
-        ("answer_price", 10, spot),
-        ("answer_capacity", 20, 0),
-        ("answer_woken", 60),
-        ("answer_preempted", 65, 0, 0),
-        ("answer_finished", 105, 0, 1),
+        ("woken", 0),
+        ("price_changed", 10, spot),
+        ("capacity_changed", 20, 0),
+        ("woken", 60),
+        ("preempted", 65, 0, 0),
+        ("finished", 105, 0, 1),
     ]
 
 

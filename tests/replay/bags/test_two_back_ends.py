@@ -18,9 +18,9 @@ from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
-from spotbag.replay.bags.outcome import trace_of
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.record import trace_of
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.back_ends import (
     RULE_POLICIES,

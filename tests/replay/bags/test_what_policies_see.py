@@ -18,8 +18,7 @@ from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import ReplayPlan, Run, replay_plan
 from spotbag.replay.bags.policies import BurstHads, Hads, Static, find_policy
 from spotbag.replay.bags.policy import Policy
-from spotbag.replay.bags.state import ReplayState
-from spotbag.replay.bags.vm import Vm
+from spotbag.replay.bags.state import ReplayState, Vm
 from tests.helpers.tiny_days import CHECKPOINTS, bag, day, plan, vm_type
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from spotbag.instances.platforms.entries import DedicatedCluster, MalleableJob
+from spotbag.replay.platforms.candidate import PlatformJob
 from spotbag.replay.platforms.cluster import ClusterScheduler
-from spotbag.replay.platforms.job import PlatformJob
 from spotbag.replay.platforms.local_scheduler import PlatformRules
 
 READS: Counter[str] = Counter()

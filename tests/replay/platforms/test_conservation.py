@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from spotbag.audits.auditor import audit
 from spotbag.instances.platforms.platform import Platform
-from spotbag.replay.platforms.candidate import Candidate
+from spotbag.replay.platforms.candidate import Candidate, PlatformJob
 from spotbag.replay.platforms.engine import PlatformReplay
-from spotbag.replay.platforms.job import PlatformJob
 from spotbag.replay.platforms.local_scheduler import SUFFIXES, PlatformRules
 from spotbag.replay.platforms.outcome import platform_trace
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from spotbag.instances.platforms.entries import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
-from spotbag.replay.platforms.agents import selected
-from spotbag.replay.platforms.candidate import Candidate
+from spotbag.replay.platforms.candidate import Candidate, PlatformJob
 from spotbag.replay.platforms.cloud import CloudScheduler, Machine
 from spotbag.replay.platforms.cluster import ClusterScheduler
-from spotbag.replay.platforms.job import PlatformJob
-from spotbag.replay.platforms.local_scheduler import CloudEstimates, PlatformRules
+from spotbag.replay.platforms.local_scheduler import CloudEstimates, PlatformRules, selected
 
 FOREVER_S = 10**8
 

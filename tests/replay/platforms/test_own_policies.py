@@ -17,8 +17,7 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.candidate import Candidate
-from spotbag.replay.platforms.job import NOWHERE, PlatformJob
+from spotbag.replay.platforms.candidate import NOWHERE, Candidate, PlatformJob
 from spotbag.replay.platforms.local_scheduler import PlatformRules
 from spotbag.replay.platforms.policies import platform_policy
 from spotbag.replay.platforms.policy import PlatformPolicy

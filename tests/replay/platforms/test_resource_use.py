@@ -7,7 +7,7 @@ import pytest
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.resource_use import ResourceUse, resource_use
+from spotbag.replay.platforms.outcome import ResourceUse, resource_use
 from spotbag.replay.platforms.runs import platform_with_jobs, replay_platform_once
 
 

@@ -15,8 +15,7 @@ from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
 from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream
-from spotbag.replay.streams.state import StreamState
-from spotbag.replay.streams.vm import StreamVm
+from spotbag.replay.streams.state import StreamState, StreamVm
 from tests.helpers.tiny_streams import described, sampled, stream
 
 

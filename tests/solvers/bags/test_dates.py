@@ -22,7 +22,7 @@ from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.bags.hads_files import hads_files
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s
-from spotbag.replay.bags.checked_plan import checked
+from spotbag.replay.bags.plan import checked
 from spotbag.schedules.method import Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document

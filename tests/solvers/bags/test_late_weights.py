@@ -1,4 +1,4 @@
-"""Weights of tasks that are late, and their dates, which such plans do not know."""
+"""Weights of tasks that are late, and their dates."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from spotbag.audits.bags.plan import check
-from spotbag.core.errors import InputError
 from spotbag.instances.instance import Instance
 from spotbag.solvers.bags.solve import solve
 
 
-def _one_core(tasks: list[dict[str, Any]], deadline_s: int) -> Instance:
+def _one_core(tasks: list[dict[str, Any]], deadline_s: int, **fields: Any) -> Instance:
     offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
     return Instance.from_document(
         {
@@ -21,7 +20,8 @@ def _one_core(tasks: list[dict[str, Any]], deadline_s: int) -> Instance:
             "deadline_s": deadline_s,
             "vm_types": [{"name": "a", "vcpus": 1, "memory_mb": 100, "offers": offers}],
             "tasks": [{"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": 10}} | task for k, task in enumerate(tasks)],
-        },
+        }
+        | fields,
         "bag",
     )
 
@@ -61,6 +61,8 @@ def test_weights_of_all_digits_are_made_least(weights: tuple[float, ...], scale:
     assert result.late.weight_bound == pytest.approx(result.late.weight, rel=1e-9)
 
 
-def test_dates_of_tasks_are_refused_where_tasks_may_be_late() -> None:
-    with pytest.raises(InputError, match="a plan with late tasks"):
-        solve(_one_core([{"deadline_s": 12}, {}], 40), survive="none", late="least")
+def test_a_task_that_is_lost_by_its_own_deadline_is_late_from_before_the_beginning() -> None:
+    result = solve(_one_core([{"deadline_s": 9, "weight": 0.5}, {}], 40, late="least"), survive="none")
+    assert result.late is not None
+    assert [(task.id, task.late_s, task.lost_since_s) for task in result.late.tasks] == [("t0", 1, -1)]
+    assert result.late.weight == result.late.weight_bound == 0.5

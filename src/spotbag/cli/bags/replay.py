@@ -29,7 +29,6 @@ from ..progress import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..run_options import RecordOptions, policies_option
 from ..run_report import replay_counted
 from ..scenario_options import BAG_POLICIES, SCENARIOS, ScenarioOptions, notes_of
-from .planning import plan_by
 from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, print_summary, replay_answer
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from ...instances.bags.scripted_days import Scenario
     from ...instances.clouds import Cloud
     from ...instances.instance import Instance
-    from ...replay.bags.checked_plan import CheckedPlan
+    from ...replay.bags.plan import CheckedPlan
     from ...replay.bags.runs import Days
     from ...schedules.schedule import Schedule
     from ...traces.trace import Trace
@@ -288,12 +287,14 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
 
 def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple[CheckedPlan | None, str, bool]:
     """Read or make the plan; with what it is called, or why there is none, and whether its making was interrupted."""
-    from ...replay.bags.checked_plan import with_verdict
+    from ...replay.bags.plan import with_verdict
     from ...schedules.timing import require_no_dates
 
     require_no_dates(problem, "a replay")
     if plan is not None:
         return _read_plan(problem, plan), f"the plan of {source_name(plan)}", False
+    from .planning import plan_by  # here, as a plan that is read needs none of it
+
     result = plan_by(problem, planning)
     name = result.method
     warn(result.warnings)
@@ -307,7 +308,7 @@ def _read_plan(problem: Instance, path: str) -> CheckedPlan:
     """Read a plan; say what the checker would say of it."""
     from ...audits.bags.plan import check
     from ...heuristics.bags.d_spot import with_d_spot
-    from ...replay.bags.checked_plan import with_verdict
+    from ...replay.bags.plan import with_verdict
     from ...schedules.schedule_files import read_schedule_document, schedule_of_document
 
     document = read_schedule_document(path)

@@ -17,12 +17,13 @@ from ...core.errors import InputError, Issue
 from ...core.limits import stopped, within
 from ...core.records import Record
 from ...core.wording import near_names
+from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.entries import SurvivalOption
 from ...instances.instance import Instance
 from ...instances.library import library_instance, library_names
 from ...schedules.events import Event, wrong_state
 from ...schedules.schedule import Schedule
-from ...schedules.schedule_files import schedule_document_of
+from ...schedules.schedule_files import schedule_document_of, schedule_of_document
 from ...schedules.state import State
 from ...solvers.bags.replan import replan
 from ...solvers.bags.result import Result
@@ -91,7 +92,7 @@ _OF_REPLAN = _fields_of(replan, ("instance", "state", "start", "stop"))
 _DOCUMENT = (dict[str, Any] | None, None)
 PARAMS: Mapping[str, Any] = {
     "initialize": _Initialize,
-    "solve": _record("Solve", _OfBag, method=(str, "auto"), progress=(bool, False), **_OF_SOLVE),
+    "solve": _record("Solve", _OfBag, method=(str, "auto"), initial=_DOCUMENT, progress=(bool, False), **_OF_SOLVE),
     "replan": _record("Replan", _OfBag, state=_DOCUMENT, start=_DOCUMENT, **_OF_REPLAN),
     "advance": _Advance,
     "check": _Check,
@@ -145,6 +146,9 @@ class ServedBags:
         asked = params_as(PARAMS["solve"], given)
         kept, bag, state = self._of(asked)
         options = {name: getattr(asked, name) for name in ("method", *_OF_SOLVE)}
+        if asked.initial is not None:
+            document = schedule_document_of(asked.initial, "initial")
+            options["initial"] = schedule_of_document(document, with_d_spot(bag), "initial")
         self._hold(kept, bag, state)
 
         def tell(point: Any, planned: int) -> None:

@@ -7,7 +7,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SpotbagError
-from ...core.text_files import read_text, source_name
+from ...core.text_files import read_once, read_text, source_name
 from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import printable_line
 from ..answers import Answer, Part, print_object
@@ -127,9 +127,10 @@ def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     from ...schedules.documents import SCHEDULE_FORMAT
     from ...schedules.schedule_files import parse_schedule_document
 
-    if changes.is_of_tasks(what) or not is_path(what, library_names()):
-        return changes.load(what)
-    text, source = read_text(what), source_name(what)
+    file = read_once(what)
+    if changes.is_of_tasks(file) or not is_path(file, library_names()):
+        return changes.load(file)
+    text, source = read_text(file), source_name(file)
     if format_of(text) == SCHEDULE_FORMAT:
         return parse_schedule_document(text, source)
     instance = Instance.parse(text, source)

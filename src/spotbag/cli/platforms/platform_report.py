@@ -129,7 +129,7 @@ def print_runs(
 
 def _print_resources(with_jobs: Platform, runs: PlatformRuns) -> None:
     """Print the jobs, work and cost of each resource in a single run."""
-    from ...replay.platforms.resource_use import resource_use
+    from ...replay.platforms.outcome import resource_use
 
     table = table_of(
         worst_of_each(
@@ -185,7 +185,7 @@ def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
 
 def _resources(with_jobs: Platform, outcome: PlatformOutcome) -> list[dict[str, Any]]:
     """Return the jobs, work and cost of each resource in a run, from the platform with its jobs."""
-    from ...replay.platforms.resource_use import resource_use
+    from ...replay.platforms.outcome import resource_use
 
     return [asdict(use) | {"use": use.use} for use in resource_use(with_jobs, outcome)]
 

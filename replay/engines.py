@@ -1,15 +1,46 @@
-"""A clock, a queue of events and a record of them: what all replays run on."""
+"""Common parts of the engines of all systems: states and bills of VMs, a clock, a queue of events and a record."""
 
 from __future__ import annotations
 
 import heapq
 from abc import ABC, abstractmethod
 from collections import Counter
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from ..core.errors import SpotbagError
 from ..core.limits import stop_point
 from ..core.quantities import ExactSeconds, plain
+
+NONE: Final = -1
+"""In place of a time, an index or a number that there is not."""
+
+LAUNCHING, RUNNING, HIBERNATED, STOPPED, TERMINATED = range(5)
+
+
+class VmBill(NamedTuple):
+    """A VM and what it cost.
+
+    Attributes
+    ----------
+    name, type, market : str
+        Which VM.
+    ready_s, end_s : float
+        From when to when it was rented.
+    hibernated_s, stopped_s : int
+        Seconds of that in hibernation, and stopped or booting again.
+    cost_usd : float
+        Its bill.
+    """
+
+    name: str
+    type: str
+    market: str
+    ready_s: float
+    end_s: float
+    hibernated_s: int
+    cost_usd: float
+    stopped_s: int = 0
+
 
 _EVENTS_A_LOOK = 20
 """Events between two looks at whether it is asked to stop."""
@@ -59,10 +90,15 @@ class EventQueue(Generic[Time]):
         self._sequence += 1
         heapq.heappush(self._events, (time_s, kind, self._sequence, index, datum, epoch))
 
+    def _happens(self, event: str, **fields: Any) -> None:
+        """Count an event, and record it."""
+        self.counts["events"] += 1
+        self._note(event, **fields)
+
     def _note(self, event: str, **fields: Any) -> None:
-        """Record an event or a decision; called only if a record is kept."""
-        assert self.records is not None
-        self.records.append({"record": "event", "t": plain(self.now_s), "event": event, **fields})
+        """Record an event or a decision, if a record is kept."""
+        if self.records is not None:
+            self.records.append({"record": "event", "t": plain(self.now_s), "event": event, **fields})
 
     def _demand(self, condition: bool, broken: str) -> None:
         """Refuse a decision that cannot be carried out: a mistake of the policy."""
@@ -90,8 +126,8 @@ class EventLoop(ABC, Generic[Result]):
 
     @abstractmethod
     def step(self) -> bool:
-        """Handle what is next; False if there is nothing, or all is done."""
+        """Handle the next event; False if there is none, or all is done."""
 
     @abstractmethod
     def outcome(self) -> Result:
-        """Return what an ended replay came to."""
+        """Return the outcome of an ended replay."""

@@ -1,0 +1,194 @@
+"""Record of a replay: short rows while it goes on, the events of traces that they become, and the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ...instances.bags.timeline import Timeline, event_documents
+from ...instances.clouds import Billing, Cloud
+from ...instances.entries import BASELINE, FULL_SPEED
+from ...instances.instance import Instance
+from ...traces.trace import Trace
+from . import rows
+from .outcome import DayOutcome
+from .plan import ReplayPlan
+
+_NAMES = (
+    *("launch", "ready", "start", "finish", "hibernate", "stop", "reclaim", "notice", "resume", "restart"),
+    *("price", "capacity", "migrate", "steal", "preempt", "preempted", "trigger", "trigger-set", "cycle-end"),
+    *("idle-limit", "steal-attempt", "stranded", "terminate", "wake"),
+)
+
+Note = tuple[int, int, int, int, int, int, int, float]
+
+
+def event_records(
+    instance: Instance, names: Sequence[str], offers: Sequence[int], notes: Iterable[Note]
+) -> list[dict[str, Any]]:
+    """Return the record as it stands in traces.
+
+    Parameters
+    ----------
+    instance : Instance
+        The bag.
+    names, offers : sequence
+        Of each VM, what it is called and the index of its offer.
+    notes : iterable of tuple
+        Time, what happened, VM, core, task, two whole numbers and a real one.
+    """
+    bursts = [instance.offers[offer].burstable for offer in offers]
+    records = []
+    for time_s, what, vm, core, task, first, second, real in notes:
+        record: dict[str, Any] = {"record": "event", "t": time_s, "event": _NAMES[what]}
+        if what in _OF_TASKS:
+            if what in (rows.MIGRATED, rows.STOLEN):
+                record |= {"task": instance.task_ids[task], "from": names[vm], "to": names[first]}
+            else:
+                record |= {"vm": names[vm], "core": core, "task": instance.task_ids[task]}
+        elif what not in _OF_NO_VM:
+            record["vm"] = names[vm]
+        record |= _details(instance, what, first, second, real)
+        of = first if what in (rows.MIGRATED, rows.STOLEN) else vm
+        if what in (rows.STARTED, rows.MIGRATED, rows.STOLEN) and bursts[of]:
+            mode = second >> rows.MODE_SHIFT if what == rows.MIGRATED else second
+            record["mode"] = "burst" if mode == FULL_SPEED else "baseline"
+        if what == rows.STARTED:
+            if real:
+                record["saved"] = real
+            record["duration_s"] = first
+        records.append(record)
+    return records
+
+
+_OF_TASKS = {rows.STARTED, rows.FINISHED, rows.MIGRATED, rows.STOLEN, rows.WAS_PREEMPTED, rows.PUT_BEHIND}
+_OF_NO_VM = {rows.PRICED, rows.LIMITED, rows.WOKEN}
+
+
+_FIRST = {
+    rows.NOTICED: "until_s",
+    rows.TRIGGER_SET: "at_s",
+    rows.IDLE_LIMITED: "idle_s",
+    rows.ATTEMPTED: "stolen",
+    rows.STRANDED: "tasks",
+}
+"""What the first whole number is called where nothing else is told."""
+
+
+def _details(instance: Instance, what: int, first: int, second: int, real: float) -> dict[str, Any]:
+    """Return the details of a record beside VM, core and task."""
+    if what in _FIRST:
+        return {_FIRST[what]: first}
+    if what in (rows.LAUNCHED, rows.PRICED):
+        offer = instance.offers[first]
+        told: dict[str, Any] = {"type": offer.vm_type.name, "market": offer.market}
+        return told if what == rows.LAUNCHED else told | {"usd_per_hour": real}
+    if what == rows.LIMITED:
+        return {"type": instance.vm_types[first].name, "vms": second}
+    if what == rows.WAS_PREEMPTED:
+        return {"checkpoint": bool(first), "until_s": second}
+    if what == rows.PUT_BEHIND:
+        return {"saved": real}
+    if what != rows.MIGRATED:
+        return {}
+    told = {"kind": rows.MIGRATION_KINDS[second % rows.RECOVERED]} | ({"saved": real} if real else {})
+    return told | {name: True for name, bit in (("recovered", rows.RECOVERED), ("late", rows.LATE)) if second & bit}
+
+
+# ------------------------------------------------------------------------- traces
+
+_TOLD = (
+    *("hibernations", "resumes", "on_demand_started", "migrations", "steal_attempts", "steals", "tasks_stolen"),
+    *("checkpoints", "recoveries", "cpu_time_saved_s"),
+)
+"""What the end of a trace says of an outcome, beside tasks, cost and what there seldom is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Record of a day kept by compiled loops, with the fields of a `ReplayState` that a trace is made of."""
+
+    policy_name: str
+    plan: ReplayPlan
+    now_s: int
+    records: list[dict[str, Any]]
+    unfinished: list[str]
+
+    def unfinished_ids(self) -> list[str]:
+        """Ids of the tasks that are not finished, in the order of the instance."""
+        return self.unfinished
+
+
+def trace_of(
+    state: Any,
+    timeline: Timeline,
+    cloud: Cloud,
+    outcome: DayOutcome,
+    day: int = 0,
+    hibernation: bool = True,
+) -> Trace:
+    """Return the trace of an ended replay that was made with ``record=True``.
+
+    Parameters
+    ----------
+    state : ReplayState or Recorded
+        That of the replay, or what loops have kept of it.
+    timeline, cloud : Timeline, Cloud
+        The day, and the cloud on which it was.
+    outcome : DayOutcome
+        What it came to.
+    day : int
+        Number of the day.
+    hibernation : bool
+        Whether VMs could hibernate at all: not in the on-demand baseline.
+    """
+    records = state.records
+    assert records is not None, "the replay keeps no record"
+    run: dict[str, Any] = {
+        "record": "run",
+        "policy": state.policy_name,
+        "day": day,
+        "plan": _plan_records(state.plan),
+        "timeline": {"name": timeline.name, "events": event_documents(timeline)},
+        "cloud": {"name": cloud.name, "interruption": cloud.interruption, "notice_s": cloud.notice_s},
+        "billing": _billing_record(cloud.billing),
+        "hibernation": hibernation,
+    }
+    end: dict[str, Any] = {
+        "record": "end",
+        "t": state.now_s,
+        "cost_usd": outcome.cost_usd,
+        "makespan_s": outcome.makespan_s,
+        "finished": state.plan.instance.n_tasks - outcome.unfinished_tasks,
+        "late_tasks": outcome.late_tasks,
+        "unfinished": state.unfinished_ids(),
+        **{name: getattr(outcome, name) for name in _TOLD},
+    }
+    for name in ("stops", "restarts", "reclaims", "preemptions"):
+        if getattr(outcome, name):
+            end[name] = getattr(outcome, name)
+    return Trace(state.plan.instance.to_document(), run, records, end)
+
+
+def _billing_record(billing: Billing) -> dict[str, Any]:
+    """Return the billing as it stands in traces: what both papers know, and what is not as usual."""
+    always = ("first_hour_free", "hibernated_usd_per_gb_hour")
+    values = {entry.name: (getattr(billing, entry.name), entry.default) for entry in fields(billing)}
+    return {name: value for name, (value, usual) in values.items() if name in always or value != usual}
+
+
+def _plan_records(plan: ReplayPlan) -> list[dict[str, Any]]:
+    """Return the plan as it stands in traces: each VM, and which tasks start when on each of its cores."""
+    names, boot_s = plan.instance.task_ids, plan.instance.boot_overhead_s
+    records = []
+    for vm in plan.vms:
+        cores: list[list[dict[str, Any]]] = [
+            [{"task": names[run.task], "start_s": run.start_s + boot_s} for run in runs] for runs in vm.cores
+        ]
+        if vm.offer.burstable:
+            for entries, runs in zip(cores, vm.cores, strict=True):
+                for entry, run in zip(entries, runs, strict=True):
+                    entry["mode"] = "baseline" if run.mode == BASELINE else "burst"
+        records.append({"vm": vm.name, "type": vm.offer.vm_type.name, "market": vm.offer.market, "cores": cores})
+    return records
