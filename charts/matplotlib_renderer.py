@@ -407,13 +407,25 @@ def _draw_curves(axes: Axes, plot: Plot) -> None:
             style |= {"marker": look.sign, "markersize": look.size**0.5, "markeredgecolor": look.edge or look.colour}
         points = [nowhere if point is None else point for point in curve.points]
         (beside if curve.beside else axes).plot([x for x, _ in points], [y for _, y in points], **style)
+        if curve.spans:
+            spans: dict[str, Any] = {
+                "xerr" if curve.across else "yerr": curve.spans,
+                "ecolor": look.colour,
+                "capsize": 3,
+            }
+            axes.errorbar([x for x, _ in points], [y for _, y in points], fmt="none", zorder=look.layer, **spans)
         if curve.name and curve.points:
             _name_curve(axes, plot, curve)
     axes.set_xlim(plot.x_range)
     axes.set_ylim(plot.y_range)
     axes.set_xlabel(plot.x_label)
     axes.set_ylabel(plot.y_label)
-    if plot.whole:
+    for axis, letter, names in ((axes.xaxis, "x", plot.x_names), (axes.yaxis, "y", plot.y_names)):
+        if names:
+            axis.set_ticks(range(len(names)), names)
+        elif letter in plot.powers:
+            axis.set_major_formatter(lambda value, _: f"{10**value:,.4g}")
+    if plot.whole and "x" not in plot.powers and not plot.x_names:
         axes.locator_params(axis="x", integer=True)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     if plot.beside_range is not None:

@@ -151,6 +151,8 @@ def plot_data(plot: Plot) -> dict[str, Any]:
             "line": curve.line,
             "hover": [_lines(lines) for lines in curve.hover],
             "beside": curve.beside,
+            "spans": curve.spans,
+            "across": curve.across,
         }
         for curve in plot.curves
     ]
@@ -161,6 +163,8 @@ def plot_data(plot: Plot) -> dict[str, Any]:
         "y": plot.y_range,
         "beside": plot.beside_range,
         "whole": {"x": plot.whole, "y": False, "beside": False},
+        "powers": plot.powers,
+        "names": {"x": _lines(plot.x_names), "y": _lines(plot.y_names), "beside": []},
         "yLabel": plot.y_label,
         "besideLabel": plot.beside_label,
         "looks": [_look(look) for look in looks],

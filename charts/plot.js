@@ -2,6 +2,19 @@
 // Plots: curves and points of one panel, with an axis at the right for curves that need their own.
 const HEIGHT_PX = 480, LEAST_PX = 300;
 
+// Round values of an axis of powers of ten, at their exponents; where these are few, those of an even axis.
+function powers(low, high, most) {
+  const value = (at) => (+(10 ** at).toPrecision(12)).toLocaleString("en-US", { maximumSignificantDigits: 4 }), found = [];
+  const times = 3 * (high - low) > most ? [1] : [1, 2, 5], every = Math.max(Math.ceil((high - low) / most), 1);
+  for (let power = Math.floor(low / every) * every; power <= high; power += every) {
+    for (const at of times.map((times) => power + Math.log10(times))) if (at >= low && at <= high) found.push({ at, text: value(at) });
+  }
+  if (found.length > 2) return found;
+  const [step] = ticks(10 ** high - 10 ** low, most, false), even = [];
+  for (let at = Math.ceil(10 ** low / step) * step; at <= 10 ** high; at += step) even.push({ at: Math.log10(at), text: value(Math.log10(at)) });
+  return even;
+}
+
 class Curves {
   constructor(section) {
     this.box = section.querySelector(".rows");
@@ -32,9 +45,13 @@ class Curves {
 
   marks(axis) {
     const [low, high] = this.shown[axis], along = axis === "x" ? (this.right - this.left) / 80 : (this.bottom - this.top) / 45;
-    const [step, places] = ticks(high - low, Math.max(along || 6, 2), chart.whole[axis]);
-    const found = [];
-    for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + 1e-9 * step; at += step) found.push({ at, text: number(at, places, places) });
+    const most = Math.max(along || 6, 2), names = chart.names[axis];
+    if (chart.powers.includes(axis)) return powers(low, high, most);
+    const [step, places] = ticks(high - low, most, chart.whole[axis] || names.length > 0);
+    const room = axis === "x" ? (step / (high - low)) * (this.right - this.left) - 8 : this.wide / 4, found = [];
+    for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + 1e-9 * step; at += step) {
+      found.push({ at, text: names.length ? fitting(this.context, names[at] || "", "", room) : number(at, places, places) });
+    }
     return found;
   }
 
@@ -113,6 +130,7 @@ class Curves {
       context.stroke();
       context.setLineDash([]);
     }
+    if (curve.spans.length) this.drawSpans(curve, look);
     if (!look.sign) return;
     for (const [at, point] of curve.points.entries()) {
       if (point === null) continue;
@@ -125,6 +143,27 @@ class Curves {
         context.stroke();
       }
     }
+  }
+
+  // Intervals around points, with ends.
+  drawSpans(curve, look) {
+    const context = this.context, end = 3;
+    context.strokeStyle = legible(tone(look.colour), theme.ground);
+    context.lineWidth = 1.5;
+    context.beginPath();
+    for (const [at, point] of curve.points.entries()) {
+      const half = curve.spans[at];
+      if (point === null || !half) continue;
+      const [x, y] = [this.x(point[0]), this.y(point[1], curve.beside)];
+      for (const side of [-half, half]) {
+        const [goalX, goalY] = curve.across ? [this.x(point[0] + side), y] : [x, this.y(point[1] + side, curve.beside)];
+        context.moveTo(x, y);
+        context.lineTo(goalX, goalY);
+        context.moveTo(goalX - (curve.across ? 0 : end), goalY - (curve.across ? end : 0));
+        context.lineTo(goalX + (curve.across ? 0 : end), goalY + (curve.across ? end : 0));
+      }
+    }
+    context.stroke();
   }
 
   // Beside the points that have names, where there is room for them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -207,8 +208,12 @@ def decode_long_list(text: str, key: str, kind: type[Part]) -> tuple[str, Record
     try:
         data = text.encode()
         raw = getattr(msgspec.json.decode(data, type=msgspec.defstruct("_", [(key, msgspec.Raw)])), key)
-        start = _address(raw) - _address(data)
-        end = start + len(memoryview(raw))
+        listed = bytes(memoryview(raw))
+        keyed = re.finditer(rf'"{key}"\s*:\s*'.encode(), data)
+        places = [place for found in keyed if data.startswith(listed, place := found.end())]
+        if len(places) != 1:  # the same list stands under such a key in another object, too, or the key is escaped
+            return None
+        start, end = places[0], places[0] + len(listed)
         plain = data.isascii() and data.find(b"\\", start, end) < 0 and data.find(b"\x7f", start, end) < 0
         rows = tuple(msgspec.json.decode(raw, type=list[row_type(kind, plain)]))  # type: ignore[misc]
     except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError):
@@ -219,13 +224,6 @@ def decode_long_list(text: str, key: str, kind: type[Part]) -> tuple[str, Record
     if not rows or escaped or data.count(b":", start, end) != n_keys + n_colons:
         return None
     return data[:start].decode() + "null" + data[end:].decode(), Records(kind, rows)
-
-
-def _address(buffer: Any) -> int:
-    """Address of a buffer in memory."""
-    import numpy as np
-
-    return np.frombuffer(buffer, np.uint8).ctypes.data
 
 
 def _count_keys_and_colons(rows: Sequence[Any]) -> tuple[int, int]:

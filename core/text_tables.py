@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import InputError, Issue, input_error
 from .wording import counted, printable, shortened
@@ -263,3 +264,51 @@ class Table:
         retained = list(indices)
         rows = [[row[index] for index in retained] if row else [] for row in self.rows]
         return Table([self.columns[index] for index in retained], rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A column of a table, and what of a record it shows.
+
+    Attributes
+    ----------
+    column : Column
+        The column.
+    of : str or callable
+        The attribute of a record, or a function of it; None is shown as a dash.
+    form : str
+        How the value is formatted.
+    times : float
+        What the value is multiplied by.
+    """
+
+    column: Column
+    of: str | Callable[[Any], Any]
+    form: str = ""
+    times: float = 1
+
+    def cell(self, record: Any) -> str:
+        """Return the cell of a record."""
+        value = getattr(record, self.of) if isinstance(self.of, str) else self.of(record)
+        if value is None:
+            return "-"
+        return format(value if self.times == 1 else self.times * value, self.form)
+
+
+def words(heading: str, of: str | Callable[[Any], Any] = "") -> Shown:
+    """Return a column of words: of the attribute that the heading names, if not said otherwise."""
+    return Shown(Column(heading), of or heading)
+
+
+def number(
+    heading: str, of: str | Callable[[Any], Any] = "", form: str = "", times: float = 1, *, measured: bool = False
+) -> Shown:
+    """Return a column of numbers; times of this machine are ``measured``."""
+    return Shown(Column(heading, True, measured), of or heading, form, times)
+
+
+def table_of(records: Iterable[Any], *shown: Shown | None) -> Table:
+    """Return a table with a row for each record, of the columns that there are; None as a record divides blocks."""
+    there = [entry for entry in shown if entry is not None]
+    rows = [[] if record is None else [entry.cell(record) for entry in there] for record in records]
+    return Table([entry.column for entry in there], rows)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..charts.chart import Chart
 from ..charts.page import drawing_script, figure, text_of
-from ..core.errors import SpotbagError
+from ..charts.plot import Plot
 from ..core.text_tables import Table
 from ..core.wording import counted, printable
 
@@ -104,25 +101,19 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A graph of plotly.
+    """Plots of which the reader chooses one to see.
 
     Attributes
     ----------
     title, about : str
-        What it shows, and how to read it.
-    traces : sequence of dict
-        Traces of plotly. Texts are shown as they are, but for those called ``hovertemplate``.
-    layout : dict
-        Layout of plotly; colours of ground, text and grid are those of the page.
-    choices : mapping
-        Traces by what the reader chooses to see, in place of ``traces``.
+        What they show, and how to read it.
+    plots : mapping of str to Plot
+        By what is chosen; a single one may have no name.
     """
 
     title: str
     about: str
-    traces: Sequence[dict[str, Any]]
-    layout: dict[str, Any] = field(default_factory=dict)
-    choices: Mapping[str, Sequence[dict[str, Any]]] = field(default_factory=dict)
+    plots: Mapping[str, Plot]
 
 
 Block: TypeAlias = Heading | Facts | Listing | Lines | Paragraph | Graph | Chart
@@ -170,11 +161,6 @@ def report_page(report: Report) -> bytes:
     ----------
     report : Report
         What it says.
-
-    Raises
-    ------
-    SpotbagError
-        If it has graphs and plotly is missing.
     """
     sections = [(section.title, [*section.blocks]) for section in report.sections if section.blocks]
     made = [[_rendered(block) for block in blocks] for _, blocks in sections]
@@ -193,7 +179,8 @@ def report_page(report: Report) -> bytes:
 
 def _page(report: Report, parts: list[tuple[str, list[str]]], sections: list[tuple[str, list[Block]]]) -> bytes:
     blocks = [block for _, inside in sections for block in inside]
-    charts = [block for block in blocks if isinstance(block, Chart)]
+    charts: list[Chart | Plot] = [block for block in blocks if isinstance(block, Chart)]
+    charts += [plot for block in blocks if isinstance(block, Graph) for plot in block.plots.values()]
     page = (
         _environment()
         .get_template("report.html.j2")
@@ -201,7 +188,6 @@ def _page(report: Report, parts: list[tuple[str, list[str]]], sections: list[tup
             report=report,
             sections=parts,
             style=text_of("page.css") + _text("report.css"),
-            library=_plotly() if any(isinstance(block, Graph) for block in blocks) else "",
             script=(drawing_script(*charts) if charts else "") + _text("report.js"),
         )
     )
@@ -219,8 +205,7 @@ def _rendered(block: Block) -> str:
         rows = block.table.filled_rows
         given |= {"rows": rows[:MAX_ROWS], "more": max(len(rows) - MAX_ROWS, 0), "kinds": _cell_kinds(block.table)}
     elif isinstance(block, Graph):
-        choices = [block.traces] if not block.choices else list(block.choices.values())
-        given["data"] = {"choices": _as_text(choices), "layout": _as_text(block.layout)}
+        given["figures"] = [figure(plot) for plot in block.plots.values()]
     return _environment().get_template("block.html.j2").render(given)
 
 
@@ -238,26 +223,6 @@ def _name(block: Block) -> str:
         return "The Gantt chart"
     title = getattr(block, "title", "")
     return f"The part {title!r}" if title else "A part"
-
-
-def _as_text(value: Any) -> Any:
-    """Return the data of a graph with all texts escaped, so that plotly takes none of them for its markup."""
-    if isinstance(value, str):
-        return html.escape(printable(value), quote=False)
-    if isinstance(value, dict):
-        return {name: part if name == "hovertemplate" else _as_text(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_text(part) for part in value]
-    return value
-
-
-def _plotly() -> str:
-    """Return the library that draws graphs, packed."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise SpotbagError("the graphs of this report need plotly: pip install 'spotbag[report]'") from None
-    return base64.b64encode(gzip.compress(get_plotlyjs().encode("utf-8"), mtime=0)).decode("ascii")
 
 
 def _text(name: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import msgspec
 
+from ..charts.plot import Curve, Plot, look_of, range_around
 from ..core.errors import input_error
 from ..core.text_tables import Column, Table
 from ..core.wording import counted
-from .graphs import look, rounded
 from .page import Block, Facts, Graph, Listing, Paragraph, Report, Section
 
 PAPER_FORMAT = "spotbag.published-comparison/1"
@@ -121,10 +121,9 @@ def paper_blocks(paper: PaperDocument) -> list[Block]:
         groups.setdefault(f"{row.table}: {_unit(row.quantity)}", []).append(row)
     pairs = {name: sum(row.printed is not None and row.mean is not None for row in groups[name]) for name in groups}
     wanted = sorted((name for name in groups if pairs[name] > 1), key=lambda name: -pairs[name])
-    choices = {name: _beside(groups[name]) for name in wanted}
+    plots = {name: _beside(groups[name]) for name in wanted}
     about = "Hollow is what the paper prints, filled the mean of our runs with its interval of 95 %."
-    layout = {"xaxis": {"type": "category"}, "yaxis": {"rangemode": "tozero"}}
-    drawn: list[Block] = [Graph(f"{paper.paper}: printed and ours", about, [], layout, choices)] if choices else []
+    drawn: list[Block] = [Graph(f"{paper.paper}: printed and ours", about, plots)] if plots else []
     return [*drawn, Listing(f"All figures of {paper.paper}", _rows(paper.rows))]
 
 
@@ -136,34 +135,33 @@ def _unit(quantity: str) -> str:
     return quantity.replace("_", " ")
 
 
-def _beside(rows: Sequence[PaperRow]) -> list[dict[str, Any]]:
-    """Return the printed figures and ours as two traces."""
+def _beside(rows: Sequence[PaperRow]) -> Plot:
+    """Return the plot of the printed figures and ours, side by side."""
     rows = [row for row in rows if row.printed is not None or row.mean is not None]
     with_policy = len({row.policy for row in rows}) > 1
-    places = [row.place(with_policy) for row in rows]
-    printed, ours = look(1)["marker"], look(0)["marker"]
-    half = [rounded(row.high - (row.mean or 0.0)) if row.high is not None else 0 for row in rows]
-    return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "paper",
-            "x": places,
-            "y": [row.printed for row in rows],
-            "marker": printed | {"symbol": "square-open", "size": 11, "line": {"width": 2}},
-            "hovertemplate": "%{x}<br>paper: %{y:,.4g}<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "ours",
-            "x": places,
-            "y": [None if row.mean is None else rounded(row.mean) for row in rows],
-            "error_y": {"type": "data", "array": half, "thickness": 1.5, "width": 3},
-            "marker": ours,
-            "hovertemplate": "%{x}<br>ours: %{y:,.4g}<extra></extra>",
-        },
+    names = tuple(row.place(with_policy) for row in rows)
+    printed = [(at, row.printed) for at, row in enumerate(rows) if row.printed is not None]
+    ours = [
+        (at, row.mean, 0.0 if row.high is None else row.high - row.mean)
+        for at, row in enumerate(rows)
+        if row.mean is not None
     ]
+    curves = [
+        Curve(
+            replace(look_of(1, "paper"), colour="white", edge=look_of(1, "").colour, edge_width=2.0, size=60.0),
+            tuple((at, value) for at, value in printed),
+            hover=tuple((names[at], f"paper: {value:,.4g}") for at, value in printed),
+        ),
+        Curve(
+            look_of(0, "ours"),
+            tuple((at, mean) for at, mean, _ in ours),
+            hover=tuple((names[at], f"ours: {mean:,.4g}") for at, mean, _ in ours),
+            spans=tuple(half for *_, half in ours),
+        ),
+    ]
+    ends = [value for _, value in printed] + [mean + side * half for _, mean, half in ours for side in (-1, 1)]
+    places = (-0.5, len(names) - 0.5)
+    return Plot("", "", curves, "", "", places, range_around(ends, zero=True), whole=False, x_names=names)
 
 
 def _rows(rows: Sequence[PaperRow]) -> Table:

@@ -47,49 +47,12 @@
     });
   }
 
-  // Graphs, by a library that is unpacked first.
-  const graphs = [...document.querySelectorAll(".graph")];
-  async function unpack() {
-    const packed = Uint8Array.from(atob(document.getElementById("library").textContent), (sign) => sign.charCodeAt(0));
-    const script = document.createElement("script");
-    script.textContent = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-    document.head.append(script);
+  // Plots of which one is chosen: charts that were hidden are laid out anew.
+  for (const graph of document.querySelectorAll(".graph")) {
+    const choice = graph.querySelector(".choice"), plots = [...graph.querySelectorAll(".chosen")];
+    if (choice) choice.addEventListener("change", () => {
+      plots.forEach((plot, at) => { plot.hidden = at !== choice.selectedIndex; });
+      dispatchEvent(new Event("resize"));
+    });
   }
-  const printed = matchMedia("print");
-  // The layout of a graph in the colours of the page.
-  function dressed(layout) {
-    const style = getComputedStyle(page), colour = (name) => style.getPropertyValue("--" + name).trim();
-    const [ground, ink, line, shade] = ["ground", "ink", "line", "shade"].map(colour), narrow = innerWidth < 600;
-    const made = structuredClone(layout);
-    for (const name of ["xaxis", "yaxis", ...Object.keys(layout).filter((key) => /^[xy]axis\d/.test(key))]) {
-      made[name] = { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true, ...made[name] };
-    }
-    return {
-      paper_bgcolor: ground, plot_bgcolor: ground, font: { color: ink, family: "system-ui, sans-serif", size: narrow ? 11 : 13 },
-      margin: { l: 12, r: 12, t: 12, b: 12 }, hovermode: "closest", dragmode: narrow ? false : "zoom",
-      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0 },
-      autosize: !printed.matches, ...(printed.matches ? { width: 660, height: 330 } : {}), // as wide as a page of paper
-      hoverlabel: { bgcolor: shade, bordercolor: line, font: { color: ink }, align: "left" }, ...made,
-    };
-  }
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] };
-  function drawGraph(graph) {
-    const { choices, layout } = JSON.parse(graph.querySelector("script").textContent), choice = graph.querySelector(".choice");
-    return Plotly.react(graph.querySelector(".plot"), choices[choice ? choice.selectedIndex : 0], dressed(layout), config);
-  }
-  const drawGraphs = () => Promise.all(graphs.map(drawGraph));
-  async function showGraphs() {
-    if (!graphs.length) return;
-    try {
-      await unpack();
-      await drawGraphs();
-    } catch (error) {
-      for (const graph of graphs) graph.querySelector(".plot").textContent = `This browser cannot draw the graph (${error}); one from 2023 or later can.`;
-      throw error;
-    }
-    addEventListener("theme", drawGraphs);
-    for (const graph of graphs) graph.querySelector(".choice")?.addEventListener("change", () => drawGraph(graph));
-    for (const media of [printed, systemDark]) media.addEventListener("change", drawGraphs);
-  }
-  var graphsShown = showGraphs();
 }

@@ -20,6 +20,7 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.platform import Platform
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
+from spotbag.solvers.bags.route import STEPS
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.served import served
 
@@ -62,6 +63,20 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
     named = set(re.findall(r"[:\-] (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")}
     assert pages == {name for name in named if not name.startswith("examples/")}
+
+
+def test_every_step_of_the_route_is_in_the_page_on_how_a_plan_is_made() -> None:
+    page = (ROOT / "docs" / "how_a_plan_is_made.md").read_text()
+    rows = re.findall(r"^\| ([\w -]+) \| (start|both|search|proof) \|", page, re.MULTILINE)
+    assert rows == [(step.name, step.lane) for step in STEPS]
+
+
+@pytest.mark.parametrize("name", ["development.md", "how_a_plan_is_made.md"])
+def test_files_that_a_newcomer_is_to_read_are_there(name: str) -> None:
+    page = (ROOT / "docs" / name).read_text()
+    named = set(re.findall(r"`((?:src|instances|schedules|solvers|heuristics|bounds|audits|replay)/[\w/]+\.py)`", page))
+    assert len(named) > 5
+    assert not {path for path in named if not (ROOT / path).is_file()}
 
 
 def test_the_readme_is_short() -> None:

@@ -80,14 +80,10 @@ MODULES = modules()
 
 
 def named_modules(table: ast.expr) -> Iterator[str]:
-    """Modules that a table ``_MODULES`` names, which are imported when they are asked for.
-
-    Its keys are modules where its values are tuples of names; else its values are.
-    """
+    """Modules that a table ``_MODULES`` names, which are imported when they are asked for."""
     entries = ast.literal_eval(table)
     assert entries
-    for key, value in entries.items():
-        yield key if isinstance(value, tuple) else value
+    yield from entries.values()
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
@@ -103,7 +99,9 @@ def imports_of(name: str, path: Path) -> set[str]:
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     package = [part for part in package if part]
     found: set[str] = set()
-    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+    stub = path.with_suffix(".pyi")  # what it names is imported when it is asked for
+    texts = [file.read_text(encoding="utf-8") for file in (path, stub) if file.exists()]
+    for node in statements(ast.parse("\n".join(texts).replace("from __future__ import annotations\n", ""))):
         if isinstance(node, ast.Import):
             top = {alias.name.split(".")[0] for alias in node.names}
             assert not top & {"spotbag", *STAGES}, f"{path}: use relative imports between folders"

@@ -17,12 +17,12 @@ from ...benchmarks.bags.comparison import (
     summarise,
     total_by_method,
 )
+from ...charts.plot import Curve, Plot, look_of, range_around
 from ...core.quantities import relative_gap
 from ...core.text_tables import Column, Table
 from ...core.wording import counted, shortened
 from ...instances.bags.best_known import best_known
 from ...instances.library import library_instance, library_names
-from ..graphs import axes, log_axis, points
 from ..page import Block, Graph, Listing, Paragraph, Section
 
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)=([^/,]+)")
@@ -130,41 +130,50 @@ def _profile(summaries: Sequence[Summary], references: Mapping[str, Reference], 
             mean = summary.objective_mean
             ratios[summary.method].append(1.0 if mean <= best or best <= 0 else mean / best)
     last = max((ratio for found in ratios.values() for ratio in found), default=1.0)
-    traces = []
+    curves = []
     for method, found in ratios.items():
         found.sort()
         steps = [(ratio, 100 * (place + 1) / instances) for place, ratio in enumerate(found)]
         steps = [(1.0, 100 * sum(ratio <= 1 for ratio in found) / instances), *steps]
-        if steps:
-            steps.append((last * 1.02, steps[-1][1]))
-        hover = "%{fullData.name}: at most %{x:.4f} times the best on %{y:.0f} % of the instances"
-        traces.append(points(numbers[method], method, steps, hover=hover, mode="lines", steps=True))
+        steps.append((last * 1.02, steps[-1][1]))
+        hover = tuple((f"{method}: at most {x:.4f} times the best on {y:.0f} % of the instances",) for x, y in steps)
+        points = tuple((math.log10(x), y) for x, y in steps)
+        look = look_of(numbers[method], method, signs=False, lines=True)
+        curves.append(Curve(look, points, steps=True, hover=hover))
+    ends = (0.0, math.log10(last * 1.02))
     return Graph(
         "Performance profile",
         "For each method, on how many instances its plan is at most so many times worse than the best one known. "
         "Higher is better; at the left edge stands who found the best.",
-        traces,
-        axes("objective / best", "instances (%)", xaxis={"type": "log"}, yaxis={"range": [0, 103]}),
+        {"": Plot("", "", curves, "objective / best", "instances (%)", ends, (0.0, 103.0), whole=False, powers="x")},
     )
 
 
 def _gap_and_time(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> Graph:
-    traces, times = [], [summary.runtime_s_mean or 0.0 for summary in summaries]
+    curves = []
     for method, number in numbers.items():
         mine = [
             (summary.runtime_s_mean, 100 * summary.gap_mean, summary.instance)
             for summary in summaries
             if summary.method == method and summary.runtime_s_mean and summary.gap_mean is not None
         ]
-        hover = "%{text}<br>%{fullData.name}: %{y:.3f} % after %{x:.3g} s"
-        traces.append(points(number, method, [(x, y) for x, y, _ in mine], [text for *_, text in mine], hover=hover))
+        hover = tuple((instance, f"{method}: {gap:.3f} % after {time_s:.3g} s") for time_s, gap, instance in mine)
+        points = tuple((math.log10(time_s), gap) for time_s, gap, _ in mine)
+        curves.append(Curve(look_of(number, method), points, hover=hover))
     return Graph(
         "Gap against time",
         "A point for each method on each instance: means over the seeds; the gap is that to the optimum, or to the "
         "best bound. Lower left is better.",
-        traces,
-        axes("time (s)", "gap (%)", xaxis=log_axis(times), yaxis={"rangemode": "tozero"}),
+        {"": _plot(curves, "time (s)", "gap (%)", powers="x")},
     )
+
+
+def _plot(curves: list[Curve], x_label: str, y_label: str, powers: str = "", x_names: tuple[str, ...] = ()) -> Plot:
+    """Return the plot of curves, as large as they are; upright from 0 on, if it is not of powers of ten."""
+    points = [point for curve in curves for point in curve.points if point is not None]
+    x_range = range_around((x for x, _ in points), powers="x" in powers)
+    y_range = range_around((y for _, y in points), zero="y" not in powers, powers="y" in powers)
+    return Plot("", "", curves, x_label, y_label, x_range, y_range, whole=False, powers=powers, x_names=x_names)
 
 
 def _parameters(label: str) -> dict[str, str]:
@@ -183,46 +192,46 @@ def _growth(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> list[Bl
         for name, value in _parameters(summary.instance).items():
             family = _family(summary.instance)
             families.setdefault(family, {}).setdefault(name, set()).add(value)
-    gaps: dict[str, list[dict[str, Any]]] = {}
-    times: dict[str, list[dict[str, Any]]] = {}
+    gaps: dict[str, Plot] = {}
+    times: dict[str, Plot] = {}
     for family, varied in families.items():
         for name, values in varied.items():
             if len(values) < 2 or name == "seed":
                 continue
             title = f"{family}: {name.replace('_', ' ')}"
             mine = [summary for summary in summaries if _family(summary.instance) == family]
-            gaps[title] = _grown(mine, name, numbers, lambda summary: _times_100(summary.gap_mean))
-            times[title] = _grown(mine, name, numbers, lambda summary: summary.runtime_s_mean)
+            gaps[title] = _grown(mine, name, numbers, "mean gap (%)", lambda summary: _times_100(summary.gap_mean))
+            times[title] = _grown(mine, name, numbers, "mean time (s)", lambda summary: summary.runtime_s_mean, "y")
     if not gaps:
         return []
-    by_gap = axes("", "mean gap (%)", yaxis={"rangemode": "tozero"})
-    seconds = (y for traces in times.values() for trace in traces for y in trace["y"])
-    by_time = axes("", "mean time (s)", yaxis=log_axis(seconds))
-    return [
-        Graph("How the gap grows", "Means over instances and seeds.", [], by_gap, gaps),
-        Graph("How the time grows", "Means over instances and seeds.", [], by_time, times),
-    ]
+    about = "Means over instances and seeds."
+    return [Graph("How the gap grows", about, gaps), Graph("How the time grows", about, times)]
 
 
 def _times_100(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-def _grown(summaries: Sequence[Summary], name: str, numbers: Mapping[str, int], of: Any) -> list[dict[str, Any]]:
+def _grown(
+    summaries: Sequence[Summary], name: str, numbers: Mapping[str, int], label: str, of: Any, powers: str = ""
+) -> Plot:
     """Lines of means by the values of a parameter, one for each method."""
-    traces = []
+    given = dict.fromkeys(value for entry in summaries if (value := _parameters(entry.instance).get(name)) is not None)
+    numeric = all(map(_is_number, given))
+    order = sorted(given, key=float) if numeric else [*given]
+    at = {value: float(value) if numeric else float(place) for place, value in enumerate(order)}
+    curves = []
     for method, number in numbers.items():
         found: dict[str, list[float]] = {}
         for summary in summaries:
-            value = of(summary) if summary.method == method else None
-            if value is not None and name in _parameters(summary.instance):
-                found.setdefault(_parameters(summary.instance)[name], []).append(value)
-        numeric = all(_is_number(value) for value in found)
-        order = sorted(found, key=float) if numeric else list(found)
-        pairs = [(float(value) if numeric else 0.0, sum(found[value]) / len(found[value])) for value in order]
-        trace = points(number, method, pairs, hover="%{fullData.name}: %{y:.4g} at %{x}", mode="lines+markers")
-        traces.append(trace if numeric else trace | {"x": order})
-    return traces
+            mean = of(summary) if summary.method == method else None
+            if mean is not None and name in _parameters(summary.instance) and (mean > 0 or not powers):
+                found.setdefault(_parameters(summary.instance)[name], []).append(mean)
+        means = [(value, sum(found[value]) / len(found[value])) for value in order if value in found]
+        points = tuple((at[value], math.log10(mean) if powers else mean) for value, mean in means)
+        hover = tuple((f"{method}: {mean:.4g} at {value}",) for value, mean in means)
+        curves.append(Curve(look_of(number, method, lines=True), points, hover=hover))
+    return _plot(curves, name.replace("_", " "), label, powers, () if numeric else tuple(order))
 
 
 def _is_number(text: str) -> bool:
@@ -240,26 +249,29 @@ def _fronts(runs: Sequence[Row], numbers: Mapping[str, int]) -> list[Block]:
         if row.cost_usd is not None and row.makespan_s is not None:
             by_instance.setdefault(row.instance, []).append(row)
     shown = {label: found for label, found in by_instance.items() if len(found) > 1}
-    choices = {label: _front(found, numbers) for label, found in list(shown.items())[:_MOST_FRONTS]}
-    if not choices:
+    plots = {label: _front(found, numbers) for label, found in list(shown.items())[:_MOST_FRONTS]}
+    if not plots:
         return []
     about = "All plans of an instance; the line joins those that no other one beats in both. Lower left is better."
-    return [Graph("Plans by cost and makespan", about, [], axes("makespan (s)", "cost ($)"), choices)]
+    return [Graph("Plans by cost and makespan", about, plots)]
 
 
-def _front(rows: Sequence[Row], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
+def _front(rows: Sequence[Row], numbers: Mapping[str, int]) -> Plot:
     best: list[tuple[float, float]] = []
     for makespan, cost in sorted({(float(row.makespan_s or 0), row.cost_usd or 0.0) for row in rows}):
         if not best or cost < best[-1][1]:
             best.append((makespan, cost))
-    line = points(7, "not beaten", best, mode="lines", steps=True, hoverinfo="skip")
-    traces = [line]
+    curves = [Curve(look_of(7, "not beaten", signs=False, lines=True), tuple(best), steps=True)]
     for method in dict.fromkeys(row.method for row in rows):
         mine = [row for row in rows if row.method == method]
-        pairs = [(float(row.makespan_s or 0), row.cost_usd or 0.0) for row in mine]
-        hover = "%{fullData.name}, %{text}<br>%{x:,} s, $ %{y:.6f}"
-        traces.append(points(numbers[method], method, pairs, [f"seed {row.seed}" for row in mine], hover=hover))
-    return traces
+        points = tuple((float(row.makespan_s or 0), row.cost_usd or 0.0) for row in mine)
+        hover = tuple(
+            (f"{method}, seed {row.seed}", f"{x:,.0f} s, $ {y:.6f}") for row, (x, y) in zip(mine, points, strict=True)
+        )
+        curves.append(Curve(look_of(numbers[method], method), points, hover=hover))
+    ends = [point for curve in curves for point in curve.points if point is not None]
+    x_range, y_range = (range_around(values) for values in zip(*ends, strict=True))
+    return Plot("", "", curves, "makespan (s)", "cost ($)", x_range, y_range)
 
 
 def _open(references: Mapping[str, Reference]) -> list[Block]:

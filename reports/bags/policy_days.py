@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from ...charts.plot import Curve, Plot, look_of, range_around
 from ...core.quantities import FloatArray
 from ...core.statistics import estimate
 from ...core.text_tables import Column, Table
-from ..graphs import axes, look, points, rounded
 from ..page import Block, Graph, Listing, Section
 
 _STEPS = 200
@@ -70,39 +69,28 @@ def policy_sections(groups: Groups) -> list[Section]:
     if not groups:
         return []
     policies = list(dict.fromkeys(policy for group in groups.values() for policy in group))
-    parts = axes("", "days (%)", yaxis={"range": [0, 103]})["yaxis"]
-    costs: dict[str, list[dict[str, Any]]] = {}
-    makespans: dict[str, list[dict[str, Any]]] = {}
-    means: dict[str, list[dict[str, Any]]] = {}
+    costs: dict[str, Plot] = {}
+    makespans: dict[str, Plot] = {}
+    means: dict[str, Plot] = {}
     for name, group in groups.items():
         drawn = [(policies.index(policy), policy, days) for policy, days in group.items()]
-        costs[name] = [_spread(days.cost_usd, at, policy, "$ %{x:.6f}") for at, policy, days in drawn]
-        ended = [each for each in drawn if not each[2].is_bound]
-        makespans[name] = [_spread(days.makespan_s, at, policy, "%{x:,.0f} s") for at, policy, days in ended]
-        makespans[name] += _deadlines(group)
-        means[name] = [_interval(days.cost_usd, at, policy) for at, policy, days in drawn]
+        means[name] = _intervals(drawn)
+        spread = [_spread(days.cost_usd, at, policy, "$ {:.6f}") for at, policy, days in drawn]
+        costs[name] = _spreads(spread, "cost ($)")
+        ended = [_spread(days.makespan_s, at, policy, "{:,.0f} s") for at, policy, days in drawn if not days.is_bound]
+        makespans[name] = _spreads([*ended, *_deadlines(group)], "makespan (s)")
     blocks: list[Block] = [
         Listing("", _table(groups)),
         Graph(
             "Mean cost",
             "Over the days on which all tasks end, with intervals of 95 %. Left is better.",
-            [],
-            axes("mean cost ($)", "", yaxis={"type": "category"}),
             means,
         ),
-        Graph(
-            "Days by cost",
-            "On which part of the days a policy costs at most so much. Upper left is better.",
-            [],
-            {"xaxis": {"title": {"text": "cost ($)"}}, "yaxis": parts},
-            costs,
-        ),
+        Graph("Days by cost", "On which part of the days a policy costs at most so much. Upper left is better.", costs),
         Graph(
             "Days by makespan",
             "On which part of the days all tasks have ended by then. Upper left is better; where a line does not reach "
             "the top, there are days on which tasks never end.",
-            [],
-            {"xaxis": {"title": {"text": "makespan (s)"}}, "yaxis": parts},
             makespans,
         ),
     ]
@@ -154,37 +142,42 @@ def _share(part: int, whole: int) -> tuple[float, float]:
     return float(found.low), float(found.high)
 
 
-def _spread(values: array[float], number: int, policy: str, shown: str) -> dict[str, Any]:
+def _spread(values: array[float], place: int, policy: str, shown: str) -> Curve:
     """Return the curve of a distribution: at so many of its points as a picture shows."""
     known, n = np.sort(_known(values)), len(values)
     places = np.unique(np.linspace(0, len(known) - 1, min(len(known), _STEPS)).astype(int)).tolist()
-    pairs = [(float(known[place]), 100 * (place + 1) / n) for place in places]
-    hover = f"%{{fullData.name}}: {shown} at most on %{{y:.1f}} % of the days"
-    return points(number, policy, pairs, hover=hover, mode="lines", steps=True)
+    points = tuple((float(known[at]), 100 * (at + 1) / n) for at in places)
+    hover = tuple((f"{policy}: {shown.format(x)} at most on {y:.1f} % of the days",) for x, y in points)
+    return Curve(look_of(place, policy, signs=False, lines=True), points, steps=True, hover=hover)
 
 
-def _deadlines(group: Mapping[str, Days]) -> list[dict[str, Any]]:
+def _spreads(curves: list[Curve], x_label: str) -> Plot:
+    """Return the plot of distributions."""
+    values = [point[0] for curve in curves for point in curve.points if point is not None]
+    return Plot("", "", curves, x_label, "days (%)", range_around(values), (0.0, 103.0), whole=False)
+
+
+def _deadlines(group: Mapping[str, Days]) -> list[Curve]:
     """Return the line of the deadline, if that is known."""
     deadlines = {days.deadline_s for days in group.values() if days.deadline_s == days.deadline_s}
     return [
-        points(
-            7, f"deadline ({deadline:,.0f} s)", [(deadline, 0), (deadline, 100)], mode="lines+markers", hoverinfo="name"
-        )
+        Curve(look_of(7, f"deadline ({deadline:,.0f} s)", lines=True), ((deadline, 0.0), (deadline, 100.0)))
         for deadline in sorted(deadlines)
     ]
 
 
-def _interval(costs: array[float], number: int, policy: str) -> dict[str, Any]:
-    """Return the mean cost of a policy, with its interval."""
-    found = estimate(_known(costs).tolist())
-    half = rounded(found.half_width or 0.0)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": policy,
-        "x": [] if found.mean is None else [rounded(found.mean)],
-        "y": [] if found.mean is None else [policy],
-        "error_x": {"type": "data", "array": [half], "thickness": 2, "width": 6},
-        "marker": look(number)["marker"] | {"size": 11},
-        "hovertemplate": f"%{{y}}: $ %{{x:.6f}} ± {half:.2g}<extra></extra>",
-    }
+def _intervals(drawn: Sequence[tuple[int, str, Days]]) -> Plot:
+    """Return the plot of mean costs, each with its interval."""
+    curves, ends = [], []
+    for row, (place, policy, days) in enumerate(drawn):
+        found = estimate(_known(days.cost_usd).tolist())
+        if found.mean is None:
+            continue
+        half = found.half_width or 0.0
+        hover = ((f"{policy}: $ {found.mean:.6f} ± {half:.2g}",),)
+        points = ((found.mean, float(row)),)
+        curves.append(Curve(look_of(place, policy), points, hover=hover, spans=(half,), across=True))
+        ends += [found.mean - half, found.mean + half]
+    names = tuple(policy for _, policy, _ in drawn)
+    rows = (-0.5, len(drawn) - 0.5)
+    return Plot("", "", curves, "mean cost ($)", "", range_around(ends), rows, whole=False, y_names=names)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from spotbag.charts.chart import (
     Bar,
@@ -21,8 +22,9 @@ from spotbag.charts.chart import (
     row_height_in,
     stretch,
 )
-from spotbag.charts.matplotlib_renderer import MAX_LINES, MAX_NAMED_BARS, draw, fitting_name
+from spotbag.charts.matplotlib_renderer import MAX_LINES, MAX_NAMED_BARS, draw, draw_plot, fitting_name
 from spotbag.charts.page import chart_data
+from spotbag.charts.plot import Curve, Plot, look_of, range_around
 
 WORK = Look("work", "#4C8EDA", "white", text="white")
 LOST = Look("lost work", "#BCD5F3", "#4C8EDA", hatch="/////")
@@ -143,3 +145,28 @@ def test_a_page_is_given_all_there_is() -> None:
     assert panel["links"] == [[30, (0, 1), (1, 1), arrow, 2]]
     assert panel["limits"] == [[20, due, "in", 1], [90, due, "", None]]
     assert [look["label"] for look in data["looks"]] == ["work", "lost work", "steal", "end", "from, to", "due"]
+
+
+def test_a_plot_of_powers_names_and_intervals() -> None:
+    """Axes of names have these, those of powers of ten their values, and intervals have ends."""
+    curve = Curve(look_of(0, "cost"), ((-1.0, 0.0), (2.0, 1.0)), spans=(0.5, 0.0), across=True)
+    plot = Plot("", "", [curve], "cost ($)", "", (-2, 3), (-0.5, 1.5), powers="x", y_names=("hads", "other"))
+    axes = draw_plot(plot, Figure())
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["hads", "other"]
+    assert axes.xaxis.get_major_formatter()(2.0, 0) == "100"
+    [intervals] = axes.collections
+    assert [segment.tolist() for segment in intervals.get_segments()] == [[[-1.5, 0], [-0.5, 0]], [[2, 1], [2, 1]]]
+
+
+@pytest.mark.parametrize(
+    ("values", "how", "shown"),
+    [
+        ([1.0, 2.0], {}, (0.96, 2.04)),
+        ([1.0, 2.0], {"zero": True}, (0.0, 2.08)),
+        ([], {}, (-1.0, 1.0)),
+        ([5.0], {}, (4.5, 5.5)),
+        ([0.0, 0.1], {"powers": True}, (-0.5, 0.6)),
+    ],
+)
+def test_ranges_have_room(values: list[float], how: dict[str, bool], shown: tuple[float, float]) -> None:
+    assert range_around(values, **how) == pytest.approx(shown)

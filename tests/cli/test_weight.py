@@ -69,7 +69,7 @@ def test_a_report_on_a_plan_loads_no_graphs_and_no_replay(tmp_path: Path) -> Non
     plan, page = str(tmp_path / "plan.json"), str(tmp_path / "plan.html")
     assert main(["solve", "--method", "greedy", "tiny/two-cores", "--out", plan]) == 0
     modules = loaded_by("report", plan, "--out", page)
-    assert not ((_HEAVY | {"plotly", "scipy"}) - {"jinja2"}) & modules
+    assert not ((_HEAVY | {"scipy"}) - {"jinja2"}) & modules
     assert not {name for name in parts_of_spotbag(modules) if name.split(".")[0] in ("replay", "benchmarks")}
 
 

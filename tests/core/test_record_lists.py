@@ -117,6 +117,21 @@ def test_another_text_is_not_decoded(text: str) -> None:
     assert decode_long_list(text, "tasks", Task) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ('{"a": [LIST], "tasks": [LIST]}', '{"a": [LIST], "tasks": null}'),
+        ('{"a": {"tasks": [1]}, "tasks" : [LIST]}', '{"a": {"tasks": [1]}, "tasks" : null}'),
+        ('{"a": {"tasks": [LIST]}, "tasks": [LIST]}', None),
+        (r'{"t\u0061sks": [LIST]}', None),
+    ],
+)
+def test_the_list_is_found_where_it_stands(text: str, header: str | None) -> None:
+    task = json.dumps(SHORT)
+    found = decode_long_list(text.replace("LIST", task), "tasks", Task)
+    assert (None if found is None else found[0]) == (None if header is None else header.replace("LIST", task))
+
+
 @settings(max_examples=100)
 @given(st.integers(0, 10**40), st.integers(0, 10**40), st.integers(-60, 60) | st.none())
 def test_numbers_are_read_exactly(whole: int, fraction: int, exponent: int | None) -> None:

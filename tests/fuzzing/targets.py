@@ -27,7 +27,7 @@ import spotbag
 from spotbag.audits.auditor import audit_traces
 from spotbag.audits.bags.plan import check
 from spotbag.cli import main
-from spotbag.cli.app import _MODULES, make_app
+from spotbag.cli.app import make_app
 from spotbag.core import records
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.core.records import WholeDocument
@@ -475,7 +475,7 @@ def planned() -> list[tuple[Instance, dict[str, Any]]]:
             found.append((instance, json.loads(format_schedule(schedule, method))))
     burst = library_instance("tiny/credits")
     of_state = Instance.from_document(STATE_INSTANCE, "planned")
-    result = solve(of_state, "search", iterations=1_000)
+    result = solve(of_state, "search", iterations=10_000)
     assert result.schedule is not None
     vm = {"id": "v", "type": "b", "market": "on-demand"}
     task = {"id": "t", "vm": "v", "core": 0, "start_s": 0, "end_s": 120, "mode": "baseline"}
@@ -1089,11 +1089,32 @@ _FLOATS = ("0", "0.5", "1", "-1", "nan", "inf", "-inf", "1e400", "-0", "1e-320",
 _DURATIONS = ("2h", "90m", "1h30m", "1.5s", "5400", "0", "-1", "1x", "", "1e99h", "9" * 30, "१h")
 _TEXTS = tuple(text for text in HOSTILE_TEXTS if "\x00" not in text and len(text) < 1000)
 _FEW = ("1", "2", "0", "-1", "nan", "", "x")
-_LEFT_OUT = {"help", "update", "workers", "seeds", "bound", "first_hour_free", "tasks", "plots", "papers"}
+_LEFT_OUT = {"update", "workers", "dask", "seeds", "bound", "plots", "optimum_s"}
 """Options that take long, start processes or write into the package."""
-_COUNTED = {"runs", "number", "samples", "points", "classes", "time_limit"}
-_OUTPUTS = {"out", "trace", "gantt", "write", "plot", "plans", "convergence", "plan"}
-_INPUTS = {"job", "start", "env", "map_file", "file", "instance", "initial", "run_times"}
+_COUNTED = {"runs", "number", "numbers", "samples", "points", "classes", "time_limit", "iterations", "days", "n_tasks"}
+"""Options by which a command takes as long as they say."""
+_READ = {"job", "start", "env", "map_file", "file", "instance", "initial", "run_times", "state", "base"}
+"""Options of files that are read; all others are written, too."""
+_USUAL = {
+    "method": ("greedy", "lpt", "lpt,greedy"),
+    "d_spot": ("paper", "10m", "1h30", "0", "1d"),
+    "policy": ("hads", "known", "money-saving", "on-demand,hads"),
+    "scenario": ("quiet", "hads/sc1", "poisson"),
+    "markets": ("spot,on-demand", ","),
+    "instance": ("tiny/boot", "tiny/two-cores"),
+    "draw": ("small",),
+    "types": ("c6i.*", "c6i.large,m6i.xlarge", ","),
+    "speed": ("c6i.large=1", "c6i.large=0", "=,"),
+    "column": ("memory_gb=id", "id=Task", "=x"),
+    "only": ("status=COMPLETED", "="),
+    "pairs": ("a=b", "iterations=5", "=", "creation_ratio=0.75", "creation_ratio=nan"),
+    "run_times": ("bag.json", "missing"),
+    "runtime_s": ("constant:60", "beta:1:2:3", "uniform:1e300:1e301", "normal:1:nan"),
+    "one_means": ("available", "preempted"),
+}
+"""Values that options take, beside those that complete their words: where these take long, or say nothing."""
+_SLOW = {"method", "policy", "scenario", "instance"}
+"""Options of which not all words that complete them are tried: some take long."""
 _PATHS = (
     "out.json", "out.csv", "out.jsonl", "out.svg", ".", "", "-", "missing/x.json", "/dev/null", "/dev/full", "bag.json",
     "out", "out\x1b[2J.json", "out[/bold].json", "out\u202e.json",
@@ -1109,13 +1130,13 @@ def commands() -> Any:
 def use_commands(case: Case) -> None:
     """Commands of small problems, with options of any kind and files of any content."""
     rng = case.rng
-    name = rng.choice(_COMMANDS)
+    name = rng.choice(names_of_commands())
     words = [*name.split(), *_arguments(case, name)]
     command = commands()
     for part in name.split():
         command = command.commands[part]
     options = [one for one in command.params if one.param_type_name == "option" and one.name not in _LEFT_OUT]
-    for option in rng.sample(options, min(rng.choice((0, 1, 1, 2, 4)), len(options))):
+    for option in rng.sample(options, min(rng.choice((0, 0, 0, 1, 1, 2, 4)), len(options))):
         words.append(rng.choice(option.opts))
         if not option.is_flag:
             words.append(_value(rng, option))
@@ -1135,14 +1156,27 @@ def use_commands(case: Case) -> None:
         json.loads(out)
 
 
-_COMMANDS = (
-    "solve", "replan", "check", "show", "bound", "audit", "size", "stream", "platform", "replay", "compare", "methods",
-    "policies", "schema", "report", "export", "import-log", "best-known", "instance generate", "instance import hads",
-    "warm-up", "instance import csv", "instance import swf", "instance import gwf",
-    "experiment run", "experiment results", "experiment compare", "experiment list", "experiment show",
-    "instance types", "instance prices", "instance export", "instance schema", "instance list",
-)  # fmt: skip
-assert {name.split()[0] for name in _COMMANDS} | {"pareto", "bench", "serve"} == set(_MODULES)
+_TOO_LONG = ("pareto", "bench", "serve")
+"""Commands that take long, or read what is no argument."""
+
+
+@cache
+def names_of_commands() -> tuple[str, ...]:
+    """Names of all commands but some, in words."""
+
+    def leaves(command: Any, name: tuple[str, ...] = ()) -> Iterator[str]:
+        for word, part in getattr(command, "commands", {}).items():
+            if hasattr(part, "commands"):
+                yield from leaves(part, (*name, word))
+            elif (*name, word)[0] not in _TOO_LONG:
+                known.update(option.name for option in part.params)
+                yield " ".join((*name, word))
+
+    known: set[str] = {"plots", "optimum_s"}
+    found = tuple(leaves(commands()))
+    named = {*_LEFT_OUT, *_COUNTED, *_READ, *_USUAL} - {"points", "numbers"}  # of commands that take too long
+    assert named <= known, f"no option of any command: {named - known}"
+    return found
 
 
 EXPERIMENT_ROWS = [
@@ -1211,7 +1245,7 @@ def _arguments(case: Case, name: str) -> list[str]:
     if name == "experiment run":
         spec = 'instances = ["tiny/boot"]\nmethods = ["lpt", "greedy"]\ndescription = "some"\n'
         return [case.write("mine.toml", _damaged(case, spec)), "--out", str(case.folder / "made")]
-    if name in ("experiment results", "experiment compare"):
+    if name in ("experiment results", "experiment compare", "experiment judge"):
         case.document("experiment.json", [{"format": "spotbag.experiment/1", "spec": {"description": "some"}}])
         _damaged_lines(case, "rows.jsonl", EXPERIMENT_ROWS)
         return [str(case.folder)] * (2 if name == "experiment compare" else 1)
@@ -1246,10 +1280,14 @@ def _arguments(case: Case, name: str) -> list[str]:
         return [rng.choice(("replan", *_TEXTS))]
     if name == "schema":
         return [rng.choice(("solve", "error", *_TEXTS))]
+    if name == "instance scenario":
+        return [rng.choice(("hads/sc1", "vms/calm", "quiet", *_TEXTS))]
+    if name in ("instance import stream", "instance import platform"):
+        return [case.write("arrivals.csv", _damaged(case, "arrival_s,runtime_s,within_s\n0,60,600\n5,90,600\n"))]
     if name == "instance generate":
         return ["--tasks", rng.choice(("1", "5", "20", "0", "-1", "nan", "10000001"))]
-    if name in ("instance import csv", "instance import swf", "instance import gwf"):
-        file = rng.choice([file for file in _TABLES if file.endswith(name[-3:])])
+    if name.startswith("instance import ") and name != "instance import hads":
+        file = rng.choice([file for file in _TABLES if file.endswith(name[-3:])] or [*_TABLES])
         path = case.write(file, _damaged(case, _TABLES[file]))
         return [path, "--types", "c6i.large", "--memory", "1GB", "--deadline", "2h"]
     if name == "instance prices":
@@ -1277,41 +1315,22 @@ def _plain(case: Case, name: str, documents: list[dict[str, Any]]) -> str:
 
 
 def _value(rng: random.Random, option: Any) -> str:
-    """Choose a value of an option."""
-    kind = str(option.type_descriptor.annotation)
+    """Choose a value of an option, by what the command says of it."""
+    about = option.type_descriptor
+    kind, completes = str(about.annotation), about.parameter_info.autocompletion
     if option.name in _COUNTED:
         return rng.choice(_FEW)
-    if option.name in _OUTPUTS:
-        return rng.choice(_PATHS)
-    if option.name in _INPUTS:
-        return rng.choice([path for path in _PATHS if not path.startswith("/dev")])
+    if option.metavar in ("FILE", "FOLDER", "PLAN", "STATE"):
+        return rng.choice([path for path in _PATHS if option.name not in _READ or not path.startswith("/dev")])
     if option.metavar == "TIME":
         return rng.choice(_DURATIONS)
     if "int" in kind:
         return rng.choice(_INTEGERS)
     if "float" in kind:
         return rng.choice(_FLOATS)
-    usual = {
-        "method": ("greedy", "lpt"),
-        "methods": ("greedy", "lpt,greedy"),
-        "goal": ("cheapest", "fastest", "balanced", "cheap"),
-        "survive": ("one-type", "blackout", "each", "none", "two"),
-        "d_spot": ("paper", "10m", "1h30", "0", "1d"),
-        "policy": ("hads", "known", "money-saving", "on-demand,hads"),
-        "scenario": ("quiet", "hads/sc1", "poisson"),
-        "markets": ("spot", "on-demand", "spot,on-demand", ","),
-        "instance": ("tiny/boot", "tiny/two-cores"),
-        "of": ("instance", "schedule", "timeline", "stream", "platform"),
-        "draw": ("small", "x"),
-        "types": ("c6i.*", "c6i.large,m6i.xlarge", ","),
-        "speed": ("c6i.large=1", "c6i.large=0", "=,"),
-        "column": ("memory_gb=id", "id=Task", "=x"),
-        "option": ("a=b", "iterations=5", "=", "creation_ratio=0.75", "creation_ratio=nan"),
-        "run_times": ("bag.json", "missing"),
-        "runtime": ("constant:60", "beta:1:2:3", "uniform:1e300:1e301", "normal:1:nan"),
-        "one_means": ("available", "preempted"),
-    }
-    return rng.choice((*usual.get(option.name, ()), *rng.sample(_TEXTS, 2)))
+    words = [*_USUAL.get(option.name, ()), *getattr(about.annotation, "_value2member_map_", ())]
+    words += [] if completes is None or option.name in _SLOW else completes("")[:20]
+    return rng.choice([*words, *words, *rng.sample(_TEXTS, 2)])
 
 
 def run(words: list[str]) -> tuple[int, str, str]:

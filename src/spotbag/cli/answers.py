@@ -15,7 +15,10 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from importlib import import_module
-from typing import Any, ClassVar, Literal, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
+
+if TYPE_CHECKING:
+    from ..core.text_tables import Table
 
 _ANSWERS: dict[str, type[Answer]] = {}
 
@@ -61,6 +64,24 @@ class Answer(Part):
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as the JSON object that is printed, with its format."""
         return {"format": self.FORMAT, **as_json(self)}
+
+    def show(self, as_json: bool) -> None:
+        """Print the answer: as one JSON object, or as tables."""
+        if as_json:
+            self.print_json()
+        else:
+            self.print_text()
+
+    def print_text(self) -> None:
+        """Print the answer as tables, and what else is said."""
+        from .tables import print_table
+
+        for table in self.tables():
+            print_table(table)
+
+    def tables(self) -> Iterable[Table]:
+        """Return the tables that show the answer."""
+        return ()
 
     def print_json(self, plan: Iterable[str] = ()) -> None:
         """Print the answer as one JSON object; with a plan, in pieces, as its last value, if any."""

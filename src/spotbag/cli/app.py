@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from ..core.wording import printable
-from .arguments import spread
+from .options import spread
 
 _MODULES = {
     "solve": "bags.solve",

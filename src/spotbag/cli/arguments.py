@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import typer
-
-from .completion import INSTANCES, METHODS, names_of
+from ..core.errors import InputError, Issue, SpotbagError, show_value
+from ..core.text_files import STANDARD_INPUT, ReadFile, is_readable_file, read_once, read_text, source_name
+from ..core.wording import close_names
+from .completion import METHODS, names_of
+from .options import amount_option, duration_option, given_options, option, seconds_option
 from .tables import terminal_width
 
 if TYPE_CHECKING:
@@ -28,13 +30,10 @@ if TYPE_CHECKING:
     from ..schedules.schedule import Schedule
     from ..traces.trace import Trace
 
+
 StrPath: TypeAlias = "str | os.PathLike[str]"
 
-_PANEL = "Options for a file of tasks only"
-
-
-def _option(name: str, about: str, metavar: str | None = None, **more: Any) -> Any:
-    return typer.Option(name, metavar=metavar, help=about, rich_help_panel=_PANEL, **more)
+_of_tasks = partial(option, panel="Options for a file of tasks only")
 
 
 class MultiCoreChoice(StrEnum):
@@ -45,46 +44,30 @@ class MultiCoreChoice(StrEnum):
     SKIP = "skip"
 
 
-ZoneOption: TypeAlias = Annotated[
-    str | None,
-    _option("--zone", "Availability zone whose spot prices count: of a catalogue, and of a price history.", "ZONE"),
-]
+zone_option = partial(
+    _of_tasks, "ZONE", "Availability zone whose spot prices count: of a catalogue, and of a price history."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFileOptions:
     """Options of the VM types of a bag; a command has them by a parameter of this type (see `arguments.spread`)."""
 
-    types: Annotated[
-        str | None,
-        _option("--types", "VM types by commas, also patterns such as 'c6i.*': see 'instance types'.", "NAMES"),
-    ] = None
-    region: Annotated[
-        str | None, _option("--region", "Region of the prices; needed if the catalogue has several.", "NAME")
-    ] = None
-    prices: Annotated[
-        str | None, _option("--prices", "Catalogue of VM types and prices, instead of the shipped one.", "FILE")
-    ] = None
-    limit: Annotated[
-        int | None, _option("--limit", "VMs of each type in each market at most; 10 if absent.", "N", min=1)
-    ] = None
-    max_spot: Annotated[int | None, _option("--max-spot", "Spot VMs at most.", "N", min=0)] = None
-    max_on_demand: Annotated[int | None, _option("--max-on-demand", "On-demand VMs at most.", "N", min=0)] = None
-    speed: Annotated[
-        str | None,
-        _option("--speed", "Speed of a core of each type; run times measured once are divided by it.", "TYPE=X,..."),
-    ] = None
-    measured_on: Annotated[
-        str | None, _option("--measured-on", "Type that those were measured on; speed 1 if absent.", "TYPE")
-    ] = None
-    memory: Annotated[
-        str | None, _option("--memory", "Memory of tasks whose file does not give it, such as 2GB.", "AMOUNT")
-    ] = None
-    zone: ZoneOption = None
-    multi_core: Annotated[
-        MultiCoreChoice,
-        _option("--multi-core", "Tasks of several cores: refuse them, split them into tasks, skip them."),
-    ] = MultiCoreChoice.REFUSE
+    types: str | None = _of_tasks("NAMES", "VM types by commas, also patterns such as 'c6i.*': see 'instance types'.")
+    region: str | None = _of_tasks("NAME", "Region of the prices; needed if the catalogue has several.")
+    prices: str | None = _of_tasks("FILE", "Catalogue of VM types and prices, instead of the shipped one.")
+    limit: int | None = _of_tasks("N", "VMs of each type in each market at most; 10 if absent.", min=1)
+    max_spot: int | None = _of_tasks("N", "Spot VMs at most.", min=0)
+    max_on_demand: int | None = _of_tasks("N", "On-demand VMs at most.", min=0)
+    speed: str | None = _of_tasks(
+        "TYPE=X,...", "Speed of a core of each type; run times measured once are divided by it."
+    )
+    measured_on: str | None = _of_tasks("TYPE", "Type that those were measured on; speed 1 if absent.")
+    memory: str | None = _of_tasks("AMOUNT", "Memory of tasks whose file does not give it, such as 2GB.")
+    zone: str | None = zone_option()
+    multi_core: MultiCoreChoice = _of_tasks(
+        None, "Tasks of several cores: refuse them, split them into tasks, skip them.", MultiCoreChoice.REFUSE
+    )
 
     def asked(self, deadline_s: int | None, name: str | None = None) -> Asked:
         """Return the deadline, VM types and prices that the options ask for.
@@ -94,7 +77,6 @@ class TaskFileOptions:
         SpotbagError
             If there is no deadline, or an option cannot be read.
         """
-        from ..core.errors import SpotbagError
         from ..instances.bags.imported import Asked
         from ..instances.bags.vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice
 
@@ -118,45 +100,24 @@ class TaskFileOptions:
 class CsvOptions(TaskFileOptions):
     """Options of how a CSV file of tasks is read, and of the rest of a bag; commands have them as those above."""
 
-    column: Annotated[
-        list[str] | None,
-        _option(
-            "--column",
-            "Column of a role (id, command, memory, runtime, count, architecture, memory_gb, runtime_min, "
-            "runtime[TYPE] ...) whose heading says something else. May be repeated.",
-            "ROLE=HEADING",
-        ),
-    ] = None
-    ignore_column: Annotated[
-        list[str] | None,
-        _option("--ignore-column", "Leave out this column, whatever it says. May be repeated.", "HEADING"),
-    ] = None
-    memory_unit: Annotated[str | None, _option("--memory-unit", "Of memory without a unit: KB, MB, GB.", "UNIT")] = None
-    runtime_unit: Annotated[
-        str | None, _option("--runtime-unit", "Of run times without a unit: s, min, h.", "UNIT")
-    ] = None
-    only: Annotated[
-        list[str] | None,
-        _option(
-            "--only",
-            "Rows with one of these cells by commas, 'STEM*' for all that begin so. May be repeated.",
-            "HEADING=CELLS",
-        ),
-    ] = None
-    stage: Annotated[str | None, _option("--stage", "Tasks of this stage, process or rule of a workflow.", "NAME")] = (
-        None
+    column: list[str] | None = _of_tasks(
+        "ROLE=HEADING",
+        "Column of a role (id, command, memory, runtime, count, architecture, memory_gb, runtime_min, runtime[TYPE] "
+        "...) whose heading says something else. May be repeated.",
     )
+    ignore_column: list[str] | None = _of_tasks("HEADING", "Leave out this column, whatever it says. May be repeated.")
+    memory_unit: str | None = _of_tasks("UNIT", "Of memory without a unit: KB, MB, GB.")
+    runtime_unit: str | None = _of_tasks("UNIT", "Of run times without a unit: s, min, h.")
+    only: list[str] | None = _of_tasks(
+        "HEADING=CELLS", "Rows with one of these cells by commas, 'STEM*' for all that begin so. May be repeated."
+    )
+    stage: str | None = _of_tasks("NAME", "Tasks of this stage, process or rule of a workflow.")
 
     @property
     def task_file_options(self) -> list[str]:
         """Options of these that are given."""
-        usual = CsvOptions()
-        given = [
-            entry.name
-            for entry in fields(CsvOptions)
-            if (getattr(self, entry.name) or None) != (getattr(usual, entry.name) or None)
-        ]
-        return [f"--{name.replace('_', '-')}" for name in given]
+        names = {entry.name for entry in fields(CsvOptions)}
+        return [option for name, option in given_options(self).items() if name in names]
 
     def form(self) -> CsvFormat:
         """Return the reading of the file that the options ask for.
@@ -166,22 +127,15 @@ class CsvOptions(TaskFileOptions):
         SpotbagError
             If a column has no role, or a role has two columns.
         """
-        from ..core.errors import SpotbagError
         from ..instances.bags.task_columns import CsvFormat
 
         columns: dict[str, str] = {}
-        for pair in self.column or []:
-            role, mark, heading = (part.strip() for part in pair.partition("="))
-            if not mark:
-                raise SpotbagError(f"--column {pair}: must be ROLE=HEADING, such as memory_gb=RAM")
+        for pair, role, heading in pairs_of("--column", self.column, "ROLE=HEADING, such as memory_gb=RAM"):
             if role in columns:
                 raise SpotbagError(f"--column {pair}: the {role} is that of {columns[role]!r} already")
             columns[role] = heading
         only: dict[str, list[str]] = {}
-        for pair in self.only or []:
-            heading, mark, cells = (part.strip() for part in pair.partition("="))
-            if not mark:
-                raise SpotbagError(f"--only {pair}: must be HEADING=CELL, such as status=COMPLETED,CACHED")
+        for _, heading, cells in pairs_of("--only", self.only, "HEADING=CELL, such as status=COMPLETED,CACHED"):
             only.setdefault(heading, []).extend(cell.strip() for cell in cells.split(","))
         return CsvFormat(
             columns,
@@ -201,7 +155,6 @@ class CsvOptions(TaskFileOptions):
         SpotbagError
             If it cannot be read, or an option is given that it does not know.
         """
-        from ..core.text_files import read_once
         from ..instances.bags.csv_tasks import instance_of_csv
         from ..instances.bags.task_formats import FORMATS
 
@@ -213,17 +166,13 @@ class CsvOptions(TaskFileOptions):
 
     def _of_other(self, path: StrPath, asked: Asked, kind: str) -> Imported:
         """Read a log, or a workflow, which have no columns by headings."""
-        from ..core.errors import SpotbagError
-        from ..core.text_files import source_name
         from ..instances.bags.job_logs import JobFilter, instance_of_log
         from ..instances.bags.wfformat import instance_of_wfformat
 
-        of_columns = [
-            name for name in ("column", "ignore_column", "memory_unit", "runtime_unit", "only") if getattr(self, name)
-        ]
-        of_columns += ["stage"] if self.stage is not None and kind != "wfformat" else []
-        if of_columns:
-            option = f"--{of_columns[0].replace('_', '-')}"
+        of_columns = {"column", "ignore_column", "memory_unit", "runtime_unit", "only"}
+        of_columns |= set() if kind == "wfformat" else {"stage"}
+        option = next((option for name, option in given_options(self).items() if name in of_columns), None)
+        if option is not None:
             raise SpotbagError(
                 f"{option}: {source_name(path)} has no headings "
                 f"('spotbag instance import {kind} --help' has its options)"
@@ -239,7 +188,6 @@ def kind_of(path: StrPath) -> str:
 
     Folders are the first.
     """
-    from ..core.text_files import ReadFile
     from ..instances.bags.task_documents import HEAD
     from ..instances.bags.task_formats import kind_of_file
 
@@ -255,7 +203,6 @@ def kind_of(path: StrPath) -> str:
 
 
 def _memory_mb(text: str | None) -> float | None:
-    from ..core.errors import SpotbagError
     from ..instances.amounts import memory_mb_of
 
     if text is None:
@@ -271,97 +218,31 @@ def _names(text: str | None) -> Sequence[str]:
 
 
 def _speeds(text: str | None) -> Mapping[str, float] | None:
-    from ..core.errors import SpotbagError
     from ..core.quantities import number_of
 
     if text is None:
         return None
     speeds: dict[str, float] = {}
-    for part in _names(text):
-        name, _, value = part.partition("=")
-        speed = number_of(value.strip())
+    form = "TYPE=NUMBER, such as c6i.large=1.0"
+    for part, name, value in pairs_of("--speed", _names(text), form):
+        speed = number_of(value)
         if speed is None or speed <= 0:
-            raise SpotbagError(f"--speed {part}: must be TYPE=NUMBER, such as c6i.large=1.0")
-        speeds[name.strip()] = speed
+            raise SpotbagError(f"--speed {part}: must be {form}")
+        speeds[name] = speed
     return speeds
 
 
-InstanceArgument: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="INSTANCE",
-        autocompletion=INSTANCES,
-        help="A JSON file, a CSV file of tasks, - for standard input, or the name of a library instance.",
-        show_default=False,
-    ),
-]
-LateOption: TypeAlias = Annotated[
-    Literal["least"] | None,
-    typer.Option(
-        "--late",
-        metavar="least",
-        help="If no plan ends in time: as few tasks late as can be, then as little late. Exit code 3 then.",
-    ),
-]
-StreamArgument: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="STREAM",
-        autocompletion=names_of("instances.library", "stream_names"),
-        help="A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
-        show_default=False,
-    ),
-]
+def pairs_of(called: str, given: Sequence[str] | None, form: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the pairs that an option has: as they are given, and what stands before and behind the sign."""
+    for pair in given or []:
+        name, mark, value = (part.strip() for part in pair.partition("="))
+        if not mark:
+            raise SpotbagError(f"{called} {pair}: must be {form}")
+        yield pair, name, value
+
 
 TASK_FILES = (".csv", ".tsv")
 """Ends of the names of files of tasks."""
-
-
-def duration_option(name: str, about: str, least_s: float = 0, shown: bool | str = True) -> Any:
-    """Return an option that takes a time, as people write it, of so many seconds or more.
-
-    ``shown`` is what it is if absent, where that is not shown by itself.
-    """
-    read = _parser(name, "duration_s", least_s)
-    return typer.Option(name, metavar="TIME", parser=read, help=about, show_default=shown)
-
-
-def seconds_option(name: str, about: str, least: int = 0) -> Any:
-    """Return an option that takes a time of whole seconds, as people write it."""
-    return typer.Option(name, metavar="TIME", parser=_parser(name, "whole_seconds", least), help=about)
-
-
-def amount_option(name: str, about: str) -> Any:
-    """Return an option that takes dollars, as people write them."""
-    return typer.Option(name, metavar="USD", parser=_parser(name, "amount_usd"), help=about)
-
-
-def share_option(name: str, about: str) -> Any:
-    """Return an option that takes a share, as people write it."""
-    return typer.Option(name, metavar="SHARE", parser=_parser(name, "fraction"), help=about)
-
-
-def _parser(option: str, reader: str, least: float = 0) -> Callable[[str | float], float]:
-    """Return a parser of an option's value by a function of `spotbag.core.quantities`, loaded at its first use.
-
-    What an option is if absent passes through it as well, and may be a number.
-    """
-
-    def read(given: str | float) -> float:
-        if not isinstance(given, str):
-            return given
-        from ..core import quantities
-        from ..core.errors import InputError, Issue
-
-        try:
-            value = cast("float", getattr(quantities, reader)(given))
-            if value < least:
-                raise ValueError(f"must be at least {least:g} s")
-        except ValueError as error:
-            raise InputError(option, [Issue("", str(error), value=given)]) from None
-        return value
-
-    return read
 
 
 D_SPOT_OF_PAPER = "paper"
@@ -387,7 +268,6 @@ _OPTION_AT = {
 
 def _with_near(option: str, issue: Issue) -> str:
     """Return the rule of an issue without the quotes around names, with those that are close to the value."""
-    from ..core.wording import close_names
     from ..instances.entries import GOALS, MARKETS, SURVIVAL_OPTIONS
 
     known: dict[str, Sequence[str]] = {"--goal": GOALS, "--markets": MARKETS, "--survive": SURVIVAL_OPTIONS}
@@ -397,81 +277,36 @@ def _with_near(option: str, issue: Issue) -> str:
     return issue.rule.replace("'", "") + (f"; {near}" if near else "")
 
 
-def quantity_or(word: str, option: str, reader: str) -> Callable[[str], str]:
-    """Return a parser of an option that is a word, or a quantity by a function of `spotbag.core.quantities`."""
-
-    def read(given: str) -> str:
-        if given == word:
-            return given
-        from ..core.errors import InputError, Issue
-
-        try:
-            return f"{_parser(option, reader)(given)}"
-        except InputError as error:
-            issues = [Issue("", f"{issue.rule}; or {word}", value=issue.value) for issue in error.issues]
-            raise InputError(option, issues) from None
-
-    return read
-
-
-def _as_typed(value: Any, annotation: Any) -> Any:
-    """Return the default of an option as the help shows it: times with their unit."""
-    takes_time = getattr(get_args(annotation)[-1], "metavar", None) == "TIME"
-    return f"{value:g}s" if takes_time and value is not None else value
-
-
 @dataclass(frozen=True, kw_only=True)
 class InstanceOptions(CsvOptions):
     """Changes of an instance; a command has them by a parameter of this type (see `spread`)."""
 
-    deadline: Annotated[
-        int | None, seconds_option("--deadline", "Deadline, instead of the instance's: 2h, 1h30m or seconds.")
-    ] = None
-    d_spot: Annotated[
-        str | None,
-        typer.Option(
-            "--d-spot",
-            metavar="TIME|paper",
-            parser=quantity_or(D_SPOT_OF_PAPER, "--d-spot", "whole_seconds"),
-            help="D_spot: spot VMs end by then; or paper, the rule of HADS. Chosen by --survive if nowhere given.",
-        ),
-    ] = None
-    survive: Annotated[
-        str | None,
-        typer.Option(
-            "--survive",
-            metavar="LEVEL",
-            autocompletion=names_of("instances.entries", "SURVIVAL_OPTIONS"),
-            help="What a plan must be able to lose and still be in time: one-type, blackout, each or none.",
-        ),
-    ] = None
-    goal: Annotated[
-        str | None,
-        typer.Option(
-            "--goal",
-            metavar="GOAL",
-            autocompletion=names_of("instances.entries", "GOALS"),
-            help="What is best: cheapest, fastest or balanced (by weights).",
-        ),
-    ] = None
-    budget: Annotated[
-        float | None, amount_option("--budget", "Most that a plan may cost, with the goal fastest: 1.50 or $1.50.")
-    ] = None
-    markets: Annotated[
-        str | None,
-        typer.Option(
-            "--markets",
-            metavar="NAMES",
-            autocompletion=names_of("instances.entries", "MARKETS"),
-            help="Markets that may be used: spot, on-demand, or both by a comma.",
-        ),
-    ] = None
-    cost_weight: Annotated[
-        float | None,
-        typer.Option("--cost-weight", metavar="W", help="Weight of the cost in the objective, 0 to 1."),
-    ] = None
-    cost_scale: Annotated[float | None, amount_option("--cost-scale", "Scale of the cost.")] = None
-    makespan_scale: Annotated[float | None, duration_option("--makespan-scale", "Scale of the makespan.")] = None
+    deadline: int | None = seconds_option("Deadline, instead of the instance's: 2h, 1h30m or seconds.")
+    d_spot: str | None = option(
+        "TIME|paper",
+        "D_spot: spot VMs end by then; or paper, the rule of HADS. Chosen by --survive if nowhere given.",
+        reads="whole_seconds",
+        word=D_SPOT_OF_PAPER,
+    )
+    survive: str | None = option(
+        "LEVEL",
+        "What a plan must be able to lose and still be in time: one-type, blackout, each or none.",
+        completes=names_of("instances.entries", "SURVIVAL_OPTIONS"),
+    )
+    goal: str | None = option(
+        "GOAL",
+        "What is best: cheapest, fastest or balanced (by weights).",
+        completes=names_of("instances.entries", "GOALS"),
+    )
+    budget: float | None = amount_option("Most that a plan may cost, with the goal fastest: 1.50 or $1.50.")
+    markets: str | None = option(
+        "NAMES",
+        "Markets that may be used: spot, on-demand, or both by a comma.",
+        completes=names_of("instances.entries", "MARKETS"),
+    )
+    cost_weight: float | None = option("W", "Weight of the cost in the objective, 0 to 1.")
+    cost_scale: float | None = amount_option("Scale of the cost.")
+    makespan_scale: float | None = duration_option("Scale of the makespan.")
 
     def load(self, argument: StrPath, late: str | None = None, *, zone_of_days: bool = False) -> Instance:
         """Load an instance by path, ``-`` or library name, or make it of a file of tasks, and `apply` the options.
@@ -479,8 +314,6 @@ class InstanceOptions(CsvOptions):
         Where tasks may be ``late``, none is refused for taking longer than the deadline. With `zone_of_days`, the zone
         is that of a scenario, too.
         """
-        from ..core.text_files import read_once
-
         given = [option for option in self.task_file_options if not (zone_of_days and option == "--zone")]
         file = read_once(argument)
         if not self.is_of_tasks(file):
@@ -495,7 +328,6 @@ class InstanceOptions(CsvOptions):
 
     def is_of_tasks(self, file: StrPath) -> bool:
         """Tell a file of tasks from an instance, and from a name of the library."""
-        from ..core.text_files import ReadFile
         from ..instances.library import library_names
 
         if isinstance(file, ReadFile):
@@ -514,8 +346,6 @@ class InstanceOptions(CsvOptions):
         InputError
             If what the command line says does not suit the instance.
         """
-        from ..core.errors import InputError
-
         changes = self._changes(instance)
         if not changes:
             return instance
@@ -536,8 +366,6 @@ class InstanceOptions(CsvOptions):
 
     def _error(self, name: str, issues: Sequence[Issue]) -> InputError:
         """Return the error of values that do not suit an instance; what an option says is called by its name."""
-        from ..core.errors import InputError, Issue, show_value
-
         said = []
         for issue in issues:
             option = _OPTION_AT.get(issue.path.partition("[")[0])
@@ -582,56 +410,32 @@ class InstanceOptions(CsvOptions):
 class MethodOptions:
     """Options of how it is planned; a command has them, or some of them, by a parameter of this type (see `spread`)."""
 
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            "-m",
-            metavar="NAME",
-            autocompletion=METHODS,
-            help="How to plan: see 'spotbag methods'. One of your own is module:attribute.",
-        ),
-    ] = None
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the method; may be given again."),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        duration_option("--time-limit", "Time after which the best found so far is returned: 30s, 5m."),
-    ] = None
-    iterations: Annotated[
-        int | None,
-        typer.Option(
-            "--iterations",
-            metavar="N",
-            min=1,
-            help="A limit of work in place of --time-limit: the same plan each time. A million take about a second.",
-        ),
-    ] = None
-    target_gap: Annotated[
-        float,
-        typer.Option(
-            "--target-gap",
-            metavar="G",
-            parser=_parser("--target-gap", "fraction"),
-            help="Stop at this gap to the bound, relative to the plan's objective: 0.01 or 1%.",
-        ),
-    ] = 0.0
-    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the random numbers.")] = 0
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            metavar="T",
-            min=1,
-            help="Threads that work at once: all cores if absent (one in comparisons); 1 for the same plan each time.",
-        ),
-    ] = None
-    initial: Annotated[
-        str | None,
-        typer.Option("--initial", metavar="FILE", help="A plan to start from; nothing worse is returned."),
-    ] = None
+    method: list[str] | None = option(
+        "NAME",
+        "How to plan: see 'spotbag methods'. One of your own is module:attribute.",
+        short="-m",
+        completes=METHODS,
+    )
+    pairs: list[str] | None = option(
+        "NAME=VALUE", "Option of the method; may be given again.", name="option", short="-o"
+    )
+    time_limit: float | None = duration_option("Time after which the best found so far is returned: 30s, 5m.")
+    iterations: int | None = option(
+        "N", "A limit of work in place of --time-limit: the same plan each time. A million take about a second.", min=1
+    )
+    target_gap: float = option(
+        "G",
+        "Stop at this gap to the bound, relative to the plan's objective: 0.01 or 1%.",
+        0.0,
+        reads="fraction",
+    )
+    seed: int = option("SEED", "Seed of the random numbers.", 0, min=0)
+    threads: int | None = option(
+        "T",
+        "Threads that work at once: all cores if absent (one in comparisons); 1 for the same plan each time.",
+        min=1,
+    )
+    initial: str | None = option("FILE", "A plan to start from; nothing worse is returned.")
 
     def methods(self, absent: Sequence[str]) -> list[str]:
         """Return the names of the methods, each once; some if none is given."""
@@ -645,8 +449,6 @@ class MethodOptions:
         SpotbagError
             If there are several.
         """
-        from ..core.errors import SpotbagError
-
         names = self.methods([absent])
         if len(names) > 1:
             raise SpotbagError(
@@ -657,7 +459,7 @@ class MethodOptions:
     @property
     def options(self) -> dict[str, str]:
         """Options of the method, by name."""
-        return parse_options(self.option or [])
+        return parse_options(self.pairs or [])
 
     def warn_of_idle(self, *methods: str) -> None:
         """Warn of options that change nothing with these methods.
@@ -671,104 +473,16 @@ class MethodOptions:
 
         chosen = [find_method(name) for name in methods]
         by = " and ".join(methods)
-        given = self.given()
+        given = given_options(self).values()
         if "--seed" in given and not any(method.seeded for method in chosen):
             warn([f"--seed changes nothing: {by} uses no random numbers"])
-        for option in ("--threads", "--target-gap"):
-            if option in given and not any(method.exact for method in chosen):
-                warn([f"{option} changes nothing: {by} is no exact method"])
-
-    def given(self, absent: MethodOptions | None = None) -> list[str]:
-        """Return the options, as they are called, that differ from what they are if absent."""
-        usual = absent or MethodOptions()
-        return [
-            f"--{field.name.replace('_', '-')}"
-            for field in fields(self)
-            if (getattr(self, field.name) or None) != (getattr(usual, field.name) or None)
-        ]
-
-
-class Only:
-    """In a command's signature, ``Annotated[MethodOptions, Only("seed")]``: these of the options.
-
-    Parameters
-    ----------
-    names : str
-        Fields of the options.
-    """
-
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
-
-def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose parameters of a type such as `InstanceOptions` are the options of that type, one by one.
-
-    The default of such a parameter, if it has one, has the defaults of the options.
-    """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
-    parameters: list[inspect.Parameter] = []
-    plain: set[str] = set()
-    for parameter in inspect.signature(command).parameters.values():
-        hint = hints[parameter.name]
-        kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        if not is_dataclass(kind):
-            parameters.append(parameter.replace(annotation=hint))
-            plain.add(parameter.name)
-            continue
-        options = get_type_hints(kind, include_extras=True)
-        made = cast("Callable[..., Any]", kind)
-        default = made() if parameter.default is parameter.empty else parameter.default
-        chosen = next((mark.names for mark in marks if isinstance(mark, Only)), tuple(options))
-        groups[parameter.name] = made, [*chosen]
-        parameters += [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=_as_typed(getattr(default, name), options[name]),
-                annotation=options[name],
-            )
-            for name in chosen
-            if name not in {other.name for other in parameters}  # an option of two types is one
-        ]
-    ordered = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-
-    def spread_command(**given: Any) -> None:
-        options = {name: value for name, value in given.items() if name not in plain}
-        made_of = {name: made(**{field: options[field] for field in chosen}) for name, (made, chosen) in groups.items()}
-        command(**{name: given[name] for name in plain}, **made_of)
-
-    spread_command.__doc__ = command.__doc__
-    spread_command.__name__ = command.__name__
-    spread_command.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
-    spread_command.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-    return spread_command
-
-
-PlanGanttOption: TypeAlias = Annotated[
-    str | None, typer.Option("--gantt", metavar="FILE", help="Draw the plan: .png, .svg, .pdf or .html.")
-]
-PlanOutOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--out", metavar="FILE", help="Write the plan: .json, .csv (a row for each task), or - for standard output."
-    ),
-]
-StateOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--state",
-        metavar="STATE",
-        help="What has happened so far (JSON): the plan is for what that leaves of the instance.",
-    ),
-]
-JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+        for name in ("--threads", "--target-gap"):
+            if name in given and not any(method.exact for method in chosen):
+                warn([f"{name} changes nothing: {by} is no exact method"])
 
 
 def _refuse_table_of_plan(path: StrPath) -> None:
     """Refuse a plan as a table where a file of tasks is expected."""
-    from ..core.text_files import ReadFile, source_name
     from ..schedules.schedule_files import refuse_table
 
     if isinstance(path, ReadFile):
@@ -784,7 +498,6 @@ _MOST_OF_HEADINGS = 200
 def load_instance(argument: StrPath, late: str | None = None) -> Instance:
     """Load an instance by path, ``-`` or library name; warnings go to standard error."""
     from ..core.json_documents import parse_json
-    from ..core.text_files import read_text, source_name
     from ..instances.instance import Instance, instance_warnings, read_instance
     from ..instances.library import library_instance, library_names
 
@@ -828,8 +541,6 @@ def some(names: Sequence[str]) -> str:
 
 def is_path(argument: StrPath, names: Sequence[str]) -> bool:
     """Tell a file from a name of the library; a name of the library does not, whatever lies in the working folder."""
-    from ..core.text_files import STANDARD_INPUT, is_readable_file
-
     if not isinstance(argument, str) or argument == STANDARD_INPUT:
         return True
     readable = is_readable_file(argument)
@@ -866,15 +577,6 @@ def print_plan(
         sys.stdout.write(piece)
 
 
-def print_story(lines: Iterable[str]) -> None:
-    """Print the lines of a story of `describe_trace`; on a terminal, they go on below the words, not the times."""
-    from textwrap import fill
-
-    width = terminal_width()
-    for line in lines:
-        print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)
-
-
 def stories_of(traces: Iterable[Trace]) -> list[list[str]]:
     """Return the events of replays, line by line."""
     from ..traces.stories import describe_trace
@@ -882,12 +584,16 @@ def stories_of(traces: Iterable[Trace]) -> list[list[str]]:
     return [list(describe_trace(trace)) for trace in traces]
 
 
-def print_stories(stories: Sequence[Sequence[str]]) -> None:
-    """Print the events of replays, one replay after the other."""
+def print_stories(stories: Iterable[Iterable[str]]) -> None:
+    """Print the events of replays; on a terminal, a line goes on below the words of the first, not below the times."""
+    from textwrap import fill
+
+    width = terminal_width()
     for index, story in enumerate(stories):
         if index:
             print()
-        print_story(story)
+        for line in story:
+            print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)
 
 
 def check_pictures(*paths: str | None) -> None:
@@ -901,8 +607,6 @@ def check_pictures(*paths: str | None) -> None:
 
 def check_output(path: str | None, *others: str | None) -> None:
     """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
-    from ..core.errors import SpotbagError
-
     if path is None:
         return
     if any(source is not None and os.path.realpath(path) == os.path.realpath(source) for source in others):
@@ -915,26 +619,21 @@ def check_output(path: str | None, *others: str | None) -> None:
         raise SpotbagError(f"{path}: cannot be written: the folder does not exist")
 
 
+def check_outputs(sources: Sequence[str | None], *outputs: str | None) -> None:
+    """Refuse outputs as `check_output` does: over one of the sources, or over each other."""
+    for place, path in enumerate(outputs, start=1):
+        check_output(path, *sources, *outputs[place:])
+
+
 STANDARD_OUTPUT = "-"
 
 
 def refuse_two_from_standard_input(*sources: str | None) -> None:
     """Refuse to read two things from standard input."""
-    from ..core.errors import SpotbagError
-    from ..core.text_files import STANDARD_INPUT
-
     if sources.count(STANDARD_INPUT) > 1:
         raise SpotbagError("-: two things cannot be read from standard input; write one of them to a file")
 
 
 def parse_options(pairs: list[str]) -> dict[str, str]:
     """Read ``name=value`` pairs."""
-    from ..core.errors import SpotbagError
-
-    options = {}
-    for pair in pairs:
-        name, mark, value = pair.partition("=")
-        if not mark:
-            raise SpotbagError(f"--option {pair}: must be NAME=VALUE")
-        options[name.strip().replace("-", "_")] = value.strip()
-    return options
+    return {name.replace("-", "_"): value for _, name, value in pairs_of("--option", pairs, "NAME=VALUE")}

@@ -7,25 +7,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
-
-from .arguments import (
-    CsvOptions,
-    Only,
-    amount_option,
-    duration_option,
-    is_path,
-    load_platform,
-    load_stream,
-    seconds_option,
-    warn,
-)
-from .instance_import import JobOptions
+from ..core.errors import SpotbagError
+from ..core.text_files import read_text, source_name
+from ..core.wording import counted
+from .arguments import CsvOptions, is_path, load_platform, load_stream, names_in, warn
+from .instance_output import deliver
+from .options import Only, amount_option, duration_option, given_options, option, seconds_option
 
 if TYPE_CHECKING:
     from ..instances.arrivals import Arrival, Deadlines
+    from ..instances.bags.imported import MultiCore
+    from ..instances.bags.job_logs import JobFilter
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
 
@@ -43,42 +37,61 @@ class OfferedMarket(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """Choice of the jobs of a log."""
+
+    user: str | None = option("ID", "Jobs of this user.")
+    submitted_from: float | None = duration_option(
+        "Jobs submitted from this time of the log on: 2d, 36h or seconds.", name="from"
+    )
+    submitted_to: float | None = duration_option("Jobs submitted before this time of the log.", name="to")
+    status: str = option("CODES", "Jobs with one of these by commas: 1 completed, or all.", "1,-1")
+    requested: bool = option(
+        None, "Take the requested time of a job, not the one it took.", False, name="requested-times"
+    )
+    jobs: int | None = option("N", "The first N of these jobs only.", min=1)
+
+    def filter(self, multi_core: MultiCore = "refuse", bag: str | None = None) -> JobFilter:
+        """Return the options as a filter of jobs."""
+        from ..core.quantities import number_of
+        from ..instances.bags.job_logs import JobFilter
+
+        codes = [] if self.status == "all" else [number_of(code) for code in names_in([self.status])]
+        if any(code is None or not code.is_integer() for code in codes):
+            raise SpotbagError(f"--status {self.status}: must be whole numbers by commas, or all")
+        return JobFilter(
+            user=self.user,
+            bag=bag,
+            from_s=self.submitted_from,
+            to_s=self.submitted_to,
+            statuses=tuple(int(code) for code in codes if code is not None),
+            requested_times=self.requested,
+            multi_core=multi_core,
+            most_jobs=self.jobs,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ArrivalOptions(JobOptions, CsvOptions):
     """Reading of a file of jobs that arrive; commands have them by types that inherit these (see `spread`)."""
 
-    deadline: Annotated[
-        float | None, duration_option("--deadline", "Of jobs whose file has none: a time after their arrival.")
-    ] = None
-    stretch: Annotated[
-        float | None,
-        typer.Option("--stretch", metavar="X", min=0, help="Likewise, X run times; with --deadline, their sum."),
-    ] = None
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            metavar="ROLE=HEADING",
-            help="Column of a role (id, arrival_s, runtime_min, count, deadline_s, within_h, application, budget, "
-            "priority) whose heading says something else. May be repeated.",
-        ),
-    ] = None
-
-    def given(self) -> dict[str, str]:
-        """Return the options that are given: the names of their fields, and as they are called."""
-        names = {"submitted_from": "from", "submitted_to": "to", "requested": "requested-times"}
-        given = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-        return {name: f"--{names.get(name, name).replace('_', '-')}" for name in given}
+    deadline: float | None = duration_option("Of jobs whose file has none: a time after their arrival.")
+    stretch: float | None = option("X", "Likewise, X run times; with --deadline, their sum.", min=0)
+    column: list[str] | None = option(
+        "ROLE=HEADING",
+        "Column of a role (id, arrival_s, runtime_min, count, deadline_s, within_h, application, budget, priority) "
+        "whose heading says something else. May be repeated.",
+    )
 
     def arrivals(self, text: str, source: str) -> tuple[list[Arrival], Deadlines]:
         """Read the jobs of a table or a log, and say what is left out."""
-        from ..core.errors import SpotbagError
         from ..instances.arrivals import Deadlines, arrivals_of_table
         from ..instances.bags.job_logs import arrivals_of_log
         from ..instances.bags.task_formats import kind_of_file
 
         kind = kind_of_file(text)
         of_others = _OF_TABLES if kind in ("swf", "gwf") else {field.name for field in fields(JobOptions)}
-        wrong = [option for name, option in self.given().items() if name in of_others]
+        wrong = [option for name, option in given_options(self).items() if name in of_others]
         if wrong:
             called = f"a log in {kind.upper()}" if kind in ("swf", "gwf") else "a table"
             raise SpotbagError(f"{', '.join(wrong)}: {source} is {called}; leave out what others have")
@@ -99,14 +112,13 @@ class ArrivalOptions(JobOptions, CsvOptions):
         make: Callable[[str, str], Made],
     ) -> Made:
         """Read a document or a file of jobs, which is made into one, by path or ``-``; or load it from the library."""
-        from ..core.text_files import read_text, source_name
         from ..instances.bags.task_formats import kind_of_file
 
         text = read_text(argument) if is_path(argument, names) else None
         if text is not None and kind_of_file(text) in ("table", "swf", "gwf"):
             return make(text, source_name(argument))
-        if self.given():
-            warn([f"{argument} is no file of arrivals: {', '.join(self.given().values())} changed nothing"])
+        if given := given_options(self):
+            warn([f"{argument} is no file of arrivals: {', '.join(given.values())} changed nothing"])
         return of_library(argument) if text is None else parse(text, source_name(argument))
 
 
@@ -114,9 +126,9 @@ class ArrivalOptions(JobOptions, CsvOptions):
 class StreamFileOptions(ArrivalOptions):
     """Options of a file of jobs that becomes a stream."""
 
-    market: Annotated[OfferedMarket, typer.Option("--market", help="Market of the prices.")] = OfferedMarket.ON_DEMAND
-    block: Annotated[int, seconds_option("--block", "Length of a block that is billed.", 1)] = 3600
-    launch: Annotated[int, seconds_option("--launch", "Time from the request of a VM until it is ready.")] = 300
+    market: OfferedMarket = option(None, "Market of the prices.", OfferedMarket.ON_DEMAND)
+    block: int = seconds_option("Length of a block that is billed.", 3600, least=1)
+    launch: int = seconds_option("Time from the request of a VM until it is ready.", 300)
 
     def load(self, argument: str) -> Stream:
         """Load a stream by path, ``-`` or library name, or make it of a file of jobs."""
@@ -144,13 +156,12 @@ class StreamFileOptions(ArrivalOptions):
 
     def _vm_types(self) -> tuple[list[Any], Mapping[str, float]]:
         """Return the VM types with their prices for a block, and their speeds."""
-        from ..core.errors import SpotbagError
         from ..core.quantities import SECONDS_PER_HOUR
         from ..instances.bags.vm_catalogue import choose_vm_types, price_notes
         from ..instances.streams.entries import StreamVmType
 
         if self.types is None:
-            if wrong := {"speed", "region", "prices", "market"} & {*self.given()}:
+            if wrong := {"speed", "region", "prices", "market"} & {*given_options(self)}:
                 raise SpotbagError(f"--{min(wrong)}: is for VM types; --types NAMES says which")
             warn(["all VMs are of one type, 'host', for $ 1 a block (--types NAMES takes types and prices)"])
             return [StreamVmType(name="host", price_usd_per_block=1.0)], {}
@@ -171,13 +182,8 @@ class StreamFileOptions(ArrivalOptions):
 class PlatformFileOptions(ArrivalOptions):
     """Options of a file of jobs that becomes a platform."""
 
-    resources: Annotated[
-        str, typer.Option("--resources", metavar="PLATFORM", help="Platform whose agents and resources the jobs have.")
-    ] = "caron/hybrid"
-    budget_rate: Annotated[
-        float,
-        amount_option("--budget-rate", "Of jobs without a budget, for each processor-minute."),
-    ] = 4.0
+    resources: str = option("PLATFORM", "Platform whose agents and resources the jobs have.", "caron/hybrid")
+    budget_rate: float = amount_option("Of jobs without a budget, for each processor-minute.", 4.0)
 
     def load(self, argument: str) -> Platform:
         """Load a platform by path, ``-`` or library name, or make it of a file of jobs."""
@@ -197,6 +203,18 @@ class PlatformFileOptions(ArrivalOptions):
         return platform_of_arrivals(
             found, deadlines, resources, budget_per_minute=self.budget_rate, name=_name(source), source=source
         )
+
+
+def deliver_jobs(made: Stream | Platform, path: str | None, as_json: bool) -> None:
+    """Write a stream or a platform as JSON, or print it if there is no path."""
+    from ..instances.streams.stream import Stream
+
+    jobs = counted(len(made.jobs), "job")
+    if isinstance(made, Stream):
+        deliver(made, path, as_json, f"{made.name}, {jobs}, {counted(made.n_tasks, 'task')}", stream=made.name)
+    else:
+        about = f"{made.name}, {counted(len(made.resources), 'resource')}, {jobs}"
+        deliver(made, path, as_json, about, platform=made.name, jobs=len(made.jobs))
 
 
 _OF_ARRIVALS = (

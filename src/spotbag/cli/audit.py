@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ..core.text_tables import Column, Table, numbers
+from ..core.text_tables import number, table_of, words
+from ..core.wording import counted
 from .answers import ABSENT, Answer, Part
-from .arguments import JsonOption, load_instance, load_platform, load_stream
+from .arguments import load_instance, load_platform, load_stream
+from .options import argument, json_option, option
 from .progress import busy
-from .tables import print_table, seconds
+from .tables import print_table
 
 if TYPE_CHECKING:
     from ..audits.facts import AuditReport, Violation
@@ -51,24 +53,16 @@ class Audit(Answer, kind="audit"):
 
 
 def audit_command(
-    trace: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRACE",
-            help="A trace of replays, or of 'import-log' (JSON lines); - for standard input.",
-            show_default=False,
-        ),
-    ],
-    instance: Annotated[
-        str | None,
-        typer.Option(
-            "--instance",
-            metavar="INSTANCE",
-            help="What should have been replayed: an instance, stream or platform, by its file or its name in the "
-            "library. It is compared with what the trace holds.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    *,
+    trace: str = argument(
+        "TRACE", "A trace of replays, or of 'import-log' (JSON lines); - for standard input.", show_default=False
+    ),
+    instance: str | None = option(
+        "INSTANCE",
+        "What should have been replayed: an instance, stream or platform, by its file or its name in the library. It "
+        "is compared with what the trace holds.",
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """Audit the trace of a replay, by code that shares nothing with what replays.
 
@@ -78,7 +72,6 @@ def audit_command(
     1: not correct; 2: bad input.
     """
     from ..audits.auditor import audit_traces
-    from ..core.wording import counted
     from ..traces.files import read_traces
 
     with busy("auditing"):
@@ -117,27 +110,18 @@ def _load(argument: str, trace: Trace) -> Given:
 
 def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
     """Print a row for each run; of very many, the first."""
-    from ..core.wording import counted
-
-    columns = [
-        Column("policy"),
-        *numbers(draw, "cost (units)" if traces[0].of_platform else "cost ($)", "makespan (s)", "events"),
-        Column("verdict"),
-        Column("notes"),
-    ]
-    rows = [
-        (
-            entry.run["policy"],
-            str(entry.run[draw]),
-            f"{report.cost_usd:,.0f}" if entry.of_platform else f"{report.cost_usd:.6f}",
-            "-" if report.makespan_s is None else seconds(report.makespan_s),
-            f"{len(entry.events):,}",
-            "correct" if report.correct else counted(len(report.findings), "finding"),
-            _notes_text(report.notes),
-        )
-        for entry, report in zip(traces[:_SHOWN_RUNS], reports, strict=False)
-    ]
-    print_table(Table(columns, rows))
+    in_units = traces[0].of_platform
+    table = table_of(
+        zip(traces[:_SHOWN_RUNS], reports, strict=False),
+        words("policy", lambda row: row[0].run["policy"]),
+        number(draw, lambda row: row[0].run[draw]),
+        number("cost (units)" if in_units else "cost ($)", lambda row: row[1].cost_usd, ",.0f" if in_units else ".6f"),
+        number("makespan (s)", lambda row: row[1].makespan_s, ",.0f"),
+        number("events", lambda row: len(row[0].events), ","),
+        words("verdict", lambda row: "correct" if row[1].correct else counted(len(row[1].findings), "finding")),
+        words("notes", lambda row: _notes_text(row[1].notes)),
+    )
+    print_table(table)
     if len(traces) > _SHOWN_RUNS:
         print(f"... and {counted(len(traces) - _SHOWN_RUNS, 'run')} more (--json lists all)")
 
@@ -150,19 +134,20 @@ def _notes_text(notes: tuple[str, ...]) -> str:
 
 def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int, draw: str) -> None:
     """Print the findings, run by run."""
-    columns = [
-        Column("policy"),
-        Column(draw, True),
-        Column("rule"),
-        Column("amount", True),
-        Column("unit"),
-        Column("what"),
+    found = [
+        (entry.run, finding)
+        for entry, report in zip(traces, reports, strict=True)
+        for finding in report.findings[:_SHOWN]
     ]
-    rows: list[tuple[str, ...]] = []
-    for entry, report in zip(traces, reports, strict=True):
-        for finding in report.findings[: _SHOWN - len(rows)]:
-            run = entry.run["policy"], str(entry.run[draw])
-            rows.append((*run, finding.rule, f"{finding.amount:g}", finding.unit, finding.message))
-    print_table(Table(columns, rows))
+    table = table_of(
+        found[:_SHOWN],
+        words("policy", lambda row: row[0]["policy"]),
+        number(draw, lambda row: row[0][draw]),
+        words("rule", lambda row: row[1].rule),
+        number("amount", lambda row: row[1].amount, "g"),
+        words("unit", lambda row: row[1].unit),
+        words("what", lambda row: row[1].message),
+    )
+    print_table(table)
     if n_findings > _SHOWN:
         print(f"... and {n_findings - _SHOWN} more (--json lists all)")

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from ..core.errors import SpotbagError
+from ..core.limits import LimitReached
 from ..core.processes import interruptible
+from ..core.text_files import write_text
 from .answers import Answer, Part, beside, print_object
-from .arguments import JsonOption, check_output, duration_option, warn, wrote
+from .arguments import check_output, warn, wrote
+from .options import adder, duration_option, json_option, option
 from .progress import INTERRUPTED, beside_the_answer
-from .run_options import DaskOption, WorkersOption, workers_of
+from .run_options import WorkerOptions
 
 if TYPE_CHECKING:
     from ..benchmarks.bags.experiments.specification import PaperName
     from ..benchmarks.claims import Verdict
-    from ..core.workers import Workers
 
 app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
 
@@ -72,174 +78,133 @@ class Scales(StrEnum):
     INSTANCE = "instance"
 
 
-def _runs(help_text: str) -> Any:
-    """Runs of each cell: one has no interval, by which statements are judged."""
-    return typer.Option("--runs", "-n", metavar="N", min=2, help=help_text)
+# One run has no interval, by which statements are judged.
+_runs_option = partial(option, "N", short="-n", min=2)
+_seed_option = partial(option, "SEED", default=0, min=0)
+_plots_option = partial(option, "FOLDER")
 
 
-def _seed(help_text: str) -> Any:
-    return typer.Option("--seed", metavar="SEED", min=0, help=help_text)
+@dataclass(frozen=True, kw_only=True)
+class _Runs:
+    """Options of all papers: which runs are replayed."""
+
+    runs: int = _runs_option("Days of each cell.", 200)
+    seed: int = _seed_option("Seed of the days, and of plans that use one.")
 
 
-def _plots(help_text: str) -> Any:
-    return typer.Option("--plots", metavar="FOLDER", help=help_text)
+@dataclass(frozen=True, kw_only=True)
+class _Paper(WorkerOptions, _Runs):
+    """Options of a paper; those that only some have are settings of the replays by the same names."""
+
+    @property
+    def folder(self) -> str | None:
+        """Folder of the pictures, if the paper has some, and they are wanted."""
+        folder: str | None = getattr(self, "plots", None)
+        return folder
 
 
-DaysOption = Annotated[int, _runs("Days of each cell.")]
-DaysSeedOption = Annotated[int, _seed("Seed of the days, and of plans that use one.")]
-DrawsOption = Annotated[int, _runs("Draws of the run times.")]
-SetsOption = Annotated[int, _runs("Draws of each set of jobs.")]
-DrawsSeedOption = Annotated[int, _seed("Seed of the first draw.")]
-RateScaleOption = Annotated[
-    float, typer.Option("--rate-scale", metavar="R", min=0.01, help="Multiplies the rates of all scenarios.")
-]
-DSpotOption = Annotated[
-    DSpot,
-    typer.Option(
-        "--d-spot-rule",
-        help="D_spot of jobs whose printed plan ends later than Algorithm 1 of HADS allows: the second after the "
-        "printed makespan, or as estimated all the same.",
-    ),
-]
-OutOption = Annotated[
-    str | None, typer.Option("--out", metavar="FILE", help="Write all figures, with their intervals: .csv or .json.")
-]
-FullOption = Annotated[
-    bool, typer.Option("--full", help="Print all tables, all statements and the reasons, not one screen.")
-]
+@dataclass(frozen=True, kw_only=True)
+class _Output:
+    """Where a comparison goes: a file of figures, and how much is printed."""
+
+    out: str | None = option("FILE", "Write all figures, with their intervals: .csv or .json.")
+    full: bool = option(None, "Print all tables, all statements and the reasons, not one screen.", False)
+    as_json: bool = json_option()
 
 
-@app.command("hads", epilog="Example:  spotbag bench hads --runs 50 --workers 2 --out hads.csv")
-def hads_command(
-    context: typer.Context,
-    runs: DaysOption = 200,
-    seed: DaysSeedOption = 0,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    rate_scale: RateScaleOption = 1.0,
-    d_spot: DSpotOption = DSpot.PRINTED,
-    out: OutOption = None,
-    full: FullOption = False,
-    as_json: JsonOption = False,
-) -> None:
+def _add(name: PaperName, example: str) -> Callable[[type[_Paper]], type[_Paper]]:
+    """Add the command of a paper, which has its help from the options."""
+
+    def add(kind: type[_Paper]) -> type[_Paper]:
+        made = dataclass(frozen=True, kw_only=True)(kind)
+
+        def command(context: typer.Context, options: _Paper, output: _Output) -> None:
+            _report(name, context, options, output)
+
+        command.__doc__ = kind.__doc__
+        command.__annotations__["options"] = made
+        adder(app, "bench")(name, example)(command)
+        return made
+
+    return add
+
+
+@_add("hads", "--runs 50 --workers 2 --out hads.csv")
+class _Hads(_Paper):
     """Tables 9 to 11 and Figs 8 to 13 of HADS, and what the paper says of them."""
-    settings = {"seed": seed, "rate_scale": rate_scale, "d_spot": d_spot.value}
-    _report("hads", runs, settings, workers_of(context, workers, dask), Output(out, full, as_json))
+
+    rate_scale: float = option("R", "Multiplies the rates of all scenarios.", 1.0, min=0.01)
+    d_spot: DSpot = option(
+        None,
+        "D_spot of jobs whose printed plan ends later than Algorithm 1 of HADS allows: the second after the printed "
+        "makespan, or as estimated all the same.",
+        DSpot.PRINTED,
+        name="d-spot-rule",
+    )
 
 
-@app.command("burst-hads", epilog="Example:  spotbag bench burst-hads --runs 50 --workers 2 --out burst-hads.csv")
-def burst_hads_command(
-    context: typer.Context,
-    runs: DaysOption = 200,
-    seed: DaysSeedOption = 0,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    rate_scale: RateScaleOption = 1.0,
-    d_spot: DSpotOption = DSpot.PRINTED,
-    scales: Annotated[
-        Scales,
-        typer.Option(
-            "--scales",
-            help="By what the iterated local search divides cost and makespan, which the paper only calls normalized: "
-            "its initial cost and D_spot (paper), or the scales of the instance.",
-        ),
-    ] = Scales.PAPER,
-    out: OutOption = None,
-    full: FullOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@_add("burst-hads", "--runs 50 --workers 2 --out burst-hads.csv")
+class _BurstHads(_Hads):
     """Tables IV and VI of Burst-HADS, and what the paper says of them."""
-    settings = {"seed": seed, "rate_scale": rate_scale, "d_spot": d_spot.value, "scales": scales.value}
-    _report("burst-hads", runs, settings, workers_of(context, workers, dask), Output(out, full, as_json))
+
+    scales: Scales = option(
+        None,
+        "By what the iterated local search divides cost and makespan, which the paper only calls normalized: its "
+        "initial cost and D_spot (paper), or the scales of the instance.",
+        Scales.PAPER,
+    )
 
 
-@app.command("thai", epilog="Example:  spotbag bench thai --runs 50 --workers 2 --plots pictures")
-def thai_command(
-    context: typer.Context,
-    runs: DrawsOption = 200,
-    seed: DrawsSeedOption = 0,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    plots: Annotated[str | None, _plots("Draw Figs 2 to 5 and the sampling sweep there, as PNG.")] = None,
-    out: OutOption = None,
-    full: FullOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@_add("thai", "--runs 50 --workers 2 --plots pictures")
+class _Thai(_Paper):
     """Table 3 and Figs 2 to 5 of Thai et al., what the paper says of them, and how long to sample."""
-    _report("thai", runs, {"seed": seed}, workers_of(context, workers, dask), Output(out, full, as_json, plots))
+
+    runs: int = _runs_option("Draws of the run times.", 200)
+    seed: int = _seed_option("Seed of the first draw.")
+    plots: str | None = _plots_option("Draw Figs 2 to 5 and the sampling sweep there, as PNG.")
 
 
-@app.command("a2ha", epilog="Example:  spotbag bench a2ha --runs 50 --workers 2 --plots pictures")
-def a2ha_command(
-    context: typer.Context,
-    runs: Annotated[int, _runs("Orderings of the tasks.")] = 200,
-    seed: Annotated[int, _seed("Seed of the first ordering.")] = 0,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    optimum_time: Annotated[
-        float,
-        duration_option("--optimum-time", "Time to find the least wall time of an ordering.", least_s=0.1, shown="60s"),
-    ] = 60.0,
-    plots: Annotated[str | None, _plots("Draw Figs 9 to 12, Table 2 and more there, as PNG.")] = None,
-    out: OutOption = None,
-    full: FullOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@_add("a2ha", "--runs 50 --workers 2 --plots pictures")
+class _A2ha(_Paper):
     """Tables 1 and 2 and Figs 9 to 12 of A2HA, what the paper says, and what not knowing run times costs."""
-    settings = {"seed": seed, "optimum_s": optimum_time}
-    _report("a2ha", runs, settings, workers_of(context, workers, dask), Output(out, full, as_json, plots))
+
+    runs: int = _runs_option("Orderings of the tasks.", 200)
+    seed: int = _seed_option("Seed of the first ordering.")
+    optimum_s: float = duration_option(
+        "Time to find the least wall time of an ordering.", 60.0, name="optimum-time", least=0.1
+    )
+    plots: str | None = _plots_option("Draw Figs 9 to 12, Table 2 and more there, as PNG.")
 
 
-@app.command("caron", epilog="Example:  spotbag bench caron --runs 5 --workers 2 --plots pictures")
-def caron_command(
-    context: typer.Context,
-    runs: SetsOption = 20,
-    seed: DrawsSeedOption = 0,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    numbers: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--number",
-            metavar="N",
-            min=1,
-            max=10_000,
-            help="Jobs in a set, in place of 25, 50, 100, 200 and 400; can be repeated.",
-        ),
-    ] = None,
-    plots: Annotated[str | None, _plots("Draw Figs 2 to 7 and more there, as PNG.")] = None,
-    out: OutOption = None,
-    full: FullOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@_add("caron", "--runs 5 --workers 2 --plots pictures")
+class _Caron(_Paper):
     """Figs 2 to 7 of Caron & de Assuncao, what the paper says, lower bounds, and what trees of agents cost."""
-    settings = {"seed": seed, "numbers": numbers or None}
-    _report("caron", runs, settings, workers_of(context, workers, dask), Output(out, full, as_json, plots))
+
+    runs: int = _runs_option("Draws of each set of jobs.", 20)
+    seed: int = _seed_option("Seed of the first draw.")
+    numbers: list[int] | None = option(
+        "N",
+        "Jobs in a set, in place of 25, 50, 100, 200 and 400; can be repeated.",
+        name="number",
+        min=1,
+        max=10_000,
+    )
+    plots: str | None = _plots_option("Draw Figs 2 to 7 and more there, as PNG.")
 
 
-class Output(NamedTuple):
-    """Where a comparison goes: a file of figures, how much is printed, a folder for pictures."""
-
-    out: str | None
-    full: bool
-    as_json: bool
-    plots: str | None = None
-
-
-def _report(name: PaperName, runs: int, settings: dict[str, Any], workers: Workers, output: Output) -> None:
+def _report(name: PaperName, context: typer.Context, options: _Paper, output: _Output) -> None:
     """Run the experiment of a single paper; write the result, draw its pictures into a folder, print it."""
     from ..benchmarks.bags.experiments.specification import PaperSettings, Specification
     from ..benchmarks.paper_pictures import prepare_pictures, write_pictures
     from ..benchmarks.paper_result import RESULT_ENDINGS, format_result
-    from ..core.errors import SpotbagError
-    from ..core.limits import LimitReached
-    from ..core.text_files import write_text
     from .bench_report import print_result, print_screen
     from .papers import paper_of, replayed_paper
 
-    asked = Specification(papers=[name], paper_runs=runs, paper_options={name: PaperSettings(**settings)})
-    paper, options = paper_of(asked, name, workers)
-    out, plots = output.out, output.plots
+    given = {key: getattr(value, "value", value) for key, value in vars(options).items() if value != []}
+    chosen = PaperSettings(**{key: value for key, value in given.items() if key in PaperSettings.model_fields})
+    asked = Specification(papers=[name], paper_runs=options.runs, paper_options={name: chosen})
+    paper, settings = paper_of(asked, name, options.executor(context))
+    out, plots = output.out, options.folder
     ending = "" if out is None else os.path.splitext(out)[1]
     if out is not None and ending not in RESULT_ENDINGS:
         raise SpotbagError(f"{out}: the name of a file of figures must end in {' or '.join(RESULT_ENDINGS)}")
@@ -248,7 +213,7 @@ def _report(name: PaperName, runs: int, settings: dict[str, Any], workers: Worke
         prepare_pictures(plots)
     with interruptible():  # from here on there is an answer, which a signal asks for
         try:
-            result = replayed_paper(paper, options, "replaying")
+            result = replayed_paper(paper, settings, "replaying")
         except LimitReached:
             warn(["interrupted: means of fewer runs would not be comparable"])
             raise typer.Exit(INTERRUPTED) from None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.text_tables import Column, Table, numbers
+from ..core.text_tables import Column, Table, number, table_of, words
 from ..core.wording import printable, shortened
 from .tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 
@@ -33,12 +33,12 @@ def print_screen(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
     width = terminal_width() or WIDTH_ELSEWHERE
     longest = (_NUMBER, max(width - _NUMBER - 2 * _FIGURES - _MARGINS, _FIGURES), _FIGURES, _FIGURES)
     against, undecided = [], []
-    for number, claim in enumerate(result.claims, start=1):
+    for place, claim in enumerate(result.claims, start=1):
         if claim.verdict == "does not hold" and not claim.fitted:
-            cells = (str(number), claim.statement, claim.printed or "-", claim.ours)
+            cells = (str(place), claim.statement, claim.printed or "-", claim.ours)
             against.append([shortened(cell, length) for cell, length in zip(cells, longest, strict=True)])
         elif claim.verdict == "not decided" and not claim.fitted:
-            undecided.append(str(number))
+            undecided.append(str(place))
     if undecided:
         print(f"Not decided: {', '.join(undecided)}.")
     if against:
@@ -69,16 +69,16 @@ def print_result(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
     claims = claims_table(result.claims)
     rows = [[*row[:2], row[2].replace(" ", _UNBROKEN), *row[3:]] for row in claims.rows]
     print_table(Table(claims.columns, rows))
-    for number, claim in enumerate(result.claims, start=1):
+    for place, claim in enumerate(result.claims, start=1):
         if claim.reason:
-            _print_filled(f"{number}:", claim.reason)
+            _print_filled(f"{place}:", claim.reason)
     print()
     if result.findings:
         print("What else was found")
         print_table(findings_table(result.findings))
         print()
-    for number, note in enumerate(result.notes, start=1):
-        _print_filled(f"[{number}]", note)
+    for place, note in enumerate(result.notes, start=1):
+        _print_filled(f"[{place}]", note)
 
 
 def _print_filled(label: str, text: str) -> None:
@@ -95,35 +95,27 @@ def _print_about(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
 
 
 def _print_plans(result: PublishedComparisonResult) -> None:
-    """The plans; for HADS, the printed ones above ours."""
-    columns = [
-        Column("job"),
-        Column("plan by"),
-        Column("VMs"),
-        Column("D_spot (s)", True),
-        Column("D_spot from"),
-        *numbers("makespan (s)", "cost ($)"),
-    ]
-    cells: list[list[str]] = []
+    """Print the plans; for HADS, the printed ones above ours."""
+    rows: list[tuple[PlanUsed, str]] = []
     for plan in result.plans:
         printed = _printed_vms(result.rows, plan.job)
-        if printed:
-            cells.append([plan.job, "paper", printed, "", "", "", ""])
-        cells.append(_plan_cells(plan))
+        rows += [(plan, printed), (plan, "")] if printed else [(plan, "")]
+
+    def ours(of: Callable[[PlanUsed], Any]) -> Callable[[tuple[PlanUsed, str]], Any]:
+        return lambda row: "" if row[1] else of(row[0])
+
+    table = table_of(
+        rows,
+        words("job", lambda row: row[0].job),
+        words("plan by", lambda row: "paper" if row[1] else row[0].method),
+        words("VMs", lambda row: row[1] or _vms(row[0].vms)),
+        number("D_spot (s)", ours(lambda plan: None if plan.d_spot_s is None else seconds(plan.d_spot_s))),
+        words("D_spot from", ours(lambda plan: plan.d_spot_source)),
+        number("makespan (s)", ours(lambda plan: seconds(plan.makespan_s))),
+        number("cost ($)", ours(lambda plan: f"{plan.cost_usd:.4f}")),
+    )
     print("Plans")
-    print_table(Table(columns, cells))
-
-
-def _plan_cells(plan: PlanUsed) -> list[str]:
-    return [
-        plan.job,
-        plan.method,
-        _vms(plan.vms),
-        "-" if plan.d_spot_s is None else seconds(plan.d_spot_s),
-        plan.d_spot_source,
-        seconds(plan.makespan_s),
-        f"{plan.cost_usd:.4f}",
-    ]
+    print_table(table)
 
 
 def _vms(counts: dict[str, int]) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-import typer
-
-from .arguments import seconds_option
 from .completion import names_of
+from .options import option, seconds_option
 
 if TYPE_CHECKING:
     from ..instances.clouds import Cloud
 
 _PANEL = "Options for what the cloud does"
+_seconds = partial(seconds_option, panel=_PANEL)
+_rate = partial(option, "USD", min=0, panel=_PANEL)
 
 
 class InterruptionKind(StrEnum):
@@ -25,55 +26,28 @@ class InterruptionKind(StrEnum):
     TERMINATE = "terminate"
 
 
-def _in_panel(option: Any) -> Any:
-    option.rich_help_panel = _PANEL
-    return option
-
-
-def _rate(name: str, about: str) -> Any:
-    return typer.Option(name, metavar="USD", min=0, help=about, rich_help_panel=_PANEL)
-
-
 @dataclass(frozen=True, kw_only=True)
 class CloudOptions:
-    """Options of the cloud's rules; a command has them by a parameter of this type (see `arguments.spread`)."""
+    """Options of the cloud's rules; a command has them by a parameter of this type (see `spread`)."""
 
-    cloud: Annotated[
-        str | None,
-        typer.Option(
-            "--cloud",
-            metavar="NAME",
-            autocompletion=names_of("instances.clouds", "CLOUDS"),
-            help="Whose rules hold: see 'instance clouds'. The scenario's or the instance's if absent, else papers.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    interruption: Annotated[
-        InterruptionKind | None,
-        typer.Option("--interruption", help="What happens to a spot VM taken away.", rich_help_panel=_PANEL),
-    ] = None
-    notice: Annotated[
-        int | None, _in_panel(seconds_option("--notice", "How long a VM drains before it is taken away: 2m."))
-    ] = None
-    minimum_billed: Annotated[
-        int | None, _in_panel(seconds_option("--minimum-billed", "What each session of a VM is billed at least: 60s."))
-    ] = None
-    billing_block: Annotated[
-        int | None,
-        _in_panel(seconds_option("--billing-block", "VMs are billed in blocks of this: 1s, 1h.", least=1)),
-    ] = None
-    first_hour_free: Annotated[
-        bool | None,
-        typer.Option(
-            "--first-hour-free/--first-hour-paid",
-            help="Whether a spot VM that is taken away in its first hour costs nothing.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    hibernated_rate: Annotated[
-        float | None, _rate("--hibernated-rate", "Price of a GB-hour of memory of a hibernated VM.")
-    ] = None
-    stopped_rate: Annotated[float | None, _rate("--stopped-rate", "The same of a stopped VM.")] = None
+    cloud: str | None = option(
+        "NAME",
+        "Whose rules hold: see 'instance clouds'. The scenario's or the instance's if absent, else papers.",
+        completes=names_of("instances.clouds", "CLOUDS"),
+        panel=_PANEL,
+    )
+    interruption: InterruptionKind | None = option(None, "What happens to a spot VM taken away.", panel=_PANEL)
+    notice: int | None = _seconds("How long a VM drains before it is taken away: 2m.")
+    minimum_billed: int | None = _seconds("What each session of a VM is billed at least: 60s.")
+    billing_block: int | None = _seconds("VMs are billed in blocks of this: 1s, 1h.", least=1)
+    first_hour_free: bool | None = option(
+        None,
+        "Whether a spot VM that is taken away in its first hour costs nothing.",
+        name="first-hour-free/--first-hour-paid",
+        panel=_PANEL,
+    )
+    hibernated_rate: float | None = _rate("Price of a GB-hour of memory of a hibernated VM.")
+    stopped_rate: float | None = _rate("The same of a stopped VM.")
 
     def find(self, *named: str | None) -> Cloud:
         """Return the cloud: that of ``--cloud``, else the first of those named, else the papers'; changed as asked.

@@ -37,3 +37,5 @@ def command_to_complete() -> str | None:
 
 INSTANCES = names_of("instances.library", "library_names")
 METHODS = names_of("solvers.bags.methods", "method_names")
+STREAMS = names_of("instances.library", "stream_names")
+PLATFORMS = names_of("instances.library", "platform_names")

@@ -3,40 +3,45 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..core.errors import InputError, Issue
 from ..core.processes import interruptible
+from ..core.text_files import read_text, write_text
+from ..core.text_tables import Shown, Table, number, table_of, words
 from .answers import Answer, Mean, Part
-from .arguments import JsonOption, warn, wrote
+from .arguments import warn, wrote
 from .completion import names_of
+from .options import adder, argument, json_option, option
 from .progress import INTERRUPTED, counting
-from .run_options import DaskOption, WorkersOption, workers_of
+from .run_options import WorkerOptions
+from .tables import print_table
 
 if TYPE_CHECKING:
-    from ..benchmarks.bags.experiments.differences import PolicyDifference
-    from ..benchmarks.bags.experiments.judgement import GroupGaps, JudgedCell, Judgement
+    from ..benchmarks.bags.experiments.differences import Differences, MethodDifference, PolicyDifference
+    from ..benchmarks.bags.experiments.judgement import GroupGaps, JudgedCell
     from ..benchmarks.bags.experiments.results import RunResult
     from ..benchmarks.bags.experiments.run import Progress
     from ..benchmarks.bags.experiments.specification import Specification
-    from ..core.text_tables import Column
+    from ..core.statistics import Estimate
     from ..core.workers import Workers
 
 app = typer.Typer(
     no_args_is_help=True, help="Experiments: instances, methods, seeds, scenarios and policies, cell by cell."
 )
 
+_command = adder(app, "experiment")
+
 _MOST_CHANGES = 10
 _READY = names_of("benchmarks.bags.experiments.specification", "ready_names")
 
-_CellsOption = Annotated[
-    int | None, typer.Option("--cells", metavar="N", min=1, help="Cells of each draw, instead of those it says.")
-]
-_SeedOption = Annotated[
-    int | None, typer.Option("--seed", metavar="SEED", min=0, help="Of each draw: other cells by the same rule.")
-]
+_cells_option = partial(option, "N", "Cells of each draw, instead of those it says.", min=1)
+_seed_option = partial(option, "SEED", "Of each draw: other cells by the same rule.", min=0)
 
 
 class ExperimentRun(Answer, kind="experiment-run"):
@@ -64,11 +69,37 @@ class ExperimentList(Answer, kind="experiment-list"):
 
     experiments: tuple[ReadyExperiment, ...]
 
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each experiment."""
+        yield table_of(
+            self.experiments,
+            words("name"),
+            number("cells", form=","),
+            number("time limit (s)", "time_limit_s", "g"),
+            words("what it is for", "description"),
+        )
+
 
 class ExperimentResults(Answer, kind="experiment-results"):
     """``spotbag experiment results``."""
 
     results: tuple[RunResult, ...]
+
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each instance and method."""
+        yield table_of(
+            self.results,
+            words("instance"),
+            number("tasks", "n_tasks", ",.0f"),
+            words("method"),
+            number("plans", lambda entry: f"{entry.plans} of {entry.runs}"),
+            words("status"),
+            number("objective", form=",.6f"),
+            number("gap (% of the plan)", "gap", ",.3f", 100),
+            number("time (s)", "runtime_s", ",.3f", measured=True),
+            number("ended by time", lambda entry: f"{entry.ended_by_time} of {entry.runs}", measured=True),
+            number("memory (MB)", "peak_memory_mb", ",.0f", measured=True),
+        )
 
 
 class ExperimentJudge(Answer, kind="experiment-judge"):
@@ -78,6 +109,45 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
     cells: tuple[JudgedCell, ...]
     verdicts: dict[str, int]
     groups: tuple[GroupGaps, ...]
+
+    def print_cells(self, every: bool) -> None:
+        """Print the cells, all or those where something is wanting, and how far the gaps are by groups."""
+        from ..benchmarks.bags.experiments.judgement import LEVELS
+
+        listed = sorted((cell for cell in self.cells if every or cell.wanting), key=lambda cell: cell.worst_first)
+        if listed:
+            axes = list(listed[0].drawn)
+            table = table_of(
+                listed,
+                words(f"cell: {' '.join(axes)}" if axes else "instance", "short_name"),
+                words("verdict"),
+                number("cost ($)", "cost_usd", ",.6f"),
+                number("end (s)", "makespan_s", ",.0f"),
+                number("gap (%)", "gap", ",.3f", 100),
+                words("best other", lambda cell: cell.baseline.rpartition(":")[2] or None),
+                number("better by (%)", "baseline_percent", ",.3f"),
+                words("better bound", lambda cell: cell.better_bound.rpartition(":")[2] or None),
+                number("time (s)", "runtime_s", ",.1f", measured=True),
+            )
+            print_table(table)
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items())
+        print(f"{self.method}, {len(self.cells):,} cells: {counts}")
+
+        def within(place: int, level: float) -> Shown:
+            share = lambda entry: entry.within[place] / entry.cells if entry.cells else None  # noqa: E731
+            return number(f"within {100 * level:g} %", share, ".0%")
+
+        table = table_of(
+            self.groups,
+            words("gaps", "group"),
+            number("wanted (%)", "wanted", "g", 100),
+            number("cells", form=","),
+            number("plans", form=","),
+            *map(within, range(len(LEVELS)), LEVELS),
+            number("mean (%)", "mean", ",.3f", 100),
+            number("worst (%)", "worst", ",.3f", 100),
+        )
+        print_table(table)
 
 
 class StatusChange(Part):
@@ -125,21 +195,16 @@ class ExperimentCompare(Answer, kind="experiment-compare"):
     changes: tuple[RunChange, ...]
 
 
-@app.command("run", epilog="Example:  spotbag experiment run gaps --out gaps --workers 2")
+@_command("run", "gaps --out gaps --workers 2")
 def run_command(
+    *,
     context: typer.Context,
-    spec: Annotated[
-        str,
-        typer.Argument(
-            metavar="SPEC", autocompletion=_READY, help="A file (.toml), or one that is ready.", show_default=False
-        ),
-    ],
-    out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where the rows go.", show_default=False)],
-    cells: _CellsOption = None,
-    seed: _SeedOption = None,
-    workers: WorkersOption = 1,
-    dask: DaskOption = None,
-    as_json: JsonOption = False,
+    spec: str = argument("SPEC", "A file (.toml), or one that is ready.", completes=_READY, show_default=False),
+    out: str = option("FOLDER", "Where the rows go.", ..., show_default=False),
+    cells: int | None = _cells_option(),
+    seed: int | None = _seed_option(),
+    work: WorkerOptions,
+    as_json: bool = json_option(),
 ) -> None:
     """Run an experiment, or go on with it: each finished cell is a line of rows.jsonl in the folder.
 
@@ -154,18 +219,19 @@ def run_command(
 
     asked, files_from = read_specification(spec)
     asked = asked.drawn(seed, cells)
-    executor = workers_of(context, workers, dask)
+    executor = work.executor(context)
     warn(_oversubscribed(executor, asked.threads))
     for name in asked.papers:
         paper_of(asked, name, executor)  # what is wrong is said before anything is run
     with interruptible():  # from here on there is an answer, which a signal asks for
         with counting("running", None, left=True) as count:
-
-            def start(cells: int, before: int) -> None:
-                count("", before, total=cells)
-
             progress = run_experiment(
-                asked, out, files_from=files_from, workers=executor, on_start=start, on_cell=lambda name: count(name)
+                asked,
+                out,
+                files_from=files_from,
+                workers=executor,
+                on_start=lambda cells, before: count("", before, total=cells),
+                on_cell=count,
             )
         if progress.other_versions:
             warn([f"{out} has rows of other versions: {', '.join(progress.other_versions)}; they are not run again"])
@@ -208,7 +274,6 @@ def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
     """Replay the papers that are asked for, but for those that are there; return the names of all that are done."""
     from ..benchmarks.paper_result import format_result
     from ..core.limits import LimitReached
-    from ..core.text_files import write_text
     from .papers import paper_of, replayed_paper
 
     done: list[str] = []
@@ -229,7 +294,6 @@ def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
 def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
     """Tell if a file has the comparison with a paper under the same settings, the number of runs included."""
     from ..core.json_documents import format_json, parse_json
-    from ..core.text_files import read_text
 
     if not path.is_file():
         return False
@@ -237,44 +301,32 @@ def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
     return all(there.get(key) == value for key, value in wanted.items())
 
 
-@app.command("list", epilog="Example:  spotbag experiment list")
-def list_command(as_json: JsonOption = False) -> None:
+@_command("list")
+def list_command(*, as_json: bool = json_option()) -> None:
     """List the experiments that are ready to be run, and how many cells they have."""
     from ..benchmarks.bags.experiments.specification import read_specification, ready_names
-    from ..core.text_tables import Column, Table
-    from .tables import print_table
 
-    rows = []
-    for name in ready_names():
+    def ready(name: str) -> ReadyExperiment:
         asked, folder = read_specification(name)
         plans, days = asked.cells(folder)
-        rows.append(ReadyExperiment.of(asked, name=name, cells=len(plans) + len(days)))
-    if as_json:
-        ExperimentList(experiments=tuple(rows)).print_json()
-        return
-    columns = [Column("name"), Column("cells", True), Column("time limit (s)", True), Column("what it is for")]
-    print_table(
-        Table(columns, [[row.name, f"{row.cells:,}", f"{row.time_limit_s:g}", row.description] for row in rows])
-    )
+        return ReadyExperiment.of(asked, name=name, cells=len(plans) + len(days))
+
+    ExperimentList(experiments=tuple(map(ready, ready_names()))).show(as_json)
 
 
-@app.command("show", epilog="Example:  spotbag experiment show gaps > mine.toml")
-def show_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_READY, help="Of one that is ready.")],
-) -> None:
+@_command("show", "gaps > mine.toml")
+def show_command(*, name: str = argument("NAME", "Of one that is ready.", completes=_READY)) -> None:
     """Print the specification of an experiment that is ready, to be changed into one's own."""
     from ..benchmarks.bags.experiments.specification import ready_names, ready_text
-    from ..core.errors import InputError, Issue
 
     if name not in ready_names():
         raise InputError("experiment", [Issue("", f"is unknown (known: {', '.join(ready_names())})", value=name)])
     print(ready_text(name), end="")
 
 
-@app.command("results", epilog="Example:  spotbag experiment results gaps")
+@_command("results", "gaps")
 def results_command(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Of an experiment.", show_default=False)],
-    as_json: JsonOption = False,
+    *, folder: str = argument("FOLDER", "Of an experiment.", show_default=False), as_json: bool = json_option()
 ) -> None:
     """Show what the runs of an experiment have come to so far, by instance and method.
 
@@ -282,52 +334,21 @@ def results_command(
     something else when they are made again. 'spotbag report' shows more, policies included.
     """
     from ..benchmarks.bags.experiments.results import experiment_results
-    from ..core.text_tables import Column, Table
-    from .tables import print_table
 
     found = experiment_results(folder)
-    if as_json:
-        ExperimentResults(results=tuple(found)).print_json()
-        return
-    if not found:
+    if found or as_json:
+        ExperimentResults(results=tuple(found)).show(as_json)
+    else:
         print(f"{folder}: no run has ended yet")
-        return
-    columns = [Column("instance"), Column("tasks", True), Column("method"), Column("plans", True), Column("status")]
-    columns += [Column("objective", True), Column("gap (% of the plan)", True)]
-    columns += [Column("time (s)", True, measured=True), Column("ended by time", True, measured=True)]
-    columns += [Column("memory (MB)", True, measured=True)]
-    rows = [
-        [
-            entry.instance,
-            _or_dash(entry.n_tasks, 0),
-            entry.method,
-            f"{entry.plans} of {entry.runs}",
-            entry.status,
-            _or_dash(entry.objective, 6),
-            _or_dash(None if entry.gap is None else 100 * entry.gap, 3),
-            _or_dash(entry.runtime_s, 3),
-            f"{entry.ended_by_time} of {entry.runs}",
-            _or_dash(entry.peak_memory_mb, 0),
-        ]
-        for entry in found
-    ]
-    print_table(Table(columns, rows))
 
 
-def _or_dash(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:,.{digits}f}"
-
-
-@app.command("judge", epilog="Example:  spotbag experiment judge user-map --method auto")
+@_command("judge", "user-map --method auto")
 def judge_command(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Of an experiment.", show_default=False)],
-    method: Annotated[
-        str | None, typer.Option("--method", "-m", metavar="NAME", help="Which; the experiment's first if absent.")
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="List all cells, not only those where something is wanting.")
-    ] = False,
-    as_json: JsonOption = False,
+    *,
+    folder: str = argument("FOLDER", "Of an experiment.", show_default=False),
+    method: str | None = option("NAME", "Which; the experiment's first if absent.", short="-m"),
+    every: bool = option(None, "List all cells, not only those where something is wanting.", False, name="all"),
+    as_json: bool = json_option(),
 ) -> None:
     """Judge a method by cells: how far it is from the best bound, and where another method has a better plan.
 
@@ -336,66 +357,19 @@ def judge_command(
     """
     from ..benchmarks.bags.experiments.judgement import judge_experiment
 
-    found = judge_experiment(folder, method)
+    found = ExperimentJudge.of(judge_experiment(folder, method))
     if as_json:
-        ExperimentJudge.of(found).print_json()
+        found.print_json()
     else:
-        _print_judgement(found, every)
+        found.print_cells(every)
 
 
-def _print_judgement(found: Judgement, every: bool) -> None:
-    from ..benchmarks.bags.experiments.judgement import LEVELS
-    from ..core.text_tables import Column, Table
-    from .tables import print_table
-
-    listed = sorted((cell for cell in found.cells if every or cell.wanting), key=lambda cell: cell.worst_first)
-    if listed:
-        axes = list(listed[0].drawn)
-        columns = [Column(f"cell: {' '.join(axes)}" if axes else "instance"), Column("verdict")]
-        columns += _numbers("cost ($)", "end (s)", "gap (%)")
-        columns += [Column("best other"), *_numbers("better by (%)"), Column("better bound")]
-        columns.append(Column("time (s)", True, measured=True))
-        rows = [
-            [
-                cell.short_name,
-                cell.verdict,
-                _or_dash(cell.cost_usd, 6),
-                _or_dash(cell.makespan_s, 0),
-                _or_dash(None if cell.gap is None else 100 * cell.gap, 3),
-                cell.baseline.rpartition(":")[2] or "-",
-                _or_dash(cell.baseline_percent, 3),
-                cell.better_bound.rpartition(":")[2] or "-",
-                _or_dash(cell.runtime_s, 1),
-            ]
-            for cell in listed
-        ]
-        print_table(Table(columns, rows))
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in found.verdicts.items())
-    print(f"{found.method}, {len(found.cells):,} cells: {counts}")
-    columns = [
-        Column("gaps"),
-        *_numbers("wanted (%)", "cells", "plans", *(f"within {100 * level:g} %" for level in LEVELS)),
-    ]
-    columns += _numbers("mean (%)", "worst (%)")
-    rows = [
-        [
-            entry.group,
-            f"{100 * entry.wanted:g}",
-            f"{entry.cells:,}",
-            f"{entry.plans:,}",
-            *(f"{count / entry.cells:.0%}" if entry.cells else "-" for count in entry.within),
-            *(_or_dash(None if gap is None else 100 * gap, 3) for gap in (entry.mean, entry.worst)),
-        ]
-        for entry in found.groups
-    ]
-    print_table(Table(columns, rows))
-
-
-@app.command("compare", epilog="Example:  spotbag experiment compare last-week today")
+@_command("compare", "last-week today")
 def compare_command(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Folder of an experiment.", show_default=False)],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Of the same one, run later.", show_default=False)],
-    as_json: JsonOption = False,
+    *,
+    old: str = argument("OLD", "Folder of an experiment.", show_default=False),
+    new: str = argument("NEW", "Of the same one, run later.", show_default=False),
+    as_json: bool = json_option(),
 ) -> None:
     """Tell what got better or worse from one experiment to another, with 95 % confidence intervals.
 
@@ -406,24 +380,19 @@ def compare_command(
 
     found = compare_experiments(old, new)
     if as_json:
-        ExperimentCompare.of(
-            found,
-            methods=tuple(MethodChange.of(entry, statuses=_statuses(entry.statuses)) for entry in found.methods),
-            changes=tuple(RunChange.of(change) for change in found.changes),
-        ).print_json()
+        methods = (MethodChange.of(entry, statuses=_statuses(entry.statuses)) for entry in found.methods)
+        changes = tuple(map(RunChange.of, found.changes))
+        ExperimentCompare.of(found, methods=tuple(methods), changes=changes).print_json()
     else:
         _print_differences(found)
 
 
-def _statuses(changes: Any) -> tuple[StatusChange, ...]:
+def _statuses(changes: Iterable[tuple[tuple[str, str], int]]) -> tuple[StatusChange, ...]:
     """Return the changes of status, each with its number of runs."""
     return tuple(StatusChange(before=before, after=after, runs=runs) for (before, after), runs in changes)
 
 
-def _print_differences(found: Any) -> None:
-    from ..core.text_tables import Column, Table
-    from .tables import print_table
-
+def _print_differences(found: Differences) -> None:
     if found.settings:
         warn([f"the two ask for different things: {', '.join(found.settings)}"])
     if found.only_before or found.only_after:
@@ -431,85 +400,60 @@ def _print_differences(found: Any) -> None:
     if not found.methods and not found.policies:
         print("they have no cell in common")
     if found.methods:
-        print("Methods: change in percent, over instances; objective below 0 and bound above 0 are better")
-        columns = [Column("method")]
-        columns += _numbers("runs", "ended by time", "better", "same", "worse", "objective (%)", "bound (%)")
-        columns += [Column("time (%)", True, measured=True), Column("statuses that changed")]
-        rows = [
-            [
-                entry.method,
-                f"{entry.runs:,}",
-                f"{entry.ended_by_time:,}",
-                *(f"{number:,}" for number in (entry.better, entry.same, entry.worse)),
-                _shown(entry.objective_percent, 3),
-                _shown(entry.bound_percent, 3),
-                _shown(entry.time_percent, 1),
-                ", ".join(f"{runs} {before} > {after}" for (before, after), runs in entry.statuses),
-            ]
-            for entry in found.methods
-        ]
-        print_table(Table(columns, rows))
-        if any(entry.ended_by_time for entry in found.methods):
-            print("Runs that time has ended, before or after, may differ though nothing else has changed.")
+        _print_methods(found.methods)
     if found.changes:
-        _print_changes(found.changes)
+        table = table_of(
+            found.changes[:_MOST_CHANGES],
+            words("instance"),
+            words("method"),
+            number("seed"),
+            number("before", form=".6f"),
+            number("after", form=".6f"),
+            number("change (%)", "percent", "+.3f"),
+            words("ended by time", lambda entry: "yes" if entry.ended_by_time else "no"),
+        )
+        print(f"Runs that changed most, of {len(found.changes):,}:")
+        print_table(table)
     if found.policies:
-        _print_policies(found.policies)
+        table = table_of(
+            found.policies,
+            words("replayed"),
+            words("policy"),
+            number("days", form=","),
+            number("cost before ($)", lambda entry: _shown(entry.cost_before_usd, 6, sign="")),
+            number("change ($)", lambda entry: _shown(entry.cost_usd, 6)),
+            number("days too late", lambda entry: f"{entry.late_before:,} > {entry.late_after:,}"),
+        )
+        print("Policies: change of the cost of a day, on the same days; below 0 is better")
+        print_table(table)
 
 
-def _print_changes(changes: Any) -> None:
-    from ..core.text_tables import Column, Table
-    from .tables import print_table
+def _print_methods(methods: Sequence[MethodDifference]) -> None:
+    def change(entry: MethodDifference) -> str:
+        return ", ".join(f"{runs} {before} > {after}" for (before, after), runs in entry.statuses)
 
-    print(f"Runs that changed most, of {len(changes):,}:")
-    columns = [Column("instance"), Column("method"), *_numbers("seed", "before", "after", "change (%)")]
-    columns.append(Column("ended by time"))
-    rows = [
-        [
-            entry.instance,
-            entry.method,
-            f"{entry.seed}",
-            f"{entry.before:.6f}",
-            f"{entry.after:.6f}",
-            f"{entry.percent:+.3f}",
-            "yes" if entry.ended_by_time else "no",
-        ]
-        for entry in changes[:_MOST_CHANGES]
-    ]
-    print_table(Table(columns, rows))
-
-
-def _print_policies(policies: Any) -> None:
-    from ..core.text_tables import Column, Table
-    from .tables import print_table
-
-    print("Policies: change of the cost of a day, on the same days; below 0 is better")
-    columns = [Column("replayed"), Column("policy")]
-    columns += _numbers("days", "cost before ($)", "change ($)", "days too late")
-    rows = [
-        [
-            entry.replayed,
-            entry.policy,
-            f"{entry.days:,}",
-            _shown(entry.cost_before_usd, 6, sign=False),
-            _shown(entry.cost_usd, 6),
-            f"{entry.late_before:,} > {entry.late_after:,}",
-        ]
-        for entry in policies
-    ]
-    print_table(Table(columns, rows))
+    table = table_of(
+        methods,
+        words("method"),
+        number("runs", form=","),
+        number("ended by time", "ended_by_time", ","),
+        number("better", form=","),
+        number("same", form=","),
+        number("worse", form=","),
+        number("objective (%)", lambda entry: _shown(entry.objective_percent, 3)),
+        number("bound (%)", lambda entry: _shown(entry.bound_percent, 3)),
+        number("time (%)", lambda entry: _shown(entry.time_percent, 1), measured=True),
+        words("statuses that changed", change),
+    )
+    print("Methods: change in percent, over instances; objective below 0 and bound above 0 are better")
+    print_table(table)
+    if any(entry.ended_by_time for entry in methods):
+        print("Runs that time has ended, before or after, may differ though nothing else has changed.")
 
 
-def _numbers(*headings: str) -> list[Column]:
-    """Return columns of numbers."""
-    from ..core.text_tables import Column
-
-    return [Column(heading, True) for heading in headings]
-
-
-def _shown(found: Any, digits: int, sign: bool = True) -> str:
-    """Return a mean with its interval."""
+def _shown(found: Estimate, digits: int, sign: str = "+") -> str | None:
+    """Return a mean with its interval, without marks of thousands."""
     if found.mean is None:
-        return "-"
-    mean = f"{found.mean:+.{digits}f}" if sign else f"{found.mean:.{digits}f}"
+        return None
+    mean = f"{found.mean:{sign}.{digits}f}"
     return mean if found.half_width is None else f"{mean} ± {found.half_width:.{digits}f}"

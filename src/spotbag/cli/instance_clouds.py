@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.text_tables import Column, Table
+from ..core.text_tables import number, table_of, words
 from .answers import Answer
-from .arguments import JsonOption
+from .options import json_option
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -23,36 +23,36 @@ class Clouds(Answer, kind="clouds"):
 
     clouds: tuple[Cloud, ...]
 
+    def print_text(self) -> None:
+        """Print a row for each cloud, what it does in words, and where that is from."""
+        verbs = {"hibernate": "hibernates", "stop": "is stopped", "terminate": "is terminated"}
 
-def clouds_command(as_json: JsonOption = False) -> None:
+        def billed(cloud: Cloud) -> str:
+            billing = cloud.billing
+            by = "by the second" if billing.block_s == 1 else f"by {billing.block_s:,} s"
+            return by + (f", at least {billing.minimum_s} s" if billing.minimum_s else "")
+
+        table = table_of(
+            self.clouds,
+            words("cloud", "name"),
+            words("a spot VM taken away", lambda cloud: verbs[cloud.interruption]),
+            number("notice\n(s)", "notice_s"),
+            words("billed", billed),
+            words("first hour", lambda cloud: "free if interrupted" if cloud.billing.first_hour_free else "paid"),
+            words("as of", "date"),
+        )
+        print_table(table)
+        by_source: dict[str, list[str]] = {}
+        for cloud in self.clouds:
+            print(f"{cloud.name}: {cloud.summary}")
+            by_source.setdefault(cloud.source, []).append(cloud.name)
+        print(f"\n{_HOW_TO_USE}\n")
+        for source, names in by_source.items():
+            print(f"source of {', '.join(names)}: {source}")
+
+
+def clouds_command(*, as_json: bool = json_option()) -> None:
     """List the clouds whose rules replays can follow, with their sources."""
     from ..instances.clouds import CLOUDS
 
-    if as_json:
-        Clouds(clouds=tuple(CLOUDS.values())).print_json()
-        return
-    columns = [
-        Column("cloud"),
-        Column("a spot VM taken away"),
-        Column("notice\n(s)", True),
-        Column("billed"),
-        Column("first hour"),
-        Column("as of"),
-    ]
-    print_table(Table(columns, [_cells(cloud) for cloud in CLOUDS.values()]))
-    by_source: dict[str, list[str]] = {}
-    for cloud in CLOUDS.values():
-        print(f"{cloud.name}: {cloud.summary}")
-        by_source.setdefault(cloud.source, []).append(cloud.name)
-    print(f"\n{_HOW_TO_USE}\n")
-    for source, names in by_source.items():
-        print(f"source of {', '.join(names)}: {source}")
-
-
-def _cells(cloud: Cloud) -> list[str]:
-    billing = cloud.billing
-    by = "by the second" if billing.block_s == 1 else f"by {billing.block_s:,} s"
-    least = f", at least {billing.minimum_s} s" if billing.minimum_s else ""
-    free = "free if interrupted" if billing.first_hour_free else "paid"
-    verb = {"hibernate": "hibernates", "stop": "is stopped", "terminate": "is terminated"}[cloud.interruption]
-    return [cloud.name, verb, f"{cloud.notice_s}", by + least, free, cloud.date]
+    Clouds(clouds=tuple(CLOUDS.values())).show(as_json)

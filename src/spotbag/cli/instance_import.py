@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from ..core.errors import SpotbagError
+from ..core.text_files import read_text, source_name
 from ..instances.bags.task_formats import FORMATS
-from .arguments import (
-    CsvOptions,
-    JsonOption,
-    TaskFileOptions,
-    check_output,
-    duration_option,
-    names_in,
-    seconds_option,
-    spread,
-    warn,
-    wrote,
-)
-from .instance_output import OutOption, deliver, to_file
+from .arguments import CsvOptions, TaskFileOptions, check_output, check_outputs, warn, wrote
+from .arrivals import OF_PLATFORMS, OF_STREAMS, JobOptions, PlatformFileOptions, StreamFileOptions, deliver_jobs
+from .instance_output import deliver_instance, out_option, to_file
+from .options import adder, argument, json_option, option, seconds_option
 
 if TYPE_CHECKING:
-    from ..instances.bags.imported import Asked, Imported, MultiCore
-    from ..instances.bags.job_logs import JobFilter
+    from ..instances.bags.imported import Asked, Imported
     from ..instances.bags.task_formats import TaskFormat
 
 
@@ -40,19 +33,20 @@ class _Formats(TyperGroup):
 
 
 app = typer.Typer(cls=_Formats, no_args_is_help=True, help="Import a bag of tasks from files of other formats.")
+_command = adder(app, "instance import")
 
-DeadlineOption = Annotated[int, seconds_option("--deadline", "All tasks end by then: 2h, 1h30m or seconds.")]
+_arrivals_argument = partial(argument, "FILE", "A table, or a log in SWF or GWF; - for standard input.")
+_log_argument = partial(argument, "LOG", "The log, - for standard input.")
+_deadline_option = partial(seconds_option, "All tasks end by then: 2h, 1h30m or seconds.", ...)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Import:
     """Options of all formats that name no VM types: name of the instance, and its file."""
 
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Name of the instance; that of the file if absent.")
-    ] = None
-    out: OutOption = None
-    as_json: JsonOption = False
+    name: str | None = option("NAME", "Name of the instance; that of the file if absent.")
+    out: str | None = out_option()
+    as_json: bool = json_option()
 
     def asked(self, source: str, deadline: int, vms: TaskFileOptions) -> Asked:
         """Refuse to write over the file that is read; return what its tasks shall run on, and by when."""
@@ -62,10 +56,7 @@ class Import:
     def deliver(self, imported: Imported) -> None:
         """Write the instance that is made of a file, or print it."""
         warn(imported.warnings)
-        deliver(imported.instance, self.out, self.as_json, imported.warnings)
-
-
-_USUAL = Import()
+        deliver_instance(imported.instance, self.out, self.as_json, imported.warnings)
 
 
 _HEADINGS = """
@@ -100,76 +91,34 @@ def _help(form: TaskFormat) -> str:
 
 
 def _add_import(form: TaskFormat) -> None:
-    """Add the import of a format."""
+    """Add the import of a format of tasks."""
 
-    def command(tasks: TasksArgument, deadline: DeadlineOption, vms: CsvOptions, to: Import = _USUAL) -> None:
+    def command(
+        *,
+        tasks: str = argument("TASKS", "The file, - for standard input."),
+        deadline: int = _deadline_option(),
+        vms: CsvOptions,
+        to: Import,
+    ) -> None:
         to.deliver(vms.imported(tasks, to.asked(tasks, deadline, vms), form.name))
 
     command.__doc__ = _help(form)
-    options = "--types c6i.large,m6i.xlarge --deadline 2h --out bag.json"
     memory = "" if "memory" in form.columns else " --memory 1GB"
-    example = f"Example:  spotbag instance import {form.name} {form.example} {options}{memory}"
-    app.command(form.name, epilog=example)(spread(command))
+    _command(form.name, f"{form.example} --types c6i.large,m6i.xlarge --deadline 2h --out bag.json{memory}")(command)
 
 
-TasksArgument = Annotated[str, typer.Argument(metavar="TASKS", help="The file, - for standard input.")]
 for _form in FORMATS.values():
     _add_import(_form)
-LogArgument = Annotated[str, typer.Argument(metavar="LOG", help="The log, - for standard input.")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobOptions:
-    """Choice of the jobs of a log."""
-
-    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="Jobs of this user.")] = None
-    submitted_from: Annotated[
-        float | None, duration_option("--from", "Jobs submitted from this time of the log on: 2d, 36h or seconds.")
-    ] = None
-    submitted_to: Annotated[float | None, duration_option("--to", "Jobs submitted before this time of the log.")] = None
-    status: Annotated[
-        str, typer.Option("--status", metavar="CODES", help="Jobs with one of these by commas: 1 completed, or all.")
-    ] = "1,-1"
-    requested: Annotated[
-        bool, typer.Option("--requested-times", help="Take the requested time of a job, not the one it took.")
-    ] = False
-    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="The first N of these jobs only.")] = (
-        None
-    )
-
-    def filter(self, multi_core: MultiCore = "refuse", bag: str | None = None) -> JobFilter:
-        """Return the options as a filter of jobs."""
-        from ..core.errors import SpotbagError
-        from ..core.quantities import number_of
-        from ..instances.bags.job_logs import JobFilter
-
-        codes = [] if self.status == "all" else [number_of(code) for code in names_in([self.status])]
-        if any(code is None or not code.is_integer() for code in codes):
-            raise SpotbagError(f"--status {self.status}: must be whole numbers by commas, or all")
-        return JobFilter(
-            user=self.user,
-            bag=bag,
-            from_s=self.submitted_from,
-            to_s=self.submitted_to,
-            statuses=tuple(int(code) for code in codes if code is not None),
-            requested_times=self.requested,
-            multi_core=multi_core,
-            most_jobs=self.jobs,
-        )
-
-
-@app.command(
-    "swf",
-    epilog="Example:  spotbag instance import swf log.swf --types c6i.large --user 12 --memory 1GB --deadline 1d "
-    "--out bag.json",
-)
-@spread
+@_command("swf", "log.swf --types c6i.large --user 12 --memory 1GB --deadline 1d --out bag.json")
 def swf_command(
-    log: LogArgument,
-    deadline: DeadlineOption,
+    *,
+    log: str = _log_argument(),
+    deadline: int = _deadline_option(),
     jobs: JobOptions,
     vms: TaskFileOptions,
-    to: Import = _USUAL,
+    to: Import,
 ) -> None:
     """Import jobs of a log in the Standard Workload Format (Parallel Workloads Archive).
 
@@ -181,19 +130,15 @@ def swf_command(
     to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core.value)))
 
 
-@app.command(
-    "gwf",
-    epilog="Example:  spotbag instance import gwf log.gwf --types c6i.large --bag 7 --memory 1GB --deadline 1d "
-    "--out bag.json",
-)
-@spread
+@_command("gwf", "log.gwf --types c6i.large --bag 7 --memory 1GB --deadline 1d --out bag.json")
 def gwf_command(
-    log: LogArgument,
-    deadline: DeadlineOption,
+    *,
+    log: str = _log_argument(),
+    deadline: int = _deadline_option(),
     jobs: JobOptions,
     vms: TaskFileOptions,
-    bag: Annotated[str | None, typer.Option("--bag", metavar="ID", help="Jobs of this bag of tasks.")] = None,
-    to: Import = _USUAL,
+    bag: str | None = option("ID", "Jobs of this bag of tasks."),
+    to: Import,
 ) -> None:
     """Import jobs of a log in the Grid Workloads Format (Grid Workloads Archive), which names bags of tasks."""
     from ..instances.bags.job_logs import instance_of_log
@@ -201,19 +146,14 @@ def gwf_command(
     to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core.value, bag)))
 
 
-@app.command(
-    "wfformat",
-    epilog="Example:  spotbag instance import wfformat blast.json --types c6i.large --deadline 2h --out bag.json",
-)
-@spread
+@_command("wfformat", "blast.json --types c6i.large --deadline 2h --out bag.json")
 def wfformat_command(
-    workflow: Annotated[str, typer.Argument(metavar="WORKFLOW", help="A JSON file, - for standard input.")],
-    deadline: DeadlineOption,
+    *,
+    workflow: str = argument("WORKFLOW", "A JSON file, - for standard input."),
+    deadline: int = _deadline_option(),
     vms: TaskFileOptions,
-    stage: Annotated[
-        str | None, typer.Option("--stage", metavar="NAME", help="Tasks of this name or category only.")
-    ] = None,
-    to: Import = _USUAL,
+    stage: str | None = option("NAME", "Tasks of this name or category only."),
+    to: Import,
 ) -> None:
     """Import a workflow of WfCommons (WfFormat 1.4 or 1.5), or one stage, whose tasks do not depend on each other."""
     from ..instances.bags.wfformat import instance_of_wfformat
@@ -222,39 +162,66 @@ def wfformat_command(
     to.deliver(instance_of_wfformat(workflow, asked, stage=stage, multi_core=vms.multi_core.value))
 
 
-@app.command(
-    "hads",
-    epilog="Example:  spotbag instance import hads --job job.json --env env.json --deadline 2700 --out j100.json",
-)
+@_command("hads", "--job job.json --env env.json --deadline 2700 --out j100.json")
 def hads_command(
-    job: Annotated[str, typer.Option("--job", metavar="FILE", help="job.json: the tasks.")],
-    env: Annotated[str, typer.Option("--env", metavar="FILE", help="env.json: the VM types.")],
-    deadline: Annotated[int, seconds_option("--deadline", "Deadline; it is in neither file.")],
-    d_spot: Annotated[int | None, seconds_option("--d-spot", "D_spot: spot VMs end by then.")] = None,
-    out: OutOption = None,
-    map_file: Annotated[
-        str | None, typer.Option("--map", metavar="FILE", help="map.json: a plan for the job, to be read as well.")
-    ] = None,
-    plan: Annotated[str | None, typer.Option("--plan", metavar="FILE", help="Where to write that plan.")] = None,
-    as_json: JsonOption = False,
+    *,
+    job: str = option("FILE", "job.json: the tasks.", ...),
+    env: str = option("FILE", "env.json: the VM types.", ...),
+    deadline: int = seconds_option("Deadline; it is in neither file.", ...),
+    d_spot: int | None = seconds_option("D_spot: spot VMs end by then."),
+    out: str | None = out_option(),
+    map_file: str | None = option("FILE", "map.json: a plan for the job, to be read as well.", name="map"),
+    plan: str | None = option("FILE", "Where to write that plan."),
+    as_json: bool = json_option(),
 ) -> None:
     """Import the files of the HADS and Burst-HADS authors."""
-    from ..core.errors import SpotbagError
     from ..instances.bags.hads_files import read_hads_files
     from ..schedules.hads_map import read_hads_map
     from ..schedules.schedule_files import write_schedule
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--map and --plan go together: the map to read, and where to write the plan")
-    check_output(to_file(out), job, env, map_file, plan)
-    check_output(plan, job, env, map_file)
+    check_outputs((job, env, map_file), to_file(out), plan)
     imported = read_hads_files(job, env, deadline, d_spot)
     warnings = list(imported.warnings)
     if map_file is not None and plan is not None:
         schedule, more = read_hads_map(map_file, imported.instance)
         warnings += more
     warn(warnings)
-    deliver(imported.instance, out, as_json, warnings)
+    deliver_instance(imported.instance, out, as_json, warnings)
     if map_file is not None and plan is not None:
         write_schedule(schedule, plan, "imported map")
         wrote(plan)
+
+
+@_command("stream", "arrivals.csv --types c6i.large --out stream.json")
+def stream_command(
+    *,
+    file: str = _arrivals_argument(),
+    options: Annotated[StreamFileOptions, OF_STREAMS],
+    out: str | None = out_option(),
+    as_json: bool = json_option(),
+) -> None:
+    """Import jobs that arrive over time as a stream: a table, or a log in SWF or GWF.
+
+    Headings say what a column holds: arrival (a date, seconds of the epoch, or arrival_s), runtime_s, count (tasks),
+    deadline or within_s (from the arrival on), application, id. All times count from the first arrival.
+    """
+    check_output(to_file(out), file, options.prices)
+    deliver_jobs(options.make(read_text(file), source_name(file)), out, as_json)
+
+
+@_command("platform", "log.swf --stretch 3 --out platform.json")
+def platform_command(
+    *,
+    file: str = _arrivals_argument(),
+    options: Annotated[PlatformFileOptions, OF_PLATFORMS],
+    out: str | None = out_option(),
+    as_json: bool = json_option(),
+) -> None:
+    """Import jobs that arrive over time as malleable jobs of a platform: a table, or a log in SWF or GWF.
+
+    Headings are those of a stream, and budget and priority. The work of a job is what all its tasks run for.
+    """
+    check_output(to_file(out), file)
+    deliver_jobs(options.make(read_text(file), source_name(file)), out, as_json)

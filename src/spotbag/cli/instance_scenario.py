@@ -2,57 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from .arguments import check_output, load_instance, refuse_two_from_standard_input, spread, warn, wrote
+from ..core.errors import SpotbagError
+from .arguments import check_output, load_instance, refuse_two_from_standard_input, warn, wrote
 from .completion import names_of
 from .instance_output import to_file
+from .options import argument, option
 from .scenario_options import ScenarioOptions, notes_of
 
 if TYPE_CHECKING:
     from ..instances.entries import CloudName
 
-EXAMPLE = "Example:  spotbag instance scenario hads/sc4 --day 13 --instance hads/J60 --out day.json"
 
-
-@spread
 def scenario_command(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO",
-            help="A name, such as hads/sc4, or a file: a day, a scenario, a trace of availability, a history of "
-            "prices.",
-            autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
-        ),
-    ],
+    *,
+    scenario: str = argument(
+        "SCENARIO",
+        "A name, such as hads/sc4, or a file: a day, a scenario, a trace of availability, a history of prices.",
+        completes=names_of("instances.bags.scenarios", "SCENARIOS"),
+    ),
     options: ScenarioOptions,
-    day: Annotated[
-        int | None, typer.Option("--day", metavar="K", min=0, help="Only day K of the seed, for --instance.")
-    ] = None,
-    instance: Annotated[
-        str | None, typer.Option("--instance", metavar="INSTANCE", help="The instance that meets the day.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the day.")] = 0,
-    cloud: Annotated[
-        str | None,
-        typer.Option(
-            "--cloud",
-            metavar="NAME",
-            autocompletion=names_of("instances.clouds", "CLOUDS"),
-            help="Whose rules hold; that of the scenario, if it says so, if absent.",
-        ),
-    ] = None,
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="What it is called.")] = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="FILE", help="Where to write it; standard output if absent or -."),
-    ] = None,
+    day: int | None = option("K", "Only day K of the seed, for --instance.", min=0),
+    instance: str | None = option("INSTANCE", "The instance that meets the day."),
+    seed: int = option("SEED", "Seed of the day.", 0, min=0),
+    cloud: str | None = option(
+        "NAME",
+        "Whose rules hold; that of the scenario, if it says so, if absent.",
+        completes=names_of("instances.clouds", "CLOUDS"),
+    ),
+    name: str | None = option("NAME", "What it is called."),
+    out: str | None = option("FILE", "Where to write it; standard output if absent or -."),
 ) -> None:
     """Write a scenario, or one day of it, as a file that --scenario of 'replay' takes."""
-    from ..core.errors import SpotbagError
     from ..instances.bags.scenario_files import changed_scenario, format_scenario, write_scenario
     from ..instances.bags.scripted_days import ScriptedScenario
     from ..instances.clouds import find_cloud

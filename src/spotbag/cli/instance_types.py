@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from math import inf
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ..core.text_tables import Column, Table, numbers
-from .answers import ABSENT, Answer, Part, Written
-from .arguments import JsonOption, check_output, duration_option, names_in, spread, warn, wrote
-from .instance_output import to_file
+from ..core.errors import SpotbagError
+from ..core.text_tables import Shown, number, table_of, words
+from .answers import ABSENT, Answer, Part
+from .arguments import check_output, names_in, warn
+from .instance_output import deliver, to_file
+from .options import duration_option, json_option, option
 from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..instances.bags.price_sources import NewRows
-    from ..instances.bags.vm_catalogue import Catalogue, CataloguedType
+    from ..instances.bags.vm_catalogue import CataloguedType
     from ..instances.entries import Burstable, Market
 
 
@@ -73,34 +76,19 @@ class SortKey(StrEnum):
     MEMORY = "memory"
 
 
-CatalogueOption = Annotated[
-    str | None,
-    typer.Option("--prices", metavar="FILE", help="A catalogue of your own, as 'spotbag instance prices' makes it."),
-]
-
-
 def types_command(
-    types: Annotated[
-        str | None, typer.Option("--types", metavar="NAMES", help="Names by commas, also patterns such as 'c6i.*'.")
-    ] = None,
-    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Types of this region.")] = None,
-    arch: Annotated[Architecture | None, typer.Option("--arch", help="Types of this architecture.")] = None,
-    min_vcpus: Annotated[int | None, typer.Option("--min-vcpus", metavar="N", min=1, help="vCPUs at least.")] = None,
-    max_vcpus: Annotated[int | None, typer.Option("--max-vcpus", metavar="N", min=1, help="vCPUs at most.")] = None,
-    min_memory: Annotated[
-        str | None, typer.Option("--min-memory", metavar="AMOUNT", help="Memory at least: 16GB, 512MB; a number is GB.")
-    ] = None,
-    max_memory: Annotated[
-        str | None, typer.Option("--max-memory", metavar="AMOUNT", help="Memory at most: 16GB, 512MB; a number is GB.")
-    ] = None,
-    burstable: Annotated[
-        bool | None, typer.Option("--burstable/--no-burstable", help="Burstable types only, or none of them.")
-    ] = None,
-    sort: Annotated[
-        SortKey, typer.Option("--sort", help="By name, on-demand or spot price of a core, vCPUs, or memory.")
-    ] = SortKey.NAME,
-    prices: CatalogueOption = None,
-    as_json: JsonOption = False,
+    *,
+    types: str | None = option("NAMES", "Names by commas, also patterns such as 'c6i.*'."),
+    region: str | None = option("NAME", "Types of this region."),
+    arch: Architecture | None = option(None, "Types of this architecture."),
+    min_vcpus: int | None = option("N", "vCPUs at least.", min=1),
+    max_vcpus: int | None = option("N", "vCPUs at most.", min=1),
+    min_memory: str | None = option("AMOUNT", "Memory at least: 16GB, 512MB; a number is GB."),
+    max_memory: str | None = option("AMOUNT", "Memory at most: 16GB, 512MB; a number is GB."),
+    burstable: bool | None = option(None, "Burstable types only, or none of them.", name="burstable/--no-burstable"),
+    sort: SortKey = option(None, "By name, on-demand or spot price of a core, vCPUs, or memory.", SortKey.NAME),
+    prices: str | None = option("FILE", "A catalogue of your own, as 'spotbag instance prices' makes it."),
+    as_json: bool = json_option(),
 ) -> None:
     """List the VM types of the catalogue: what they are, and what a VM and a core cost an hour."""
     from ..instances.bags.vm_catalogue import read_catalogue, rows_of_region
@@ -121,12 +109,40 @@ def types_command(
     if as_json:
         Types.of(catalogue, catalogue=catalogue.name, vm_types=tuple(map(_listed, rows))).print_json()
         return
+    _print_types(rows, catalogue.regions)
+
+
+def _print_types(rows: Sequence[CataloguedType], regions: Sequence[str]) -> None:
+    """Print a row for each type, or that none fits."""
+
+    def prices(heading: str, market: Market) -> tuple[Shown, ...]:
+        def of(name: str) -> Callable[[CataloguedType], Any]:
+            return lambda row: getattr(row.prices.get(market), name, None)
+
+        core = number("a core\n($/h)", lambda row: row.usd_per_core_hour(market), ".4f")
+        return number(heading, of("price_usd_per_hour"), ".4f"), core, words("as of", of("date"))
+
+    def credits(row: CataloguedType) -> str:
+        found = row.burstable
+        return "" if found is None else f"{100 * found.baseline_fraction:g} %, {found.credits_per_hour:g}"
+
     if not rows:
         print("no VM type of the catalogue fits")
         return
-    if len(catalogue.regions) == 1:
-        print(f"region {catalogue.regions[0]}")
-    print_table(Table(_columns(catalogue), [_cells(row, catalogue) for row in rows]))
+    table = table_of(
+        rows,
+        words("type", "name"),
+        words("region") if len(regions) > 1 else None,
+        number("vCPUs", "vcpus"),
+        number("memory\n(GB)", lambda row: row.memory_mb / 1024, "g"),
+        words("architecture", lambda row: ", ".join(filter(None, (row.architecture, row.accelerators))) or None),
+        words("burstable:\nbaseline, credits/h", credits),
+        *prices("on demand\n($/h)", "on-demand"),
+        *prices("spot\n($/h)", "spot"),
+    )
+    if len(regions) == 1:
+        print(f"region {regions[0]}")
+    print_table(table)
     if any("spot" not in row.prices for row in rows):
         print("-: no dated price at hand; 'spotbag instance prices' takes them from the files of the AWS command line")
 
@@ -137,61 +153,27 @@ def _named(name: str, wanted: list[str]) -> bool:
     return not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)
 
 
-def _memory_mb(option: str, text: str | None) -> float | None:
-    from ..core.errors import SpotbagError
+def _memory_mb(option_name: str, text: str | None) -> float | None:
     from ..instances.amounts import MEMORY_UNITS_MB, memory_mb_of
 
-    if text is None:
-        return None
-    value = memory_mb_of(text, MEMORY_UNITS_MB["gb"])
-    if value is None:
-        raise SpotbagError(f"{option} {text}: must be an amount, such as 512MB or 16GB")
+    value = None if text is None else memory_mb_of(text, MEMORY_UNITS_MB["gb"])
+    if text is not None and value is None:
+        raise SpotbagError(f"{option_name} {text}: must be an amount, such as 512MB or 16GB")
     return value
 
 
 def _key(sort: SortKey) -> Callable[[CataloguedType], Any]:
-    def price(row: CataloguedType, market: Market) -> float:
-        per_core = row.usd_per_core_hour(market)
-        return float("inf") if per_core is None else per_core
+    def price(market: Market) -> Callable[[CataloguedType], float]:
+        return lambda row: inf if (per_core := row.usd_per_core_hour(market)) is None else per_core
 
     keys: dict[SortKey, Callable[[CataloguedType], Any]] = {
         SortKey.NAME: lambda row: 0,
-        SortKey.PRICE: lambda row: price(row, "on-demand"),
-        SortKey.SPOT: lambda row: price(row, "spot"),
-        SortKey.VCPUS: lambda row: row.vcpus,
-        SortKey.MEMORY: lambda row: row.memory_mb,
+        SortKey.PRICE: price("on-demand"),
+        SortKey.SPOT: price("spot"),
+        SortKey.VCPUS: attrgetter("vcpus"),
+        SortKey.MEMORY: attrgetter("memory_mb"),
     }
     return keys[sort]
-
-
-def _columns(catalogue: Catalogue) -> list[Column]:
-    return [
-        Column("type"),
-        *([Column("region")] if len(catalogue.regions) > 1 else []),
-        *numbers("vCPUs", "memory\n(GB)"),
-        Column("architecture"),
-        Column("burstable:\nbaseline, credits/h"),
-        *numbers("on demand\n($/h)", "a core\n($/h)"),
-        Column("as of"),
-        *numbers("spot\n($/h)", "a core\n($/h)"),
-        Column("as of"),
-    ]
-
-
-def _cells(row: CataloguedType, catalogue: Catalogue) -> list[str]:
-    credits = row.burstable
-    cells = [row.name, *([row.region] if len(catalogue.regions) > 1 else [])]
-    cells += [str(row.vcpus), f"{row.memory_mb / 1024:g}"]
-    cells.append(", ".join(part for part in (row.architecture, row.accelerators) if part) or "-")
-    cells.append("" if credits is None else f"{100 * credits.baseline_fraction:g} %, {credits.credits_per_hour:g}")
-    for market in ("on-demand", "spot"):
-        quote = row.prices.get(market)
-        if quote is None:
-            cells += ["-", "-", "-"]
-        else:
-            price = quote.price_usd_per_hour
-            cells += [f"{price:.4f}", f"{price / row.vcpus:.4f}", quote.date]
-    return cells
 
 
 def _listed(row: CataloguedType) -> ListedType:
@@ -206,52 +188,20 @@ def _listed(row: CataloguedType) -> ListedType:
 class PriceFiles:
     """Files of newer types and prices, and what is taken of them; the command has them by `spread`."""
 
-    instance_types: Annotated[
-        str | None,
-        typer.Option(
-            "--instance-types", metavar="FILE", help="JSON of 'aws ec2 describe-instance-types': what types are."
-        ),
-    ] = None
-    spot_history: Annotated[
-        str | None,
-        typer.Option(
-            "--spot-history",
-            metavar="FILE",
-            help="What 'aws ec2 describe-spot-price-history' prints, or a table of it: prices.",
-        ),
-    ] = None
-    skypilot: Annotated[
-        str | None,
-        typer.Option("--skypilot", metavar="FILE", help="SkyPilot's catalogue of AWS, Google Cloud or Azure: both."),
-    ] = None
-    price_list: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--price-list",
-            metavar="FILE",
-            help="What 'aws pricing get-products' prints; may be repeated: both, on demand.",
-        ),
-    ] = None
-    azure_retail: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--azure-retail", metavar="FILE", help="A page of Azure's retail prices; may be repeated: prices."
-        ),
-    ] = None
-    accelerators: Annotated[
-        bool, typer.Option("--accelerators", help="Take types with GPUs and the like, too, and mark them.")
-    ] = False
-    region: Annotated[str | None, typer.Option("--region", metavar="NAME", help="Region to be taken.")] = None
-    window: Annotated[
-        float | None, duration_option("--window", "Mean of spot prices over this time, instead of the last price.")
-    ] = None
-    product: Annotated[str, typer.Option("--product", metavar="NAME", help="Product of the spot prices.")] = (
-        "Linux/UNIX"
+    instance_types: str | None = option("FILE", "JSON of 'aws ec2 describe-instance-types': what types are.")
+    spot_history: str | None = option(
+        "FILE", "What 'aws ec2 describe-spot-price-history' prints, or a table of it: prices."
     )
-    date: Annotated[
-        str | None,
-        typer.Option("--date", metavar="YYYY-MM-DD", help="Day of files that have none; that of the file if absent."),
-    ] = None
+    skypilot: str | None = option("FILE", "SkyPilot's catalogue of AWS, Google Cloud or Azure: both.")
+    price_list: list[str] | None = option(
+        "FILE", "What 'aws pricing get-products' prints; may be repeated: both, on demand."
+    )
+    azure_retail: list[str] | None = option("FILE", "A page of Azure's retail prices; may be repeated: prices.")
+    accelerators: bool = option(None, "Take types with GPUs and the like, too, and mark them.", False)
+    region: str | None = option("NAME", "Region to be taken.")
+    window: float | None = duration_option("Mean of spot prices over this time, instead of the last price.")
+    product: str = option("NAME", "Product of the spot prices.", "Linux/UNIX")
+    date: str | None = option("YYYY-MM-DD", "Day of files that have none; that of the file if absent.")
 
     @property
     def paths(self) -> list[str]:
@@ -267,7 +217,6 @@ class PriceFiles:
         SpotbagError
             If one cannot be read, there is none, or an option is of others.
         """
-        from ..core.errors import SpotbagError
         from ..instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
         from ..instances.bags.price_sources import instance_types_of_aws, rows_of_skypilot, spot_prices_of_aws
 
@@ -295,21 +244,13 @@ class PriceFiles:
         return news
 
 
-@spread
 def prices_command(
-    out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="Where to write the catalogue, - for standard output.")
-    ],
+    *,
+    out: str = option("FILE", "Where to write the catalogue, - for standard output.", ...),
     files: PriceFiles,
-    base: Annotated[
-        str | None,
-        typer.Option("--base", metavar="FILE", help="Catalogue to begin with; the shipped one if absent, or none."),
-    ] = None,
-    types: Annotated[
-        str | None,
-        typer.Option("--types", metavar="NAMES", help="Types to be taken, also patterns such as 'c6i.*'."),
-    ] = None,
-    as_json: JsonOption = False,
+    base: str | None = option("FILE", "Catalogue to begin with; the shipped one if absent, or none."),
+    types: str | None = option("NAMES", "Types to be taken, also patterns such as 'c6i.*'."),
+    as_json: bool = json_option(),
 ) -> None:
     """Make a catalogue with newer types and prices, for --prices of all commands."""
     from ..instances.bags.price_sources import updated
@@ -327,15 +268,9 @@ def prices_command(
     wanted = names_in([types] if types else [])
     catalogue, warnings = updated(begun, news, types=wanted, region=place)
     warn(warnings)
-    if path is None:
-        print(catalogue.to_text(), end="")
-        return
-    catalogue.write(path)
-    n_spot = sum("spot" in row.prices for row in catalogue.vm_types)
-    if as_json:
-        n_types = len(catalogue.vm_types)
-        Written(written=(path,), vm_types=n_types, spot_prices=n_spot, warnings=tuple(warnings)).print_json()
-    wrote(path, f"{len(catalogue.vm_types):,} VM types, {n_spot:,} of them with a spot price")
+    n_spot, n_types = sum("spot" in row.prices for row in catalogue.vm_types), len(catalogue.vm_types)
+    about = f"{n_types:,} VM types, {n_spot:,} of them with a spot price"
+    deliver(catalogue, path, as_json, about, vm_types=n_types, spot_prices=n_spot, warnings=tuple(warnings))
 
 
 def _day(path: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..core.errors import InputError, Issue
 from .progress import counting
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ def paper_of(asked: Specification, name: PaperName, workers: Workers) -> tuple[P
     InputError
         If the paper has no such option.
     """
-    from ..core.errors import InputError, Issue
-
     place, paper, place_of_options, kind = _PAPERS[name]
     made: type[PaperOptions] = getattr(import_module(f"..benchmarks.{place_of_options}", __package__), kind)
     settings = asked.paper_options.get(name)

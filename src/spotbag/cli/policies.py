@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..core.text_tables import Column, Table
 from .answers import Answer, Part
-from .arguments import JsonOption
+from .options import json_option
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Policies(Answer, kind="policies"):
     policies: tuple[DescribedPolicy, ...]
 
 
-def policies_command(as_json: JsonOption = False) -> None:
+def policies_command(*, as_json: bool = json_option()) -> None:
     """List the policies of 'replay', 'stream' and 'platform', those of installed plug-ins included, and their rules."""
     policies = [*_built_in(), *_installed()]
     if as_json:

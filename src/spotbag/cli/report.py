@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from .arguments import InstanceOptions, StateOption, check_output, refuse_two_from_standard_input, warn, wrote
+from ..core.errors import SpotbagError, input_error
+from ..core.text_files import read_text, source_name, write_bytes
+from .arguments import InstanceOptions, check_output, refuse_two_from_standard_input, warn, wrote
+from .options import argument, option, state_option
 from .progress import busy
 
 if TYPE_CHECKING:
@@ -21,21 +22,17 @@ _PAPER = "spotbag.published-comparison/1"
 
 
 def report_command(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="PLAN|TRACE|FOLDER",
-            help="A plan, or what 'solve --json' has printed; a trace of replays; what 'bench --out' has written as "
-            "JSON; or the folder of an experiment.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The page (.html).", show_default=False)],
+    *,
+    what: str = argument(
+        "PLAN|TRACE|FOLDER",
+        "A plan, or what 'solve --json' has printed; a trace of replays; what 'bench --out' has written as JSON; or "
+        "the folder of an experiment.",
+        show_default=False,
+    ),
+    out: str = option("FILE", "The page (.html).", ..., show_default=False),
     changes: InstanceOptions,
-    instance: Annotated[
-        str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
-    ] = None,
-    state: StateOption = None,
+    instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
+    state: str | None = state_option(),
 ) -> None:
     """Write a page about a plan, about replays, or about an experiment.
 
@@ -43,8 +40,6 @@ def report_command(
     Exit code 0: written; 2: bad input.
     """
     from .. import __version__
-    from ..core.errors import SpotbagError
-    from ..core.text_files import write_bytes
     from ..reports.page import report_page
 
     if not out.lower().endswith((".html", ".htm")):
@@ -69,7 +64,6 @@ class _Given:
     def report(self, version: str) -> Report:
         """Make the report, whichever it is."""
         from ..core.json_documents import format_of
-        from ..core.text_files import read_text, source_name
         from ..schedules.documents import SCHEDULE_FORMAT
 
         if os.path.isdir(self.what):
@@ -92,7 +86,6 @@ class _Given:
         return replay_report(parse_traces(text, source), version)
 
     def _of_plan(self, text: str, source: str, is_answer: bool, version: str) -> Report:
-        from ..core.errors import SpotbagError
         from ..core.json_documents import parse_json
         from ..reports.bags.plan import plan_report
         from ..schedules.schedule_files import schedule_document_of
@@ -116,7 +109,6 @@ def _checked(answer: dict[str, Any], source: str) -> dict[str, Any]:
     """Refuse an object that ``spotbag solve --json`` does not print of a plan."""
     from pydantic import ValidationError
 
-    from ..core.errors import SpotbagError, input_error
     from .answer_schema import adapter_of
 
     if answer.get("plan") is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..core.text_tables import Shown, number
 from .answers import Part
 from .arguments import warn
+from .progress import counting
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from ..replay.runs import Runs
 
     DataclassOutcome = TypeVar("DataclassOutcome", bound=DataclassInstance)
+    Done = TypeVar("Done", bound=Runs[Any])
 
 Out = TypeVar("Out")
 
@@ -27,12 +30,18 @@ class ReplayedRun(Part):
     policies: Mapping[str, Mapping[str, Any]]
 
 
-def mean_cell(estimate: Estimate, digits: int, *, signed: bool = False, unit: float = 1) -> str:
+def mean_cell(estimate: Estimate | None, digits: int, *, signed: bool = False, unit: float = 1) -> str:
     """Mean and half width of the interval, in a unit of so many; a dash if there is nothing to average."""
-    if estimate.mean is None:
+    if estimate is None or estimate.mean is None:
         return "-"
     text = f"{estimate.mean / unit:{'+' if signed else ''},.{digits}f}"
     return text if estimate.half_width is None else f"{text} ± {estimate.half_width / unit:,.{digits}f}"
+
+
+def mean(heading: str, of: str | Callable[[Any], Estimate], digits: int, **how: Any) -> Shown:
+    """Return a column of means: of a metric of summaries, by its name, or of what a function gives."""
+    take = of if callable(of) else lambda summary: summary.means[of]
+    return number(heading, lambda summary: mean_cell(take(summary), digits, **how))
 
 
 def print_heading(runs: Runs[Any], seed: int) -> None:
@@ -44,12 +53,24 @@ def print_heading(runs: Runs[Any], seed: int) -> None:
     print()
 
 
-def warn_of_missing(runs: Runs[Any], wanted: int, noun: str = "runs") -> None:
-    """Warn if an interrupt has left out runs."""
+def replay_counted(message: str, wanted: int, replay: Callable[..., Done], noun: str = "runs") -> Done:
+    """Replay runs, and show how many are done; warn if an interrupt has left out some."""
+    with counting(message, wanted) as count:
+        runs = replay(lambda more: count("", more))
     if runs.interrupted and not runs.n_runs:
         warn([f"interrupted before the first {noun.removesuffix('s')}"])
     elif runs.interrupted:
         warn([f"interrupted: {runs.n_runs} of {wanted} {noun} are here"])
+    return runs
+
+
+def worst_of_each(outcomes: Sequence[Sequence[Out]], rows_of: Callable[[Out], Sequence[Any]]) -> list[Any]:
+    """Return the rows of the outcomes of a single run, with None between those of different policies."""
+    rows: list[Any] = []
+    for [outcome] in outcomes:
+        found = rows_of(outcome)
+        rows += [None, *found] if rows and found else found
+    return rows
 
 
 def by_policy(

@@ -4,59 +4,39 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING
 
-import typer
-
-from .arguments import ZoneOption, quantity_or
+from ..core.errors import SpotbagError
+from .arguments import zone_option
 from .completion import names_of
+from .options import given_options, option
 
 if TYPE_CHECKING:
     from ..instances.bags.scripted_days import Scenario
     from ..instances.instance import Instance
 
-_PANEL = "Options for the days to come"
+_of_days = partial(option, panel="Options for the days to come")
+SCENARIOS = names_of("instances.bags.scenarios", "SCENARIOS")
+BAG_POLICIES = names_of("replay.bags.policies", "KIND.names")
 USUAL_DAYS = 200
 USUAL_POLICY = "on-time"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioOptions:
-    """Options by which a scenario is found; a command has them by a parameter of this type (see `arguments.spread`)."""
+    """Options by which a scenario is found; a command has them by a parameter of this type (see `spread`)."""
 
-    k_h: Annotated[
-        float | None,
-        typer.Option("--k-h", metavar="X", help="Hibernations of a type expected by the deadline (poisson)."),
-    ] = None
-    k_r: Annotated[float | None, typer.Option("--k-r", metavar="X", help="Resumes, likewise (poisson).")] = None
-    rate_scale: Annotated[
-        float, typer.Option("--rate-scale", metavar="R", help="Multiplies both rates of a Poisson scenario.")
-    ] = 1.0
-    one_means: Annotated[
-        str | None,
-        typer.Option(
-            "--one-means", metavar="STATE", help="What 1 means in an availability trace: available or preempted."
-        ),
-    ] = None
-    vms_per_one: Annotated[
-        str | None,
-        typer.Option(
-            "--vms-per-one",
-            metavar="N",
-            help="VMs that it stands for, or all; if absent, all in a trace of 0 and 1, else 1.",
-        ),
-    ] = None
-    zone: ZoneOption = None
-    product: Annotated[
-        str | None,
-        typer.Option("--product", metavar="NAME", help="Product whose prices count; Linux/UNIX if absent."),
-    ] = None
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since", metavar="TIME", help="When days of a price history start: 2026-07-09T12:00Z; drawn if absent."
-        ),
-    ] = None
+    k_h: float | None = option("X", "Hibernations of a type expected by the deadline (poisson).")
+    k_r: float | None = option("X", "Resumes, likewise (poisson).")
+    rate_scale: float = option("R", "Multiplies both rates of a Poisson scenario.", 1.0)
+    one_means: str | None = option("STATE", "What 1 means in an availability trace: available or preempted.")
+    vms_per_one: str | None = option(
+        "N", "VMs that it stands for, or all; if absent, all in a trace of 0 and 1, else 1."
+    )
+    zone: str | None = zone_option()
+    product: str | None = option("NAME", "Product whose prices count; Linux/UNIX if absent.")
+    since: str | None = option("TIME", "When days of a price history start: 2026-07-09T12:00Z; drawn if absent.")
 
     def find(self, text: str) -> Scenario:
         """Find a scenario by its name, or read it."""
@@ -72,65 +52,36 @@ class ScenarioOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class DaysToComeOptions:
-    """For which days a plan is chosen; a command has them by a parameter of this type (see `arguments.spread`)."""
+    """For which days a plan is chosen; a command has them by a parameter of this type (see `spread`)."""
 
-    scenario: Annotated[
-        str | None,
-        typer.Option(
-            "--scenario",
-            "-s",
-            metavar="NAME",
-            autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
-            help="Choose the plan with the least mean cost on such days; a name or a file, see 'spotbag replay'.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="NAME",
-            autocompletion=names_of("replay.bags.policies", "KIND.names"),
-            help=f"What answers to interruptions then; {USUAL_POLICY} if absent.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    days: Annotated[
-        int | None,
-        typer.Option(
-            "--days",
-            metavar="N",
-            min=1,
-            help=f"Most days of the choice, and days of the report; {USUAL_DAYS} if absent.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    late: Annotated[
-        str | None,
-        typer.Option(
-            "--late",
-            metavar="least|USD",
-            parser=quantity_or("least", "--late", "amount_usd"),
-            help="least: if no plan ends in time, as few tasks late as can be, then as little late (exit code 3). With "
-            "--scenario, what a day that misses the deadline counts more; ten times the bag on demand if absent.",
-        ),
-    ] = None
-    workers: Annotated[
-        int, typer.Option("--workers", "-w", metavar="W", min=1, help="Processes.", rich_help_panel=_PANEL)
-    ] = 1
+    scenario: str | None = _of_days(
+        "NAME",
+        "Choose the plan with the least mean cost on such days; a name or a file, see 'spotbag replay'.",
+        short="-s",
+        completes=SCENARIOS,
+    )
+    policy: str | None = _of_days(
+        "NAME",
+        f"What answers to interruptions then; {USUAL_POLICY} if absent.",
+        short="-p",
+        completes=BAG_POLICIES,
+    )
+    days: int | None = _of_days("N", f"Most days of the choice, and days of the report; {USUAL_DAYS} if absent.", min=1)
+    late: str | None = option(
+        "least|USD",
+        "least: if no plan ends in time, as few tasks late as can be, then as little late (exit code 3). With "
+        "--scenario, what a day that misses the deadline counts more; ten times the bag on demand if absent.",
+        reads="amount_usd",
+        word="least",
+    )
+    workers: int = _of_days("W", "Processes.", 1, short="-w", min=1)
 
     def demand_scenario(self, scenarios: ScenarioOptions) -> None:
         """Refuse options that say something of days where there is no scenario."""
-        from ..core.errors import SpotbagError
-
-        for options in (self, scenarios):
-            for field in dataclasses.fields(options):
-                # A zone is of the prices of a file of tasks as well, which says itself if it changes nothing.
-                given = getattr(options, field.name) != field.default and field.name != "zone"
-                if self.scenario is None and given:
-                    name = field.name.replace("_", "-")
-                    raise SpotbagError(f"--{name} is about the days to come: give --scenario as well")
+        # A zone is of the prices of a file of tasks as well, which says itself if it changes nothing.
+        about = {name: said for one in (self, scenarios) for name, said in given_options(one).items() if name != "zone"}
+        if about and self.scenario is None:
+            raise SpotbagError(f"{next(iter(about.values()))} is about the days to come: give --scenario as well")
 
 
 def notes_of(scenario: Scenario, instance: Instance) -> list[str]:

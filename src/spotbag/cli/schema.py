@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Iterator
 
-import typer
-
-from ..core.text_tables import Column, Table
+from ..core.errors import SpotbagError
+from ..core.text_tables import Table, table_of, words
+from ..core.wording import near_names
 from .answers import Answer, Part
-from .arguments import JsonOption
 from .completion import names_of
-from .tables import print_table
+from .options import argument, json_option
 
 EXAMPLE = "Example:  spotbag schema solve"
 
@@ -29,26 +28,27 @@ class Schemas(Answer, kind="schemas"):
 
     schemas: tuple[ListedSchema, ...]
 
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each kind."""
+        yield table_of(self.schemas, words("kind"), words("format"), words("printed by", "printed_by"))
+
 
 def schema_command(
-    kind: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="KIND",
-            autocompletion=names_of("cli.answers", "KINDS"),
-            help="What to print the JSON Schema of; all are listed if absent.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    *,
+    kind: str | None = argument(
+        "KIND",
+        "What to print the JSON Schema of; all are listed if absent.",
+        None,
+        completes=names_of("cli.answers", "KINDS"),
+        show_default=False,
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """Print the JSON Schema of what a command prints with --json, or list them.
 
     A schema has a version, the number in its format: it changes when a key is taken away or changes its meaning. New
     keys may come without that. The schemas of files are printed by 'spotbag instance schema'.
     """
-    from ..core.errors import SpotbagError
-    from ..core.wording import near_names
     from .answers import KINDS, answer_of
 
     if kind is not None:
@@ -59,12 +59,10 @@ def schema_command(
         print(json.dumps(schema_of(kind), indent=2))
         return
     answers = {name: answer_of(name) for name in KINDS}
-    rows = [
-        (name, answer.FORMAT, (answer.__doc__ or "").replace("``", "").removesuffix("."))
+    listed = (
+        ListedSchema(
+            kind=name, format=answer.FORMAT, printed_by=(answer.__doc__ or "").replace("``", "").removesuffix(".")
+        )
         for name, answer in answers.items()
-    ]
-    if as_json:
-        listed = (ListedSchema(kind=name, format=version, printed_by=by) for name, version, by in rows)
-        Schemas(schemas=tuple(listed)).print_json()
-        return
-    print_table(Table([Column("kind"), Column("format"), Column("printed by")], rows))
+    )
+    Schemas(schemas=tuple(listed)).show(as_json)

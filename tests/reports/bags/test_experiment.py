@@ -94,22 +94,25 @@ def test_gaps_are_to_the_best_bound_and_known_values_count(report: Report) -> No
 
 def test_the_performance_profile_counts_instances_by_ratio(report: Report) -> None:
     """The greedy is 2.017 and 2 times the best, and without a plan once; the other one 1.21, 1 and 1 times."""
-    greedy, other = graph(report, "Performance profile").traces
-    assert list(zip(greedy["x"], greedy["y"], strict=True))[:3] == [(1, 0), (2, 33.333), (2.0168, 66.667)]
-    assert next(zip(other["x"], other["y"], strict=True)) == (1, 66.667)
-    assert other["y"][-1] == 100
+    plot = graph(report, "Performance profile").plots[""]
+    greedy, other = ([(10**x, y) for x, y in filter(None, curve.points)] for curve in plot.curves)
+    assert greedy[:3] == [(1, 0), pytest.approx((2, 100 / 3)), pytest.approx((2.0168, 200 / 3), rel=1e-4)]
+    assert other[0] == pytest.approx((1, 200 / 3))
+    assert other[-1][1] == 100
+    assert plot.powers == "x"
+    assert plot.curves[0].hover[1] == ("greedy: at most 2.0000 times the best on 33 % of the instances",)
 
 
 def test_growth_and_fronts_are_drawn_for_what_there_is(report: Report) -> None:
-    grown = graph(report, "How the time grows").choices
+    grown = graph(report, "How the time grows").plots
     assert list(grown) == ["family: tasks"]
-    assert [(trace["x"], trace["y"]) for trace in grown["family: tasks"]] == [
-        ([50, 100], [0.02, 0.03]),
-        ([50, 100], [2, 3]),
+    assert [[(x, 10**y) for x, y in filter(None, curve.points)] for curve in grown["family: tasks"].curves] == [
+        [(50, pytest.approx(0.02)), (100, pytest.approx(0.03))],
+        [(50, pytest.approx(2)), (100, pytest.approx(3))],
     ]
-    fronts = graph(report, "Plans by cost and makespan").choices
+    fronts = graph(report, "Plans by cost and makespan").plots
     assert list(fronts) == [LIBRARY, "family,tasks=50,seed=0"]
-    assert (fronts["family,tasks=50,seed=0"][0]["x"], fronts["family,tasks=50,seed=0"][0]["y"]) == ([90, 100], [2, 0.5])
+    assert fronts["family,tasks=50,seed=0"].curves[0].points == ((90, 2), (100, 0.5))
 
 
 def day(policy: str, cost: Any, makespan: Any, **more: Any) -> dict[str, Any]:
@@ -130,10 +133,13 @@ def test_days_of_policies_are_averaged_and_late_ones_counted(tmp_path: Path) -> 
     assert mine[5] == "97.0"
     assert mine[7:9] == ("2", "50.000")
     assert mine[2:] == other[2:]
-    costs = graph(report, "Days by cost").choices["bag, greedy, sc"]
-    assert [(trace["x"], trace["y"]) for trace in costs] == [([1, 2, 3], [25, 50, 75])] * 2
-    *_, deadline = graph(report, "Days by makespan").choices["bag, greedy, sc"]
-    assert (deadline["name"], deadline["x"]) == ("deadline (100 s)", [100, 100])
+    costs = graph(report, "Days by cost").plots["bag, greedy, sc"].curves
+    assert [curve.points for curve in costs] == [((1, 25), (2, 50), (3, 75))] * 2
+    *_, deadline = graph(report, "Days by makespan").plots["bag, greedy, sc"].curves
+    assert (deadline.look.label, deadline.points) == ("deadline (100 s)", ((100, 0), (100, 100)))
+    means = graph(report, "Mean cost").plots["bag, greedy, sc"]
+    assert means.y_names == (HOSTILE, "other")
+    assert [(curve.points, curve.across) for curve in means.curves] == [(((2, 0),), True), (((2, 1),), True)]
     assert len(report_page(report)) <= 5_000_000
 
 
@@ -155,9 +161,10 @@ def test_plans_and_papers_of_the_folder_are_shown(tmp_path: Path) -> None:
 
 def test_a_paper_alone(tmp_path: Path) -> None:
     report = paper_report(parse_paper(json.dumps(PAPER), "hads.json"), "0.2")
-    [figures] = graph(report, "HADS: printed and ours").choices.values()
-    assert [trace["y"] for trace in figures] == [[2, 4], [3, 4]]
-    assert figures[1]["error_y"]["array"] == [0.5, 0]
+    [figures] = graph(report, "HADS: printed and ours").plots.values()
+    assert [curve.points for curve in figures.curves] == [((0, 2), (1, 4)), ((0, 3), (1, 4))]
+    assert figures.curves[1].spans == (0.5, 0)
+    assert len(figures.x_names) == 2
     with pytest.raises(InputError, match=r"hads\.json: is no spotbag\.published-comparison/1"):
         parse_paper('{"paper": 3}', "hads.json")
 
@@ -204,15 +211,13 @@ def test_a_browser_shows_an_experiment_whose_methods_are_scripts(report: Report,
     assert len(page) <= 5_000_000
     assert "img" not in Reader(page.decode("utf-8")).texts
     script = """
-    await graphsShown;
-    const plots = [...document.querySelectorAll(".plot")];
-    answer.drawn = plots.map((plot) => plot.querySelectorAll(".trace").length);
-    answer.legend = [...plots[0].querySelectorAll(".legendtext")].map((text) => text.textContent);
+    const graphs = [...document.querySelectorAll(".graph")];
+    answer.drawn = graphs.map((graph) => graph.querySelector(".legend").children.length);
+    answer.legend = [...graphs[0].querySelectorAll(".legend li")].map((item) => item.textContent);
     const choice = document.querySelectorAll(".choice"), last = choice[choice.length - 1];
     last.selectedIndex = 1;
     last.dispatchEvent(new Event("change"));
-    await new Promise((done) => setTimeout(done, 300));
-    answer.chosen = plots[plots.length - 1].data[0].x;
+    answer.chosen = drawn[drawn.length - 1].curves.wide > 0;
     answer.images = document.querySelectorAll("img").length;
     """
     answer = in_a_browser(page, tmp_path, 1400, script)
@@ -221,5 +226,5 @@ def test_a_browser_shows_an_experiment_whose_methods_are_scripts(report: Report,
     assert all(answer["drawn"])
     assert len(answer["drawn"]) == 5
     assert answer["legend"] == ["greedy", HOSTILE]
-    assert answer["chosen"] == [90, 100]
+    assert answer["chosen"]
     assert answer["images"] == 0

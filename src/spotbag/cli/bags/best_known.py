@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_tables import Table, number, table_of, words
 from ..answers import Answer, Part
-from ..arguments import JsonOption, MethodOptions, Only, check_output, warn
+from ..arguments import MethodOptions, check_output, warn
+from ..options import Only, argument, given_options, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, busy
-from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...benchmarks.bags.best_known import Update
@@ -21,15 +23,6 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
 
 _PLANNING = MethodOptions(time_limit=60.0)
-
-_COLUMNS = [
-    Column("instance"),
-    *numbers("value", "bound", "gap (%)"),
-    Column("status"),
-    *numbers("cost ($)", "makespan (s)"),
-    Column("plan by"),
-    Column("bound by"),
-]
 
 
 class BestEntry(Part):
@@ -52,6 +45,21 @@ class BestKnownValues(Answer, kind="best-known"):
 
     entries: tuple[BestEntry, ...]
 
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each instance."""
+        yield table_of(
+            self.entries,
+            words("instance"),
+            number("value", form=".6f"),
+            number("bound", form=".6f"),
+            number("gap (%)", "gap", ".3f", 100),
+            words("status"),
+            number("cost ($)", "cost_usd", ".6f"),
+            number("makespan (s)", "makespan_s", ","),
+            words("plan by", "method"),
+            words("bound by", "bound_method"),
+        )
+
 
 class BestKnownChange(Part):
     """The change of an entry."""
@@ -72,22 +80,14 @@ class BestKnownUpdate(Answer, kind="best-known-update"):
 
 
 def best_known_command(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Library instances; all if none is named.")
-    ] = None,
-    update: Annotated[
-        bool, typer.Option("--update", help="Solve again, from the best plans, and keep what is better.")
-    ] = False,
+    *,
+    names: list[str] | None = argument("[NAME]...", "Library instances; all if none is named.", None),
+    update: bool = option(None, "Solve again, from the best plans, and keep what is better.", False),
     planning: Annotated[MethodOptions, Only("method", "time_limit", "seed")] = _PLANNING,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            "--file",
-            metavar="FILE",
-            help="The entries, instead of those of the package; plans lie beside it, in a folder of its name.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    file: str | None = option(
+        "FILE", "The entries, instead of those of the package; plans lie beside it, in a folder of its name."
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """Show the best plans and bounds known for the library instances, or look for better ones.
 
@@ -100,17 +100,14 @@ def best_known_command(
     if update:
         _update(chosen, planning, file, as_json)
         return
-    warn(f"{option} changes nothing without --update" for option in planning.given(_PLANNING))
+    warn(f"{name} changes nothing without --update" for name in given_options(planning, _PLANNING).values())
     from ...instances.bags.best_known import best_known
 
     entries = best_known(file)
     shown = [entries[name] for name in chosen if name in entries]
-    if as_json:
-        BestKnownValues(entries=tuple(map(_entry, shown))).print_json()
-        return
-    print_table(Table(_COLUMNS, [_cells(entry) for entry in shown]))
+    BestKnownValues(entries=tuple(map(_entry, shown))).show(as_json)
     missing = [name for name in chosen if name not in entries]
-    if missing:
+    if missing and not as_json:
         print(f"nothing is known of {', '.join(missing)} ('spotbag best-known --update' solves them)")
 
 
@@ -127,7 +124,6 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from ... import __version__
     from ...benchmarks.bags.best_known import update_best_known
-    from ...core.errors import SpotbagError
     from ...core.limits import refuse_no_time_limit, stopped
     from ...solvers.bags.methods import find_method
 
@@ -191,28 +187,8 @@ def _numbers(entry: BestKnown | None) -> str:
     return f"{entry.value:.6f} ({entry.status}, bound {entry.bound:.6f})"
 
 
-def _cells(entry: BestKnown) -> list[str]:
-    return [
-        entry.instance,
-        f"{entry.value:.6f}",
-        f"{entry.bound:.6f}",
-        f"{100 * _gap(entry):.3f}",
-        entry.status,
-        f"{entry.cost_usd:.6f}",
-        seconds(entry.makespan_s),
-        entry.method,
-        entry.bound_method,
-    ]
-
-
-def _gap(entry: BestKnown) -> float:
-    from ...core.quantities import relative_gap
-
-    gap = relative_gap(entry.value, entry.bound)
-    assert gap is not None, "an entry has value and bound"
-    return gap
-
-
 def _entry(entry: BestKnown | None) -> Any:
     """Return an entry as it is printed, if there is one."""
-    return None if entry is None else BestEntry.of(entry, gap=_gap(entry))
+    from ...core.quantities import relative_gap
+
+    return None if entry is None else BestEntry.of(entry, gap=relative_gap(entry.value, entry.bound))

@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ...core.text_tables import Column, Table
+from ...core.text_tables import number, table_of, words
 from ..answers import Answer, Part
-from ..arguments import (
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    MethodOptions,
-    Only,
-    warn,
-)
+from ..arguments import InstanceOptions, MethodOptions, warn
+from ..options import Only, instance_argument, json_option
 from ..progress import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
@@ -54,10 +48,11 @@ class Bounds(Answer, kind="bound"):
 
 
 def bound_command(
-    instance: InstanceArgument,
+    *,
+    instance: str = instance_argument(),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("time_limit")],
-    as_json: JsonOption = False,
+    as_json: bool = json_option(),
 ) -> None:
     """Show lower bounds that no plan can beat, whether it survives what --survive says or not.
 
@@ -106,16 +101,12 @@ def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
     }[problem.goal]
     print(f"{problem.name}: every plan {least}")
     print(f"goal: {goal_text(problem)}")
-    columns = [
-        Column("bound"),
-        Column("value", True),
-        Column("unit"),
-        Column("time (ms)", True),
-        Column("what it says"),
-    ]
-    print_table(Table(columns, [_cells(bound) for bound in bounds]))
-
-
-def _cells(bound: LowerBound) -> list[str]:
-    value = seconds(int(bound.value)) if bound.unit == "s" else f"{bound.value:.6f}"
-    return [bound.name, value, bound.unit, f"{1000 * bound.runtime_s:.1f}", bound.meaning]
+    table = table_of(
+        bounds,
+        words("bound", "name"),
+        number("value", lambda bound: seconds(int(bound.value)) if bound.unit == "s" else f"{bound.value:.6f}"),
+        words("unit"),
+        number("time (ms)", "runtime_s", ".1f", 1000),
+        words("what it says", "meaning"),
+    )
+    print_table(table)

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ..answers import Answer
-from ..arguments import (
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    LateOption,
-    StateOption,
-    refuse_two_from_standard_input,
-    warn,
-)
+from ..arguments import InstanceOptions, refuse_two_from_standard_input, warn
+from ..options import argument, instance_argument, json_option, late_option, state_option
 from ..progress import LATE, NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
@@ -68,14 +61,13 @@ def judged(problem: Instance, plan: ScheduleDocument, state: State | None) -> tu
 
 
 def check_command(
-    instance: InstanceArgument,
-    plan: Annotated[
-        str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)
-    ],
+    *,
+    instance: str = instance_argument(),
+    plan: str = argument("PLAN", "A plan (JSON), or - for standard input.", show_default=False),
     changes: InstanceOptions,
-    state: StateOption = None,
-    late: LateOption = None,
-    as_json: JsonOption = False,
+    state: str | None = state_option(),
+    late: Literal["least"] | None = late_option(),
+    as_json: bool = json_option(),
 ) -> None:
     """Check a plan against an instance, by code that shares nothing with what makes plans.
 

@@ -7,26 +7,23 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_files import write_text
+from ...core.text_tables import number, table_of, words
+from ...core.wording import counted
 from ..answers import Answer
-from ..arguments import (
-    InstanceOptions,
-    JsonOption,
-    MethodOptions,
-    Only,
-    check_output,
-    warn,
-    wrote,
-)
+from ..arguments import InstanceOptions, MethodOptions, check_output, warn, wrote
 from ..completion import INSTANCES
+from ..options import Only, argument, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, counting
-from ..run_options import DaskOption, workers_of
+from ..run_options import WorkerOptions
 from ..tables import narrow_terminal, print_table, seconds
 from .planning import VERDICTS
 
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
     from ...benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
     from ...benchmarks.bags.experiments.cells import Source
     from ...benchmarks.bags.experiments.specification import Specification
+    from ...core.workers import Workers
     from ...instances.instance import Instance
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --method auto,ils,lpt --seeds 3 --out rows.csv"
@@ -58,36 +56,28 @@ class Compare(Answer, kind="compare"):
     rows: tuple[Row, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Workers(WorkerOptions):
+    """Options of who does the work, in the words of comparisons."""
+
+    workers: int = option("W", "Runs at the same time; they share the machine.", 1, short="-w", min=1)
+
+
 def compare_command(
+    *,
     context: typer.Context,
-    instances: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INSTANCE...",
-            autocompletion=INSTANCES,
-            help="JSON files or names of library instances.",
-            show_default=False,
-        ),
-    ],
+    instances: list[str] = argument(
+        "INSTANCE...", "JSON files or names of library instances.", completes=INSTANCES, show_default=False
+    ),
     changes: InstanceOptions,
     planning: Annotated[
-        MethodOptions, Only("method", "option", "time_limit", "target_gap", "seed", "threads")
+        MethodOptions, Only("method", "pairs", "time_limit", "target_gap", "seed", "threads")
     ] = _PLANNING,
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Runs of each method that uses random numbers.")
-    ] = 1,
-    workers: Annotated[
-        int, typer.Option("--workers", "-w", metavar="W", min=1, help="Runs at the same time; they share the machine.")
-    ] = 1,
-    dask: DaskOption = None,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write every single run: .csv or .json.")
-    ] = None,
-    spec: Annotated[
-        str | None,
-        typer.Option("--spec", metavar="FILE", help="Write the experiment that this is, to be grown: .toml."),
-    ] = None,
-    as_json: JsonOption = False,
+    seeds: int = option("N", "Runs of each method that uses random numbers.", 1, min=1),
+    work: _Workers,
+    out: str | None = option("FILE", "Write every single run: .csv or .json."),
+    spec: str | None = option("FILE", "Write the experiment that this is, to be grown: .toml."),
+    as_json: bool = json_option(),
 ) -> None:
     """Compare methods: how good their plans are, and how far from the optimum.
 
@@ -96,60 +86,70 @@ def compare_command(
     to those methods that have it. Exit code 0: done; 1: no method found a plan for some instance; 2: bad input;
     130: interrupted, after showing the runs so far.
     """
-    from ...benchmarks.bags.comparison import make_references, row_of, summarise, total_by_method
-    from ...benchmarks.bags.experiments.run import run_experiment
-
     methods, time_limit = planning.methods(_METHODS), planning.time_limit
     assert time_limit is not None, "there is a limit if none is given"
     _check(out, spec, time_limit, instances)
     problems = _load(instances, changes)
-    executor = workers_of(context, workers, dask)
+    executor = work.executor(context)
     planning.warn_of_idle(*methods)
     asked = _specification(list(problems), methods, planning, time_limit, seeds)
-    known = _known(problems)
     if spec is not None:
         _write_specification(asked, problems, spec)
-    found: list[dict[str, Any]] = []
     with interruptible():  # from here on there is an answer, which a signal asks for
-        with counting("comparing", None) as count:
-            progress = run_experiment(
-                asked,
-                None,
-                given=_sources(problems),
-                workers=executor,
-                on_start=lambda cells, before: count("", before, total=cells),
-                on_cell=lambda name: count(name),
-                on_row=found.append,
-            )
-        places = {pair: place for place, pair in enumerate(itertools.product(problems, methods))}
-        rows = [row_of(values) for values in found]
-        rows.sort(key=lambda row: (places[row.instance, row.method], row.seed))
-        interrupted = progress.interrupted
-        if interrupted:
-            warn(
-                [f"interrupted: {len(rows)} of {progress.cells} runs are here, and one of them may have been cut short"]
-            )
-        references = make_references(rows, known)
-        warn(dict.fromkeys(f"{row.instance} by {row.method}: {text}" for row in rows for text in row.warnings))
-        warn(reference.contradiction for reference in references.values() if reference.contradiction)
-        summaries = summarise(rows, references)
-        totals = total_by_method(summaries)
+        found = _compared(problems, *_run(asked, problems, executor))
         if out is not None:
-            _write(rows, out, time_limit=time_limit, seeds=seeds, workers=workers if dask is None else dask)
+            _write(found.rows, out, time_limit=time_limit, seeds=seeds, workers=work.dask or work.workers)
             wrote(out)
         if as_json:
-            Compare(
-                interrupted=interrupted,
-                references=tuple(references.values()),
-                summaries=tuple(summaries),
-                methods=tuple(totals),
-                rows=tuple(rows),
-            ).print_json()
+            found.print_json()
         else:
-            print(_heading(len(problems), len(rows), time_limit, seeds))
-            _print_tables(problems, references, summaries, totals)
-    if any(all(entry.plans == 0 for entry in summaries if entry.instance == label) for label in problems):
+            runs = f"{counted(len(found.rows), 'run')} on {counted(len(problems), 'instance')}"
+            several = f", {seeds} seeds of each method that uses random numbers" if seeds > 1 else ""
+            print(f"{runs}, {time_limit:g} s each at most{several}")
+            _print_tables(problems, found)
+    if any(all(entry.plans == 0 for entry in found.summaries if entry.instance == label) for label in problems):
         raise typer.Exit(NO_FEASIBLE_PLAN)
+
+
+def _run(asked: Specification, problems: Mapping[str, Instance], executor: Workers) -> tuple[list[Row], bool]:
+    """Run the experiment; return its rows, by instance and method, and whether it was interrupted."""
+    from ...benchmarks.bags.comparison import row_of
+    from ...benchmarks.bags.experiments.run import run_experiment
+
+    found: list[dict[str, Any]] = []
+    with counting("comparing", None) as count:
+        progress = run_experiment(
+            asked,
+            None,
+            given=_sources(problems),
+            workers=executor,
+            on_start=lambda cells, before: count("", before, total=cells),
+            on_cell=count,
+            on_row=found.append,
+        )
+    places = {pair: place for place, pair in enumerate(itertools.product(problems, asked.methods))}
+    rows = sorted(map(row_of, found), key=lambda row: (places[row.instance, row.method], row.seed))
+    if progress.interrupted:
+        warn([f"interrupted: {len(rows)} of {progress.cells} runs are here, and one of them may have been cut short"])
+    return rows, progress.interrupted
+
+
+def _compared(problems: Mapping[str, Instance], rows: Sequence[Row], interrupted: bool) -> Compare:
+    """Compare methods by their rows, and by what is known of library instances."""
+    from ...benchmarks.bags.comparison import known_values, make_references, summarise, total_by_method
+    from ...instances.bags.best_known import best_known
+
+    references = make_references(rows, known_values(problems, best_known()))
+    warn(dict.fromkeys(f"{row.instance} by {row.method}: {text}" for row in rows for text in row.warnings))
+    warn(reference.contradiction for reference in references.values() if reference.contradiction)
+    summaries = summarise(rows, references)
+    return Compare(
+        interrupted=interrupted,
+        references=tuple(references.values()),
+        summaries=tuple(summaries),
+        methods=tuple(total_by_method(summaries)),
+        rows=tuple(rows),
+    )
 
 
 # ---------------------------------------------------------------------------- input
@@ -158,7 +158,6 @@ def compare_command(
 def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
     from ...benchmarks.bags.comparison import ROW_FORMATS
-    from ...core.errors import SpotbagError
     from ...core.limits import refuse_no_time_limit
 
     refuse_no_time_limit(time_limit)
@@ -219,7 +218,6 @@ def _sources(problems: Mapping[str, Instance]) -> dict[str, Source]:
 def _write_specification(asked: Specification, problems: Mapping[str, Instance], spec: str) -> None:
     """Write the experiment, and beside it the instances that are not those of the library, as the options made them."""
     from ...benchmarks.bags.experiments.specification import format_specification
-    from ...core.text_files import write_text
 
     folder = Path(spec.removesuffix(".toml") + "-instances")
     named = []
@@ -236,97 +234,103 @@ def _write_specification(asked: Specification, problems: Mapping[str, Instance],
     wrote(spec)
 
 
-def _known(problems: Mapping[str, Instance]) -> dict[str, Any]:
-    from ...benchmarks.bags.comparison import known_values
-    from ...instances.bags.best_known import best_known
-
-    return known_values(problems, best_known())
-
-
 # ---------------------------------------------------------------------------- output
 
 
 def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
     from ... import __version__
     from ...benchmarks.bags.comparison import ROW_FORMATS
-    from ...core.text_files import write_text
 
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
 
 
-def _heading(n_instances: int, n_runs: int, time_limit: float, seeds: int) -> str:
-    from ...core.wording import counted
-
-    runs = f"{counted(n_runs, 'run')} on {counted(n_instances, 'instance')}, {time_limit:g} s each at most"
-    return runs + (f", {seeds} seeds of each method that uses random numbers" if seeds > 1 else "")
-
-
-def _print_tables(
-    problems: Mapping[str, Instance],
-    references: Mapping[str, Reference],
-    summaries: Sequence[Summary],
-    totals: Sequence[MethodTotal],
-) -> None:
+def _print_tables(problems: Mapping[str, Instance], found: Compare) -> None:
     """Print a block for each instance, notes on runs without a plan, and the methods over all instances."""
-    notes = _notes(summaries)
+    summaries = found.summaries
+    texts = dict.fromkeys(_note(entry) for entry in summaries if entry.reason)
+    notes = {text: place for place, text in enumerate(texts, start=1)}
     several = max((entry.runs for entry in summaries), default=1) > 1
     narrow = narrow_terminal(_WIDTH)
     wanted = {_QUANTITIES[instance.goal] for instance in problems.values()}
-    columns = [
-        Column(""),
-        Column("objective", True),
-        *([Column("worst seed", True)] if several else []),
-        *numbers("cost ($)", "makespan (s)", f"gap to bound\n{_PERCENT}", f"gap to optimum\n{_PERCENT}"),
-        Column("survives"),
-        Column("status"),
-        Column("time (s)", True, measured=True),
-    ]
-    cells: list[list[str]] = []
-    for label, reference in references.items():
-        cells.append([label, *[""] * (len(columns) - 1)])
-        mine = [entry for entry in summaries if entry.instance == label]
-        goal = problems[label].goal
-        cells += [_cells(entry, goal, several, notes) for entry in mine]
-        cells += [_reference_cells(row, columns, _QUANTITIES[goal]) for row in _reference_lines(reference, goal)]
-        cells.append([])
-    # The gap to the bound is also one to the optimum, where that is proved.
-    left_out = {heading for heading in _QUANTITIES.values() if narrow or heading == "objective"} - wanted
-    left_out |= {column.heading for column in columns if narrow and column.heading.startswith("gap to optimum")}
-    left_out |= set() if any(entry.survives for entry in summaries) and not narrow else {"survives"}
-    table = Table(columns, cells[:-1])
-    print_table(
-        table.with_columns(index for index, column in enumerate(columns) if column.heading not in left_out),
-        tight=narrow,
+    rows: list[Any] = []
+    for reference in found.references:
+        label, goal = reference.instance, problems[reference.instance].goal
+        lines = (_Line(goal, name, value, source) for name, value, source in _reference_lines(reference, goal))
+        mine = (entry for entry in summaries if entry.instance == label)
+        rows += [None, _Line(goal, label), *(_Line(goal, summary=entry) for entry in mine), *lines]
+    table = table_of(
+        rows[1:],
+        words("", _Line.head),
+        number("objective", lambda line: line.cell("objective", "objective_mean", 6)),
+        number("worst seed", lambda line: line.worst()) if several else None,
+        number("cost ($)", lambda line: line.cell("cost ($)", "cost_usd_mean", 6)),
+        number("makespan (s)", lambda line: line.cell("makespan (s)", "makespan_s_mean", 1)),
+        number(f"gap to bound\n{_PERCENT}", lambda line: line.cell("", "bound_gap_mean", 3, 100)),
+        number(f"gap to optimum\n{_PERCENT}", lambda line: line.cell("", "optimum_gap_mean", 3, 100)),
+        words("survives", lambda line: "" if line.summary is None else _survives(line.summary)),
+        words("status", lambda line: line.status(notes)),
+        number("time (s)", lambda line: line.cell("", "runtime_s_mean", 3), measured=True),
     )
+    # The gap to the bound is also one to the optimum, where that is proved.
+    headings = [column.heading for column in table.columns]
+    left_out = {heading for heading in _QUANTITIES.values() if narrow or heading == "objective"} - wanted
+    left_out |= {heading for heading in headings if narrow and heading.startswith("gap to optimum")}
+    left_out |= set() if any(entry.survives for entry in summaries) and not narrow else {"survives"}
+    shown = table.with_columns(place for place, heading in enumerate(headings) if heading not in left_out)
+    print_table(shown, tight=narrow)
     if narrow:
-        more = [
-            column.heading.partition(" (")[0].partition("\n")[0] for column in columns if column.heading in left_out
-        ]
+        more = [heading.partition(" (")[0].partition("\n")[0] for heading in headings if heading in left_out]
         print(f"A wider terminal shows {', '.join(name for name in more if name != 'objective')} as well.")
     if several:
         print("Quantities and gaps are means over the seeds that found a plan.")
-    for text, number in notes.items():
-        print(f"[{number}] {text}")
+    for text, place in notes.items():
+        print(f"[{place}] {text}")
     if len(problems) > 1:
         print()
-        _print_totals(totals)
+        _print_totals(found.methods)
 
 
-def _cells(summary: Summary, goal: str, several: bool, notes: Mapping[str, int]) -> list[str]:
-    balanced = goal == "balanced"
-    note = notes.get(_note(summary))
-    return [
-        f"  {summary.method}",
-        _number(summary.objective_mean, 6) if balanced else "",
-        *([_value(summary.objective_worst, goal)] if several else []),
-        _number(summary.cost_usd_mean, 6),
-        _value(summary.makespan_s_mean, "fastest"),
-        _percent(summary.bound_gap_mean),
-        _percent(summary.optimum_gap_mean),
-        _survives(summary),
-        _status(summary) + ("" if note is None else f" [{note}]"),
-        _number(summary.runtime_s_mean, 3),
-    ]
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A row of a comparison: what is known of an instance, such as its optimum, or a method on it."""
+
+    goal: str
+    name: str = ""
+    value: str = ""
+    source: str = ""
+    summary: Summary | None = None
+
+    def head(self) -> str:
+        """Return the heading of the row."""
+        if self.summary is not None:
+            return f"  {self.summary.method}"
+        return f"  = {self.name}" if self.value else self.name
+
+    def cell(self, quantity: str, mean: str, digits: int, times: float = 1) -> str:
+        """Return the cell of a mean of the method; of what is known, its value, where the goal makes that least."""
+        if self.summary is None:
+            return self.value if quantity == _QUANTITIES[self.goal] else ""
+        value = getattr(self.summary, mean)
+        if quantity == "objective" and self.goal != "balanced":
+            return ""
+        return _value(value, "fastest") if quantity == "makespan (s)" else _number(value, digits, times)
+
+    def worst(self) -> str:
+        """Return the value of the worst seed of the method."""
+        return "" if self.summary is None else _value(self.summary.objective_worst, self.goal)
+
+    def status(self, notes: Mapping[str, int]) -> str:
+        """Return the status of all runs; counts of statuses, if not all are alike; with the number of a note."""
+        if self.summary is None:
+            return self.source
+        counts = self.summary.statuses
+        text = (
+            ", ".join(f"{count} {status}" for status, count in counts.items())
+            if len(counts) != 1
+            else next(iter(counts))
+        )
+        note = notes.get(_note(self.summary))
+        return text if note is None else f"{text} [{note}]"
 
 
 def _value(value: float | None, goal: str) -> str:
@@ -343,13 +347,6 @@ def _survives(summary: Summary) -> str:
     return ", ".join(f"{count} {VERDICTS[verdict]}" for verdict, count in summary.survives.items()) or _UNKNOWN
 
 
-def _status(summary: Summary) -> str:
-    """Return the status of all runs as a cell; counts of statuses, if not all are alike."""
-    if len(summary.statuses) == 1:
-        return next(iter(summary.statuses))
-    return ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
-
-
 def _reference_lines(reference: Reference, goal: str) -> Iterator[tuple[str, str, str]]:
     """Yield the references of an instance, such as its optimum: name, value, source."""
     if reference.optimum is not None:
@@ -362,47 +359,23 @@ def _reference_lines(reference: Reference, goal: str) -> Iterator[tuple[str, str
         yield "best known", _value(reference.best, goal), "better than these"
 
 
-def _reference_cells(line: tuple[str, str, str], columns: Sequence[Column], quantity: str) -> list[str]:
-    """Cells of a reference: its value below the quantity that the goal makes least."""
-    name, value, source = line
-    cells = {"": f"  = {name}", quantity: value, "status": source}
-    return [cells.get(column.heading, "") for column in columns]
-
-
 def _note(summary: Summary) -> str:
     return f"{summary.method}: {summary.reason}" if summary.reason else ""
 
 
-def _notes(summaries: Sequence[Summary]) -> dict[str, int]:
-    """Reasons of runs without a plan, each once, numbered."""
-    texts = dict.fromkeys(_note(entry) for entry in summaries if entry.reason)
-    return {text: number for number, text in enumerate(texts, start=1)}
-
-
 def _print_totals(totals: Sequence[MethodTotal]) -> None:
-    columns = [
-        Column("method"),
-        *numbers("solved", "proved optimal", f"mean gap\n{_PERCENT}", f"worst gap\n{_PERCENT}"),
-        Column("total time (s)", True, measured=True),
-    ]
-    rows = [
-        [
-            total.method,
-            f"{total.solved} of {total.instances}",
-            str(total.optimal),
-            _percent(total.gap_mean),
-            _percent(total.gap_worst),
-            _number(total.runtime_s, 2),
-        ]
-        for total in totals
-    ]
+    table = table_of(
+        totals,
+        words("method"),
+        number("solved", lambda total: f"{total.solved} of {total.instances}"),
+        number("proved optimal", "optimal"),
+        number(f"mean gap\n{_PERCENT}", "gap_mean", ",.3f", 100),
+        number(f"worst gap\n{_PERCENT}", "gap_worst", ",.3f", 100),
+        number("total time (s)", "runtime_s", ",.2f", measured=True),
+    )
     print("All instances; gaps to the optimum, or to the bound where no optimum is proved, over the instances solved:")
-    print_table(Table(columns, rows))
+    print_table(table)
 
 
-def _number(value: float | None, digits: int) -> str:
-    return _UNKNOWN if value is None else f"{value:,.{digits}f}"
-
-
-def _percent(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{100 * value:.3f}"
+def _number(value: float | None, digits: int, times: float = 1) -> str:
+    return _UNKNOWN if value is None else f"{times * value:,.{digits}f}"

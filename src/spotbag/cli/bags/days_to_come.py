@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...core.text_tables import Column, Table, numbers
+from ...core.errors import SpotbagError
+from ...core.text_tables import number, table_of, words
+from ...core.wording import counted, dollars
 from ..arguments import MethodOptions, warn
+from ..options import given_options
 from ..progress import counting
-from ..run_report import mean_cell
+from ..run_report import mean, mean_cell
 from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, ScenarioOptions, notes_of
 from ..tables import print_table
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
-    from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays
+    from ...solvers.bags.plan_choice import PlanChoice
 
 _SURVIVES = {True: "yes", False: "no", None: "-"}
 
@@ -22,13 +26,11 @@ def choose(
     problem: Instance, asked: DaysToComeOptions, scenarios: ScenarioOptions, planning: MethodOptions
 ) -> PlanChoice:
     """Choose a plan for the days of the scenario that is given."""
-    from ...core.errors import SpotbagError
-
     assert asked.scenario is not None, "there is one"
-    for option in ("--option", "--iterations", "--target-gap", "--threads", "--initial"):
-        if option in planning.given():
+    for name in ("--option", "--iterations", "--target-gap", "--threads", "--initial"):
+        if name in given_options(planning).values():
             raise SpotbagError(
-                f"{option} and --scenario: use one or the other; plans of many kinds are made for a scenario"
+                f"{name} and --scenario: use one or the other; plans of many kinds are made for a scenario"
             )
     from ...replay.bags.plan_choice import choose_plan
 
@@ -51,8 +53,6 @@ def choose(
 
 def print_choice(choice: PlanChoice) -> None:
     """Print the plans side by side on the days of the report."""
-    from ...core.wording import counted, dollars
-
     if choice.schedule is None:
         return
     n_days = choice.plans[0].days if choice.plans else 0
@@ -64,26 +64,18 @@ def print_choice(choice: PlanChoice) -> None:
     if not n_days:
         return
     print(f"on {counted(n_days, 'other day')}, those of seed {choice.seed}; mean ± half of the 95 % interval")
-    columns = [
-        Column("plan"),
-        *numbers("quiet day ($)", "mean ($)", "95th percentile ($)", "worst ($)", "late", "dearer than the chosen ($)"),
-        Column("survives"),
-    ]
-    print_table(Table(columns, [_cells(plan) for plan in choice.plans]))
-
-
-def _cells(plan: PlanOnDays) -> list[str]:
-    return [
-        plan.name + (" (chosen)" if plan.chosen else ""),
-        f"{plan.schedule.cost_usd:.4f}",
-        mean_cell(plan.cost_usd, 4),
-        _dollars(plan.p95_usd),
-        _dollars(plan.worst_usd),
-        f"{plan.late_days}",
-        "" if plan.chosen else mean_cell(plan.more_than_chosen_usd, 4),
-        _SURVIVES[plan.survives],
-    ]
-
-
-def _dollars(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    table = table_of(
+        choice.plans,
+        words("plan", lambda plan: plan.name + (" (chosen)" if plan.chosen else "")),
+        number("quiet day ($)", lambda plan: plan.schedule.cost_usd, ".4f"),
+        mean("mean ($)", attrgetter("cost_usd"), 4),
+        number("95th percentile ($)", "p95_usd", ".4f"),
+        number("worst ($)", "worst_usd", ".4f"),
+        number("late", "late_days"),
+        number(
+            "dearer than the chosen ($)",
+            lambda plan: "" if plan.chosen else mean_cell(plan.more_than_chosen_usd, 4),
+        ),
+        words("survives", lambda plan: _SURVIVES[plan.survives]),
+    )
+    print_table(table)

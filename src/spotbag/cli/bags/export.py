@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from ...core.text_tables import Column, Table
+from ...core.errors import SpotbagError
+from ...core.text_tables import number, table_of, words
 from ..answers import Answer, Part
-from ..arguments import (
-    InstanceOptions,
-    JsonOption,
-    StateOption,
-    refuse_two_from_standard_input,
-    warn,
-    wrote,
-)
+from ..arguments import InstanceOptions, refuse_two_from_standard_input, warn, wrote
+from ..options import argument, json_option, option, state_option
 from ..tables import print_table, seconds
 from .planning import schedule_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...executors.orders import Target
     from ...executors.shell import ExportedVm
 
@@ -51,25 +42,15 @@ class Export(Answer, kind="export"):
 
 
 def export_command(
-    plan: Annotated[
-        str, typer.Argument(metavar="PLAN", help="A plan (JSON), or - for standard input.", show_default=False)
-    ],
+    *,
+    plan: str = argument("PLAN", "A plan (JSON), or - for standard input.", show_default=False),
     changes: InstanceOptions,
-    out: Annotated[
-        str, typer.Option("--out", metavar="FOLDER", help="Where; a folder that is empty or does not exist.")
-    ],
-    to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="What for: shell, or skypilot (files for it, too).")
-    ] = "shell",
-    infra: Annotated[
-        str | None,
-        typer.Option("--infra", metavar="PLACE", help="Where SkyPilot looks for VMs: aws, or aws/us-east-1."),
-    ] = None,
-    instance: Annotated[
-        str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
-    ] = None,
-    state: StateOption = None,
-    as_json: JsonOption = False,
+    out: str = option("FOLDER", "Where; a folder that is empty or does not exist.", ...),
+    to: str = option("TARGET", "What for: shell, or skypilot (files for it, too).", "shell"),
+    infra: str | None = option("PLACE", "Where SkyPilot looks for VMs: aws, or aws/us-east-1."),
+    instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
+    state: str | None = state_option(),
+    as_json: bool = json_option(),
 ) -> None:
     """Write what runs the commands of a plan: a folder for each VM, with a script that runs its tasks.
 
@@ -77,7 +58,6 @@ def export_command(
     With the instance, tasks wait for others only where the memory of a VM may bind; without it, wherever it could.
     Exit code 0: done; 2: bad input.
     """
-    from ...core.errors import SpotbagError
     from ...executors.orders import TARGETS
     from ...executors.shell import write_export
     from ...schedules.schedule_files import read_schedule_document
@@ -95,28 +75,20 @@ def export_command(
         Export(instance=document.instance, to=target, folder=out, vms=tuple(map(_exported, exported))).print_json()
         return
     wrote(out)
-    print_table(_table(exported, "run" if target == "shell" else "launch"))
-
-
-def _table(exported: Sequence[ExportedVm], start: str) -> Table:
-    """Return a row for each VM; ``start`` is the heading of the commands that start them."""
-    columns = [
-        *(Column(heading) for heading in ("VM", "type", "market", start)),
-        *(Column(heading, True) for heading in ("cores", "tasks", "last end (s)")),
-    ]
-    rows = [
-        [
-            vm.order.vm,
-            vm.order.type,
-            vm.order.market,
-            f"sh {vm.folder}/run.sh" if vm.file is None else f"sky launch {vm.file}",
-            str(len(vm.order.cores)),
-            str(len(vm.order.tasks)),
-            seconds(vm.order.end_s),
-        ]
-        for vm in exported
-    ]
-    return Table(columns, rows)
+    table = table_of(
+        exported,
+        words("VM", lambda vm: vm.order.vm),
+        words("type", lambda vm: vm.order.type),
+        words("market", lambda vm: vm.order.market),
+        words(
+            "run" if target == "shell" else "launch",
+            lambda vm: f"sh {vm.folder}/run.sh" if vm.file is None else f"sky launch {vm.file}",
+        ),
+        number("cores", lambda vm: len(vm.order.cores)),
+        number("tasks", lambda vm: len(vm.order.tasks)),
+        number("last end (s)", lambda vm: seconds(vm.order.end_s)),
+    )
+    print_table(table)
 
 
 def _exported(vm: ExportedVm) -> ExportedFolder:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
-from ...core.text_tables import Column, Table
+from ...core.text_tables import Table, number, table_of, words
+from ...core.wording import listed
 from ..answers import Answer, Part
-from ..arguments import (
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    StateOption,
-    check_output,
-    check_pictures,
-    names_in,
-    refuse_two_from_standard_input,
-    wrote,
-)
+from ..arguments import InstanceOptions, check_outputs, check_pictures, names_in, refuse_two_from_standard_input, wrote
+from ..options import argument, instance_argument, json_option, option, state_option
 from ..progress import beside_the_answer, busy
 from ..tables import print_table, seconds
 from .planning import schedule_by_instance
@@ -83,39 +73,19 @@ class ImportLog(Answer, kind="import-log"):
 
 
 def import_log_command(
-    instance: InstanceArgument,
-    plan: Annotated[
-        str,
-        typer.Argument(metavar="PLAN", help="The plan that was exported (JSON), or - for standard input."),
-    ],
-    logs: Annotated[
-        list[str], typer.Argument(metavar="LOG...", help="The folder of the export, folders of VMs, or log files.")
-    ],
+    *,
+    instance: str = instance_argument(),
+    plan: str = argument("PLAN", "The plan that was exported (JSON), or - for standard input."),
+    logs: list[str] = argument("LOG...", "The folder of the export, folders of VMs, or log files."),
     changes: InstanceOptions,
-    lost: Annotated[
-        list[str] | None,
-        typer.Option("--lost", metavar="VM", help="A VM that is gone: what it ran last was cut off."),
-    ] = None,
-    began_at: Annotated[
-        float | None,
-        typer.Option(
-            "--began-at", metavar="CLOCK", help="When the plan began, in seconds since 1970 UTC; by the logs if absent."
-        ),
-    ] = None,
-    state: StateOption = None,
-    full: Annotated[bool, typer.Option("--full", help="A row for each task, too.")] = False,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write the state that this leads to (JSON).")
-    ] = None,
-    gantt: Annotated[
-        str | None,
-        typer.Option("--gantt", metavar="FILE", help="Draw planned and actual: .png, .svg, .pdf or .html."),
-    ] = None,
-    trace: Annotated[
-        str | None,
-        typer.Option("--trace", metavar="FILE", help="Write what happened as a trace, for 'spotbag audit'."),
-    ] = None,
-    as_json: JsonOption = False,
+    lost: list[str] | None = option("VM", "A VM that is gone: what it ran last was cut off."),
+    began_at: float | None = option("CLOCK", "When the plan began, in seconds since 1970 UTC; by the logs if absent."),
+    state: str | None = state_option(),
+    full: bool = option(None, "A row for each task, too.", False),
+    out: str | None = option("FILE", "Write the state that this leads to (JSON)."),
+    gantt: str | None = option("FILE", "Draw planned and actual: .png, .svg, .pdf or .html."),
+    trace: str | None = option("FILE", "Write what happened as a trace, for 'spotbag audit'."),
+    as_json: bool = json_option(),
 ) -> None:
     """Read the logs of an exported plan: what was planned, and what really happened.
 
@@ -127,10 +97,8 @@ def import_log_command(
     from ...schedules.schedule_files import read_schedule_document
 
     refuse_two_from_standard_input(instance, plan, state, *logs)
-    check_output(out, instance, plan, *logs, gantt, state)
     check_pictures(gantt)
-    check_output(gantt, instance, plan, *logs, state)
-    check_output(trace, instance, plan, *logs, state, out, gantt)
+    check_outputs((instance, plan, *logs, state), out, gantt, trace)
     document = read_schedule_document(plan)
     schedule = schedule_by_instance(document, instance, plan, changes, state)
     gone = names_in(lost or [])
@@ -193,7 +161,6 @@ def _actual(found: TaskDeviation) -> ActualTask:
 
 
 def _print_summary(name: str, execution: Execution) -> None:
-    from ...core.wording import listed
 
     total, unfinished = len(execution.planned), execution.unfinished
     end_s, error_s = execution.makespan_s, execution.median_start_error_s
@@ -213,67 +180,48 @@ def _print_summary(name: str, execution: Execution) -> None:
 
 
 def _vm_table(execution: Execution) -> Table:
-    columns = [
-        Column("VM"),
-        *(Column(heading, True) for heading in ("tasks", "done", "planned start (s)", "planned end (s)")),
-        *(Column(heading, True, True) for heading in ("start (s)", "end (s)", "start error (s)", "end error (s)")),
-        Column("starts", True),
-        Column("stopped or lost"),
-    ]
-    rows = [
-        [
-            found.vm,
-            str(found.tasks),
-            str(found.done),
-            seconds(found.planned_start_s),
-            seconds(found.planned_end_s),
-            _tenths(found.start_s),
-            _tenths(found.end_s),
-            _error(found.start_s, found.planned_start_s),
-            _error(found.end_s, found.planned_end_s),
-            str(found.starts),
-            "yes" if found.lost else "",
-        ]
-        for found in execution.vm_deviations
-    ]
-    return Table(columns, rows)
+    return table_of(
+        execution.vm_deviations,
+        words("VM", "vm"),
+        number("tasks"),
+        number("done"),
+        number("planned start (s)", lambda found: seconds(found.planned_start_s)),
+        number("planned end (s)", lambda found: seconds(found.planned_end_s)),
+        number("start (s)", "start_s", ",.1f", measured=True),
+        number("end (s)", "end_s", ",.1f", measured=True),
+        number("start error (s)", lambda found: _error(found.start_s, found.planned_start_s), measured=True),
+        number("end error (s)", lambda found: _error(found.end_s, found.planned_end_s), measured=True),
+        number("starts"),
+        words("stopped or lost", lambda found: "yes" if found.lost else ""),
+    )
 
 
 def _task_table(execution: Execution) -> Table:
-    columns = [
-        *(Column(heading) for heading in ("task", "VM", "status")),
-        Column("core", True),
-        *(Column(heading, True) for heading in ("planned start (s)", "planned run time (s)")),
-        *(Column(heading, True, True) for heading in ("start (s)", "run time (s)", "start error (s)", "end error (s)")),
-        *(Column(heading, True) for heading in ("exit code", "attempts")),
-    ]
-    rows = []
-    for found in execution.deviations:
-        planned, run = found.planned, found.run
-        start_s, end_s = (None, None) if run is None else (run.start_s, run.end_s)
-        taken_s = None if start_s is None or end_s is None else end_s - start_s
-        rows.append(
-            [
-                planned.task,
-                planned.vm if run is None or run.vm == planned.vm else f"{run.vm} (planned: {planned.vm})",
-                found.status,
-                str(planned.core if run is None else run.core),
-                seconds(planned.start_s),
-                seconds(planned.end_s - planned.start_s),
-                _tenths(start_s),
-                _tenths(taken_s),
-                _error(start_s, planned.start_s),
-                _error(end_s if found.status == "done" else None, planned.end_s),
-                "-" if run is None or run.exit_code is None else str(run.exit_code),
-                str(found.attempts),
-            ]
-        )
-    return Table(columns, rows)
+    def vm(row: ActualTask) -> str:
+        return row.planned_vm if row.vm in (None, row.planned_vm) else f"{row.vm} (planned: {row.planned_vm})"
+
+    def taken_s(row: ActualTask) -> float | None:
+        return None if row.start_s is None or row.end_s is None else row.end_s - row.start_s
+
+    def end_error(row: ActualTask) -> str | None:
+        return _error(row.end_s, row.planned_end_s) if row.status == "done" else None
+
+    return table_of(
+        map(_actual, execution.deviations),
+        words("task"),
+        words("VM", vm),
+        words("status"),
+        number("core", lambda row: row.planned_core if row.core is None else row.core),
+        number("planned start (s)", lambda row: seconds(row.planned_start_s)),
+        number("planned run time (s)", lambda row: seconds(row.planned_end_s - row.planned_start_s)),
+        number("start (s)", "start_s", ",.1f", measured=True),
+        number("run time (s)", taken_s, ",.1f", measured=True),
+        number("start error (s)", lambda row: _error(row.start_s, row.planned_start_s), measured=True),
+        number("end error (s)", end_error, measured=True),
+        number("exit code", "exit_code"),
+        number("attempts"),
+    )
 
 
-def _tenths(value_s: float | None) -> str:
-    return "-" if value_s is None else f"{value_s:,.1f}"
-
-
-def _error(value_s: float | None, planned_s: float) -> str:
-    return "-" if value_s is None else f"{value_s - planned_s:+,.2f}"
+def _error(value_s: float | None, planned_s: float) -> str | None:
+    return None if value_s is None else f"{value_s - planned_s:+,.2f}"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from ...core.text_tables import Column, Table
+from ...core.text_tables import Column, Table, table_of, words
 from ..answers import Answer, Part
-from ..arguments import JsonOption
 from ..completion import METHODS as METHOD_NAMES
+from ..options import argument, json_option
 from ..tables import print_table
 
 EXAMPLE = "Example:  spotbag methods search"
@@ -40,13 +38,11 @@ class Methods(Answer, kind="methods"):
 
 
 def methods_command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", autocompletion=METHOD_NAMES, help="One method only; all if absent.", show_default=False
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    *,
+    name: str | None = argument(
+        "NAME", "One method only; all if absent.", None, completes=METHOD_NAMES, show_default=False
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """List the methods of 'solve', those of installed plug-ins included: what each can do, and its options."""
     from ...solvers.bags.methods import describe_options, find_method, listed_methods
@@ -65,20 +61,16 @@ def methods_command(
         }
         Methods(methods=described).print_json()
         return
-    columns = [Column("method"), Column("what it is"), Column("proves optima"), Column("what it takes")]
-    rows = [
-        (
-            m.name,
-            f"{m.summary} ({m.distribution})".lstrip() if m.distribution else m.summary,
-            "yes" if m.exact else "no",
-            m.takes,
-        )
-        for m in methods
-    ]
-    print_table(Table(columns, rows))
-    columns = [Column("method"), Column("option"), Column("values"), Column("default")]
+    table = table_of(
+        methods,
+        words("method", "name"),
+        words("what it is", lambda m: f"{m.summary} ({m.distribution})".lstrip() if m.distribution else m.summary),
+        words("proves optima", lambda m: "yes" if m.exact else "no"),
+        words("what it takes", "takes"),
+    )
+    print_table(table)
     options = [(m.name, *described) for m in methods for described in describe_options(m)]
     if options:
-        print_table(Table(columns, options))
+        print_table(Table([*map(Column, ("method", "option", "values", "default"))], options))
     else:
         print(f"{name} has no options")

@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_files import write_text
+from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
-from ..arguments import (
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    MethodOptions,
-    Only,
-    check_output,
-    check_pictures,
-    warn,
-    wrote,
-)
+from ..arguments import InstanceOptions, MethodOptions, check_outputs, check_pictures, warn, wrote
+from ..options import Only, instance_argument, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, beside_the_answer, busy, points_found
 from ..tables import print_table, seconds
 from .planning import VERDICTS
@@ -89,24 +82,15 @@ class Pareto(Answer, kind="pareto"):
 
 
 def pareto_command(
-    instance: InstanceArgument,
+    *,
+    instance: str = instance_argument(),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("time_limit", "seed", "threads")] = _PLANNING,
-    points: Annotated[
-        int | None,
-        typer.Option("--points", metavar="N", min=2, help="At most N points, evenly spread; all if absent."),
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write the points: .json or .csv.", show_default=False)
-    ] = None,
-    plans: Annotated[
-        str | None, typer.Option("--plans", metavar="FOLDER", help="Write the plan of each point as JSON in a folder.")
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the front and the heuristics: .png, .svg, .pdf or .html."),
-    ] = None,
-    as_json: JsonOption = False,
+    points: int | None = option("N", "At most N points, evenly spread; all if absent.", min=2),
+    out: str | None = option("FILE", "Write the points: .json or .csv.", show_default=False),
+    plans: str | None = option("FOLDER", "Write the plan of each point as JSON in a folder."),
+    plot: str | None = option("FILE", "Draw the front and the heuristics: .png, .svg, .pdf or .html."),
+    as_json: bool = json_option(),
 ) -> None:
     """Find the plans that no other plan beats in cost and makespan, each proven or marked as not proven.
 
@@ -150,10 +134,9 @@ class _Files:
     def check(self, instance: str) -> None:
         """Refuse, before any work is done, what cannot be written."""
         check_pictures(self.plot)
-        if self.out is not None:
-            _check_points_file(self.out)
-        check_output(self.out, instance, self.plot)
-        check_output(self.plot, instance)
+        if self.out is not None and not self.out.lower().endswith((".json", ".csv")):
+            raise SpotbagError(f"{self.out}: the points are written as .json or .csv")
+        check_outputs((instance,), self.out, self.plot)
         _check_folder(self.plans)
 
     def write(self, front: ParetoFront, others: dict[str, Schedule], certificates: Sequence[Certificate]) -> None:
@@ -200,17 +183,8 @@ def _front(
     return front, others
 
 
-def _check_points_file(path: str) -> None:
-    from ...core.errors import SpotbagError
-
-    if not path.lower().endswith((".json", ".csv")):
-        raise SpotbagError(f"{path}: the points are written as .json or .csv")
-
-
 def _check_folder(path: str | None) -> None:
     """Refuse, before any work is done, a folder that cannot be made or is a file."""
-    from ...core.errors import SpotbagError
-
     if path is None:
         return
     if os.path.exists(path) and not os.path.isdir(path):
@@ -268,7 +242,6 @@ def _write_points(front: ParetoFront, path: str, certificates: Sequence[Certific
     import io
 
     from ...core.json_documents import format_json
-    from ...core.text_files import write_text
 
     if path.lower().endswith(".json"):
         write_text(path, format_json(_as_object(front, certificates)))
@@ -279,7 +252,7 @@ def _write_points(front: ParetoFront, path: str, certificates: Sequence[Certific
     writer.writerow(["makespan_s", "cost_usd", "bound_cost_usd", "proven", "vms", *survival])
     for point, certificate in zip_longest(front.points, certificates):
         proven = "yes" if point.proven else "no"
-        rented = "; ".join(f"{count} {offer}" for offer, count in point.schedule.vm_counts().items())
+        rented = "; ".join(_rented(point))
         more = [] if certificate is None else [certificate.verdict, certificate.worst_cost_usd]
         writer.writerow([point.makespan_s, point.cost_usd, point.bound_cost_usd, proven, rented, *more])
     write_text(path, text.getvalue())
@@ -287,7 +260,6 @@ def _write_points(front: ParetoFront, path: str, certificates: Sequence[Certific
 
 def _write_plans(front: ParetoFront, folder: str) -> None:
     """Write the plans, each named by its makespan."""
-    from ...core.errors import SpotbagError
     from ...schedules.schedule_files import write_schedule
 
     try:
@@ -305,38 +277,43 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule], certificates: 
         print(f"{name}: no front ({known})")
         print(front.message)
         return
-    columns = [Column("makespan (s)", True), Column("cost ($)", True), Column("VMs"), Column("proven")]
-    if certificates:
-        columns += [Column(f"survives\n{certificates[0].level}"), Column("worst case\n($)", True)]
-    print_table(Table(columns, [_cells(*row) for row in zip_longest(front.points, certificates)]))
+    pairs = [*zip_longest(front.points, certificates)]
+    table = table_of(
+        pairs,
+        number("makespan (s)", lambda pair: seconds(pair[0].makespan_s)),
+        number("cost ($)", lambda pair: pair[0].cost_usd, ".6f"),
+        words("VMs", lambda pair: ", ".join(_rented(pair[0]))),
+        words("proven", lambda pair: _proven(pair[0])),
+        words(f"survives\n{certificates[0].level}", lambda pair: VERDICTS[pair[1].verdict]) if certificates else None,
+        number("worst case\n($)", lambda pair: pair[1].worst_cost_usd, ".6f") if certificates else None,
+    )
+    print_table(table)
     if others:
-        beside = [Column("heuristic"), *numbers("makespan (s)", "cost ($)", "above the front (%)")]
-        print_table(Table(beside, [_cells_of_plan(_row_of_plan(front, *entry)) for entry in others.items()]))
-    print(_summary(front))
 
+        def above(row: Heuristic) -> str | None:  # with --points, the point that is as fast may have been left out
+            least = row.cost_of_front_usd
+            return None if least is None else f"{100 * (row.cost_usd / least - 1):.2f}"
 
-def _summary(front: ParetoFront) -> str:
+        table = table_of(
+            (_row_of_plan(front, *entry) for entry in others.items()),
+            words("heuristic", "method"),
+            number("makespan (s)", "makespan_s", ","),
+            number("cost ($)", "cost_usd", ".6f"),
+            number("above the front (%)", above),
+        )
+        print_table(table)
     proven = sum(point.proven for point in front.points)
     all_of_it = "the whole front" if front.complete else "not proved to be the whole front"
     ended = ", interrupted" if front.interrupted else ""
-    return (
-        f"{front.instance.name}: {counted(len(front.points), 'point')}, {proven} proven, {all_of_it}; "
+    print(
+        f"{name}: {counted(len(front.points), 'point')}, {proven} proven, {all_of_it}; "
         f"{front.method}, {front.runtime_s:.1f} s{ended}"
     )
 
 
-def _cells(point: PointOfFront, certificate: Certificate | None) -> list[str]:
-    rented = ", ".join(f"{count} {offer}" for offer, count in point.schedule.vm_counts().items())
-    proven = "yes" if point.proven else f"no (at least $ {point.bound_cost_usd:.6f})"
-    cells = [seconds(point.makespan_s), f"{point.cost_usd:.6f}", rented, proven]
-    if certificate is None:
-        return cells
-    worst_usd = certificate.worst_cost_usd
-    return [*cells, VERDICTS[certificate.verdict], "-" if worst_usd is None else f"{worst_usd:.6f}"]
+def _rented(point: PointOfFront) -> list[str]:
+    return [f"{count} {offer}" for offer, count in point.schedule.vm_counts().items()]
 
 
-def _cells_of_plan(row: Heuristic) -> list[str]:
-    least = row.cost_of_front_usd
-    # With --points, the point that is as fast may have been left out.
-    above = "-" if least is None else f"{100 * (row.cost_usd / least - 1):.2f}"
-    return [row.method, seconds(row.makespan_s), f"{row.cost_usd:.6f}", above]
+def _proven(point: PointOfFront) -> str:
+    return "yes" if point.proven else f"no (at least $ {point.bound_cost_usd:.6f})"

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
+from ...core.errors import input_error
 from ...core.processes import interruptible
+from ...core.text_files import source_name
 from ..answers import Part
-from ..arguments import (
-    STANDARD_OUTPUT,
-    InstanceArgument,
-    InstanceOptions,
-    JsonOption,
-    LateOption,
-    MethodOptions,
+from ..arguments import STANDARD_OUTPUT, InstanceOptions, MethodOptions, warn
+from ..options import (
     Only,
-    PlanGanttOption,
-    PlanOutOption,
-    warn,
+    argument,
+    given_options,
+    instance_argument,
+    json_option,
+    late_option,
+    option,
+    plan_gantt_option,
+    plan_out_option,
 )
 from ..progress import busy
 from .solve import PlanFiles, Planned, exit_by_status, print_result
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ...schedules.documents import ScheduleDocument
     from ...schedules.schedule import Schedule
     from ...schedules.state import State
+    from ...solvers.bags.result import Result
 
 EXAMPLE = "Example:  spotbag replan bag.json state.json --start plan.json --out next.json"
 
@@ -48,25 +49,16 @@ class Replan(Planned, _SinceThen, kind="replan"):
 
 
 def replan_command(
-    instance: InstanceArgument,
-    state: Annotated[
-        str,
-        typer.Argument(
-            metavar="STATE", help="What has happened so far (JSON), or - for standard input.", show_default=False
-        ),
-    ],
+    *,
+    instance: str = instance_argument(),
+    state: str = argument("STATE", "What has happened so far (JSON), or - for standard input.", show_default=False),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("method", "time_limit", "iterations", "seed", "threads")] = _ABSENT,
-    start: Annotated[
-        str | None,
-        typer.Option(
-            "--start", metavar="PLAN", help="The plan that is being carried out (JSON): better plans in little time."
-        ),
-    ] = None,
-    late: LateOption = None,
-    out: PlanOutOption = None,
-    gantt: PlanGanttOption = None,
-    as_json: JsonOption = False,
+    start: str | None = option("PLAN", "The plan that is being carried out (JSON): better plans in little time."),
+    late: Literal["least"] | None = late_option(),
+    out: str | None = plan_out_option(),
+    gantt: str | None = plan_gantt_option(),
+    as_json: bool = json_option(),
 ) -> None:
     """Plan what is left of a bag that is under way, from its state.
 
@@ -75,43 +67,16 @@ def replan_command(
     plan; 1: no feasible plan, with the reason; 2: bad input; 3: with --late, a plan that has tasks late; 130:
     interrupted.
     """
-    from ...core.work import ITERATIONS
     from ...schedules.state import State
-    from ...solvers.bags.replan import LONG_S, replan
-    from ...solvers.bags.warm_up import warm_up_replan
 
     files = PlanFiles(out, gantt)
     files.check(as_json, instance, state, start)
-    method = planning.one_method()
-    planning.warn_of_idle(method)
+    planning.warn_of_idle(planning.one_method())
     problem = changes.load(instance, late)
     so_far = State.read(state)
-    limit_s = 0.05 if planning.time_limit is None else planning.time_limit
-    running = None
-    if start is not None:
-        from ...core.text_files import source_name
-        from ...schedules.schedule_files import read_schedule_document
-
-        running = running_plan(read_schedule_document(start), source_name(start), problem, so_far)
+    running = None if start is None else _read_running(start, problem, so_far)
     with interruptible():  # from here on there is an answer, which a signal asks for
-        with busy(f"planning what is left of {problem.name}", limit_s):
-            warm_up_replan()
-            result = replan(
-                problem,
-                so_far,
-                time_limit_s=limit_s,
-                iterations=planning.iterations,
-                start=running,
-                method=method,
-                seed=planning.seed,
-                threads=planning.threads,
-            )
-        long = limit_s > LONG_S if planning.iterations is None else planning.iterations > LONG_S * ITERATIONS.second
-        if "--method" in planning.given(_ABSENT) and result.method == "search" and not long:
-            warn([f"--method changes nothing up to {LONG_S:g} s: the plan is the search's"])
-        if result.interrupted:
-            warn(["interrupted: this is the best plan so far"])
-        warn(result.warnings)
+        result = _replan(problem, so_far, running, planning)
         files.write(result)
         if as_json:
             Replan(time_s=so_far.time_s, spent_usd=so_far.spent_usd, **result.to_dict()).print_with_plan(result)
@@ -126,6 +91,40 @@ def replan_command(
     exit_by_status(result)
 
 
+def _read_running(path: str, problem: Instance, so_far: State) -> Schedule | None:
+    from ...schedules.schedule_files import read_schedule_document
+
+    return running_plan(read_schedule_document(path), source_name(path), problem, so_far)
+
+
+def _replan(problem: Instance, so_far: State, running: Schedule | None, planning: MethodOptions) -> Result:
+    """Plan the rest of a bag, and print the warnings of the plan."""
+    from ...core.work import ITERATIONS
+    from ...solvers.bags.replan import LONG_S, replan
+    from ...solvers.bags.warm_up import warm_up_replan
+
+    limit_s = _ABSENT.time_limit if planning.time_limit is None else planning.time_limit
+    assert limit_s is not None, "there is a limit if none is given"
+    with busy(f"planning what is left of {problem.name}", limit_s):
+        warm_up_replan()
+        result = replan(
+            problem,
+            so_far,
+            time_limit_s=limit_s,
+            iterations=planning.iterations,
+            start=running,
+            method=planning.one_method(),
+            seed=planning.seed,
+            threads=planning.threads,
+        )
+    long = limit_s > LONG_S if planning.iterations is None else planning.iterations > LONG_S * ITERATIONS.second
+    if "method" in given_options(planning, _ABSENT) and result.method == "search" and not long:
+        warn([f"--method changes nothing up to {LONG_S:g} s: the plan is the search's"])
+    warn(["interrupted: this is the best plan so far"] if result.interrupted else [])
+    warn(result.warnings)
+    return result
+
+
 def running_plan(document: ScheduleDocument, source: str, problem: Instance, state: State) -> Schedule | None:
     """Return the plan that is being carried out, of the bag or of an earlier state of it, as one for what fits of it.
 
@@ -138,7 +137,6 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     """
     import numpy as np
 
-    from ...core.errors import input_error
     from ...instances.entries import BASELINE, NEVER
     from ...schedules.events import TaskWithdrawn
     from ...schedules.schedule import Schedule

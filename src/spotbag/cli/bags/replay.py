@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ...core.errors import SpotbagError
 from ...core.processes import interruptible
+from ...core.text_files import source_name
 from ..answers import Answer, Part
 from ..arguments import (
-    InstanceArgument,
     InstanceOptions,
     MethodOptions,
-    Only,
     names_in,
-    print_story,
+    print_stories,
     refuse_two_from_standard_input,
+    stories_of,
     warn,
     wrote,
 )
 from ..cloud_options import CloudOptions
-from ..completion import names_of
-from ..progress import INTERRUPTED, NO_FEASIBLE_PLAN, counting
-from ..run_options import RecordOptions, policies_option, workers_of
-from ..run_report import warn_of_missing
-from ..scenario_options import ScenarioOptions, notes_of
+from ..options import Only, given_options, instance_argument, option
+from ..progress import INTERRUPTED, NO_FEASIBLE_PLAN
+from ..run_options import RecordOptions, policies_option
+from ..run_report import replay_counted
+from ..scenario_options import BAG_POLICIES, SCENARIOS, ScenarioOptions, notes_of
 from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, print_summary, replay_answer
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ EXAMPLE = (
 )
 
 _DEFAULT_RUNS = 100
-_NONE_GIVEN = ScenarioOptions()
 _DEFAULT_POLICIES = ("static", "hads", "burst-hads", "on-demand", CLAIRVOYANT)
 
 
@@ -84,30 +84,37 @@ class _Days:
     workers: Workers
     cloud: Cloud
 
+    def replay(
+        self, plan: CheckedPlan, policies: Sequence[str], n_days: int, references: Sequence[str], **how: Any
+    ) -> Days:
+        """Replay days under all policies, and work out what they are compared with."""
+        from ...replay.bags.runs import replay_days
+
+        return replay_days(
+            plan,
+            policies,
+            self.scenario,
+            n_days,
+            seed=self.seed,
+            cloud=self.cloud,
+            bounds=CLAIRVOYANT in references,
+            hindsight=HINDSIGHT in references,
+            **how,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class DayOptions(RecordOptions):
     """Options of which days are replayed, and what is written of one."""
 
-    runs: Annotated[
-        int | None, typer.Option("--runs", "-n", metavar="N", min=1, help="Days to replay; 100 if absent.")
-    ] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="SEED", min=0, help="Seed of the days.")] = 0
-    day: Annotated[
-        int | None,
-        typer.Option("--day", metavar="K", min=0, help="Replay only day K of the seed, and describe what happens."),
-    ] = None
-    trace: Annotated[
-        str | None, typer.Option("--trace", metavar="FILE", help="Write all events of one day (--day, else the first).")
-    ] = None
-    gantt: Annotated[
-        str | None, typer.Option("--gantt", metavar="FILE", help="Draw that day: .png, .svg, .pdf or .html.")
-    ] = None
+    runs: int | None = option("N", "Days to replay; 100 if absent.", short="-n", min=1)
+    seed: int = option("SEED", "Seed of the days.", 0, min=0)
+    day: int | None = option("K", "Replay only day K of the seed, and describe what happens.", min=0)
+    trace: str | None = option("FILE", "Write all events of one day (--day, else the first).")
+    gantt: str | None = option("FILE", "Draw that day: .png, .svg, .pdf or .html.")
 
     def check_number(self) -> None:
         """Refuse a number of days beside a single one."""
-        from ...core.errors import SpotbagError
-
         if self.day is not None and self.runs is not None:
             raise SpotbagError(
                 "--day and --runs: use one or the other; a single day is described, several are averaged"
@@ -140,39 +147,25 @@ class DayOptions(RecordOptions):
                 wrote(path)
 
 
-_USUAL_DAYS = DayOptions()
-
-
 def replay_command(
+    *,
     context: typer.Context,
-    instance: InstanceArgument,
+    instance: str = instance_argument(),
     changes: InstanceOptions,
     clouds: CloudOptions,
-    planning: Annotated[MethodOptions, Only("method", "option", "time_limit", "target_gap", "threads", "initial")],
-    plan: Annotated[
-        str | None,
-        typer.Option("--plan", metavar="FILE", help="The plan (JSON), or - for standard input; made if absent."),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        policies_option("See above.", ", ".join(_DEFAULT_POLICIES), names_of("replay.bags.policies", "KIND.names")),
-    ] = None,
-    scenario: Annotated[
-        str | None,
-        typer.Option(
-            "--scenario",
-            "-s",
-            metavar="NAME",
-            autocompletion=names_of("instances.bags.scenarios", "SCENARIOS"),
-            help="Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, "
-            "vms/stormy, vms/shocks, poisson, quiet, or a file: a day, a scenario, a trace of availability, a history "
-            "of prices; if absent, hads/sc4 on the papers' cloud, and else vms/shocks.",
-        ),
-    ] = None,
-    scenarios: ScenarioOptions = _NONE_GIVEN,
-    options: Annotated[
-        DayOptions, Only("runs", "seed", "day", "workers", "dask", "trace", "gantt", "as_json")
-    ] = _USUAL_DAYS,
+    planning: Annotated[MethodOptions, Only("method", "pairs", "time_limit", "target_gap", "threads", "initial")],
+    plan: str | None = option("FILE", "The plan (JSON), or - for standard input; made if absent."),
+    policy: list[str] | None = policies_option(", ".join(_DEFAULT_POLICIES), BAG_POLICIES),
+    scenario: str | None = option(
+        "NAME",
+        "Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, vms/stormy, vms/shocks, "
+        "poisson, quiet, or a file: a day, a scenario, a trace of availability, a history of prices; if absent, "
+        "hads/sc4 on the papers' cloud, and else vms/shocks.",
+        short="-s",
+        completes=SCENARIOS,
+    ),
+    scenarios: ScenarioOptions,
+    options: Annotated[DayOptions, Only("runs", "seed", "day", "workers", "dask", "trace", "gantt", "as_json")],
 ) -> None:
     """Replay a plan on days on which spot VMs are interrupted, under policies that react.
 
@@ -214,18 +207,19 @@ def replay_command(
 
     Exit code 0: done; 1: no feasible plan; 2: bad input; 130: interrupted, after showing the days so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
-    from ...core.errors import SpotbagError
+    from ...replay.bags.policies import KIND
 
-    names = _full_names(policy or _DEFAULT_POLICIES)
+    names = KIND.full_names(names_in(policy or _DEFAULT_POLICIES), REFERENCES)
     replayed = [name for name in names if name not in REFERENCES]
     references = [name for name in REFERENCES if name in names]
-    workers, day, as_json = workers_of(context, options.workers, options.dask), options.day, options.as_json
+    workers, day, as_json = options.executor(context), options.day, options.as_json
     one_day = day is not None or options.recorded
     if one_day and not replayed:
         raise SpotbagError(f"{references[0]} is no policy and has no day to look at; name a policy as well")
     refuse_two_from_standard_input(instance, plan, planning.initial, scenario)
     options.check_files(instance, plan, planning.initial, scenario)
-    _check_planning(plan, planning)
+    if plan is not None and (given := given_options(planning)):
+        raise SpotbagError(f"--plan and {next(iter(given.values()))}: give one of them; the plan is read, or made")
     options.check_number()
     days_from = None if scenario is None else scenarios.find(scenario)
     problem = changes.load(instance, zone_of_days=True)
@@ -233,16 +227,13 @@ def replay_command(
         cloud = clouds.cloud or problem.cloud or "papers"
         days_from = scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
     checked, maker, interrupted = _plan(problem, plan, planning)
-    if interrupted:
-        _print_no_plan(problem, "interrupted while planning: nothing was replayed", as_json, interrupted=True)
-        raise typer.Exit(INTERRUPTED)
-    if checked is None:
-        _print_no_plan(problem, maker, as_json)
-        raise typer.Exit(NO_FEASIBLE_PLAN)
-    schedule = checked.schedule
-    wanted = options.days(days_from, schedule, workers, clouds)
+    if checked is None or interrupted:
+        reason = "interrupted while planning: nothing was replayed" if interrupted else maker
+        _print_no_plan(problem, reason, as_json, interrupted=interrupted)
+        raise typer.Exit(INTERRUPTED if interrupted else NO_FEASIBLE_PLAN)
+    wanted = options.days(days_from, checked.schedule, workers, clouds)
     if policy is None:
-        replayed = _without_impossible_baseline(replayed, schedule)
+        replayed = _without_impossible_baseline(replayed, checked.schedule)
     if one_day:
         traces = _traces(checked, replayed, wanted, day or 0)
         options.write(traces)
@@ -252,25 +243,10 @@ def replay_command(
     with interruptible():  # from here on there is an answer, which a signal asks for
         days = _replay(checked, replayed, wanted, references)
         if as_json:
-            replay_answer(schedule, maker, days, days_from.name, options.seed).print_json()
+            replay_answer(checked.schedule, maker, days, days_from.name, options.seed).print_json()
         elif days.n_runs:
-            print_summary(f"{problem.name}: {maker}", schedule, days, days_from.name, options.seed, references)
-
-
-def _check_planning(plan: str | None, planning: MethodOptions) -> None:
-    """Refuse options of making a plan beside a plan to read."""
-    from ...core.errors import SpotbagError
-
-    given = planning.given()
-    if plan is not None and given:
-        raise SpotbagError(f"--plan and {given[0]}: give one of them; the plan is read, or made")
-
-
-def _full_names(policies: Sequence[str]) -> list[str]:
-    """Names of policies and of references, each once, whatever the order of its rules; refuse unknown ones."""
-    from ...replay.bags.policies import KIND
-
-    return KIND.full_names(names_in(policies), REFERENCES)
+            title = f"{problem.name}: {maker}"
+            print_summary(title, checked.schedule, days, days_from.name, options.seed, references)
 
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:
@@ -283,31 +259,21 @@ def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: b
 
 
 def _replay(plan: CheckedPlan, policies: Sequence[str], wanted: _Days, references: Sequence[str]) -> Days:
-    """Replay all days under all policies, and work out what they are compared with."""
-    from ...replay.bags.runs import replay_days, without_loops
+    """Replay all days, and say how many are done."""
+    from ...replay.bags.runs import without_loops
 
     if slow := without_loops(plan, policies, wanted.n_days):
         warn([f"no compiled loop goes through days of {', '.join(slow)}: so many take several times as long in Python"])
-    with counting(f"replaying {plan.instance.name}", wanted.n_days) as count:
-        days = replay_days(
-            plan,
-            policies,
-            wanted.scenario,
-            wanted.n_days,
-            seed=wanted.seed,
-            workers=wanted.workers,
-            cloud=wanted.cloud,
-            bounds=CLAIRVOYANT in references,
-            hindsight=HINDSIGHT in references,
-            on_day=lambda done: count("", done),
-        )
-    warn_of_missing(days, wanted.n_days, "days")
-    return days
+    return replay_counted(
+        f"replaying {plan.instance.name}",
+        wanted.n_days,
+        lambda on_day: wanted.replay(plan, policies, wanted.n_days, references, workers=wanted.workers, on_day=on_day),
+        "days",
+    )
 
 
 def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> list[str]:
     """Leave out the on-demand baseline, which nobody has asked for, if a type has no on-demand offer."""
-    from ...core.errors import SpotbagError
     from ...replay.bags.plan import on_demand_schedule
     from ...replay.bags.runs import is_baseline
 
@@ -326,8 +292,6 @@ def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple
 
     require_no_dates(problem, "a replay")
     if plan is not None:
-        from ...core.text_files import source_name
-
         return _read_plan(problem, plan), f"the plan of {source_name(plan)}", False
     from .planning import plan_by  # here, as a plan that is read needs none of it
 
@@ -343,8 +307,6 @@ def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple
 def _read_plan(problem: Instance, path: str) -> CheckedPlan:
     """Read a plan; say what the checker would say of it."""
     from ...audits.bags.plan import check
-    from ...core.errors import SpotbagError
-    from ...core.text_files import source_name
     from ...heuristics.bags.d_spot import with_d_spot
     from ...replay.bags.plan import with_verdict
     from ...schedules.schedule_files import read_schedule_document, schedule_of_document
@@ -381,22 +343,9 @@ def _of_day(
     plan: CheckedPlan, policies: Sequence[str], wanted: _Days, day: int, references: Sequence[str]
 ) -> dict[str, float | None]:
     """Bound of a day, and the least cost found for it, those that are asked for."""
-    from ...replay.bags.runs import replay_days
-
     if not references:
         return {}
-    bounds, hindsight = (name in references for name in REFERENCES)
-    days = replay_days(
-        plan,
-        policies if hindsight else [],
-        wanted.scenario,
-        1,
-        first_day=day,
-        seed=wanted.seed,
-        cloud=wanted.cloud,
-        bounds=bounds,
-        hindsight=hindsight,
-    )
+    days = wanted.replay(plan, policies if HINDSIGHT in references else [], 1, references, first_day=day)
     if days.interrupted:
         raise KeyboardInterrupt
     found = zip(REFERENCES, (*days.bounds_usd, *days.hindsight_usd), strict=True)
@@ -404,16 +353,11 @@ def _of_day(
 
 
 def _print_day(traces: Sequence[Trace], references: Mapping[str, float | None], as_json: bool) -> None:
-    from ...traces.stories import describe_trace
-
     if as_json:
         costs = {"bound_usd": references.get(CLAIRVOYANT), "hindsight_usd": references.get(HINDSIGHT)}
         ReplayDay(days=tuple(TracedDay.of(trace) for trace in traces), **costs).print_json()
         return
-    for index, trace in enumerate(traces):
-        if index:
-            print()
-        print_story(describe_trace(trace))
+    print_stories(stories_of(traces))
     if references:
         print()
     if CLAIRVOYANT in references:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_tables import Column, Table, number, table_of, words
+from ...core.wording import counted
 from ..answers import Answer, Mean, Part, beside
 from ..run_report import by_policy, fields_except, mean_cell
 from ..tables import print_table, seconds, terminal_width
@@ -19,35 +20,26 @@ if TYPE_CHECKING:
 CLAIRVOYANT, HINDSIGHT = REFERENCES = ("clairvoyant", "hindsight")
 """Names among the policies of what they are compared with on each day: the bound, and the least cost found."""
 
-_ROWS: tuple[tuple[str, str, int], ...] = (
-    ("hibernations", "hibernations", 2),
-    ("resumes", "resumes", 2),
-    ("VMs stopped", "stops", 2),
-    ("  started again", "restarts", 2),
-    ("back before the migration trigger", "resumes_in_time", 2),
-    ("VMs terminated by the cloud", "reclaims", 2),
-    ("on-demand VMs started", "on_demand_started", 2),
-    ("tasks migrated to idle VMs", "migrations_idle", 2),
-    ("  to busy VMs", "migrations_busy", 2),
-    ("  to new VMs", "migrations_new", 2),
-    ("tasks preempted", "preemptions", 2),
-    ("attempts to steal", "steal_attempts", 2),
-    ("  that stole a task", "steals", 2),
-    ("checkpoints", "checkpoints", 1),
-    ("recoveries from one", "recoveries", 2),
-    ("CPU time saved by them (s)", "cpu_time_saved_s", 1),
+_ROWS: tuple[tuple[str, str, int, tuple[InterruptionKind, ...] | None], ...] = (
+    ("hibernations", "hibernations", 2, ("hibernate",)),
+    ("resumes", "resumes", 2, ("hibernate",)),
+    ("VMs stopped", "stops", 2, ("stop",)),
+    ("  started again", "restarts", 2, ("stop",)),
+    ("back before the migration trigger", "resumes_in_time", 2, ("hibernate", "stop")),
+    ("VMs terminated by the cloud", "reclaims", 2, ("terminate",)),
+    ("on-demand VMs started", "on_demand_started", 2, None),
+    ("tasks migrated to idle VMs", "migrations_idle", 2, None),
+    ("  to busy VMs", "migrations_busy", 2, None),
+    ("  to new VMs", "migrations_new", 2, None),
+    ("tasks preempted", "preemptions", 2, ()),
+    ("attempts to steal", "steal_attempts", 2, None),
+    ("  that stole a task", "steals", 2, None),
+    ("checkpoints", "checkpoints", 1, None),
+    ("recoveries from one", "recoveries", 2, None),
+    ("CPU time saved by them (s)", "cpu_time_saved_s", 1, None),
 )
-"""Rows of the table: heading, metric, decimals."""
-_IF_ANY: Mapping[str, tuple[InterruptionKind, ...]] = {
-    "hibernations": ("hibernate",),
-    "resumes": ("hibernate",),
-    "stops": ("stop",),
-    "restarts": ("stop",),
-    "resumes_in_time": ("hibernate", "stop"),
-    "reclaims": ("terminate",),
-    "preemptions": (),
-}
-"""Rows that stand there only if something of the kind has happened, or if the cloud interrupts VMs so."""
+"""Rows of the table: heading, metric, decimals; where it stands there only if something of the kind has happened, or if
+the cloud interrupts VMs so, by which interruptions."""
 
 
 class ReplayedPlan(Part):
@@ -104,7 +96,6 @@ def print_summary(
     title: str, schedule: Schedule, days: Days, scenario: str, seed: int, references: Sequence[str]
 ) -> None:
     """Print the policies side by side, then the differences to the first of them, then what to look at."""
-    from ...core.wording import counted
     from ...instances.clouds import interruption_text
 
     instance = schedule.instance
@@ -123,12 +114,10 @@ def print_summary(
     summaries = days.summaries()
     columns = [Column(""), *(Column(name, True) for name in (*[entry.policy for entry in summaries], *references))]
     rows = [*_main_rows(summaries, days, references), []]
-    for heading, metric, digits in _ROWS:
-        usual = metric not in _IF_ANY or days.cloud.interruption in _IF_ANY[metric]
-        if not usual and not any(summary.means[metric].mean for summary in summaries):
-            continue
-        cells = [mean_cell(summary.means[metric], digits) for summary in summaries]
-        rows.append([heading, *cells, *[""] * len(references)])
+    for heading, metric, digits, kinds in _ROWS:
+        means = [summary.means[metric] for summary in summaries]
+        if kinds is None or days.cloud.interruption in kinds or any(found.mean for found in means):
+            rows.append([heading, *(mean_cell(found, digits) for found in means), *[""] * len(references)])
     for part in _side_by_side(Table(columns, rows)):
         print_table(part)
     _print_notes(days, references)
@@ -157,6 +146,7 @@ def _side_by_side(table: Table) -> Iterator[Table]:
 
 
 def _main_rows(summaries: Sequence[PolicySummary], days: Days, references: Sequence[str]) -> list[list[str]]:
+    """Return the rows of cost and time: cells of policies, and of the references where they have some."""
     from ...core.statistics import estimate
 
     by_name = {CLAIRVOYANT: days.bounds_usd, HINDSIGHT: days.hindsight_usd}
@@ -164,34 +154,33 @@ def _main_rows(summaries: Sequence[PolicySummary], days: Days, references: Seque
     on_demand_usd = days.on_demand_usd
     saved = [[] if on_demand_usd is None else [100 * (1 - cost / on_demand_usd) for cost in of] for of in costs]
 
-    def row(heading: str, cells: Sequence[str], of_references: Sequence[str] = ("",) * len(references)) -> list[str]:
-        return [heading, *cells, *of_references]
+    def row(heading: str, of: str, digits: int, references_have: Sequence[Sequence[float]] | None = None) -> list[str]:
+        cells = [mean_cell(getattr(entry, of), digits) for entry in summaries]
+        if references_have is None:
+            return [heading, *cells, *[""] * len(references)]
+        return [heading, *cells, *(mean_cell(estimate(found), digits) for found in references_have)]
+
+    def shares(heading: str, of: str, missed: Sequence[str]) -> list[str]:
+        return [heading, *(_share(getattr(entry, of), days.n_runs) for entry in summaries), *missed]
 
     lines = [
-        row(
-            "cost ($)",
-            [mean_cell(entry.cost_usd, 4) for entry in summaries],
-            [mean_cell(estimate(found), 4) for found in costs],
-        ),
-        row(
-            "saving against on-demand (%)",
-            [mean_cell(entry.saving_percent, 1) for entry in summaries],
-            [mean_cell(estimate(found), 1) for found in saved],
-        ),
-        row("makespan (s)", [mean_cell(entry.makespan_s, 0) for entry in summaries]),
-        row(
+        row("cost ($)", "cost_usd", 4, costs),
+        row("saving against on-demand (%)", "saving_percent", 1, saved),
+        row("makespan (s)", "makespan_s", 0),
+        shares(
             "days that miss the deadline",
-            [_share(entry.misses, days.n_runs) for entry in summaries],
+            "misses",
             [_share(days.n_runs - len(found), days.n_runs) for found in costs],
         ),
-        row("  with tasks that never end", [_share(entry.unfinished, days.n_runs) for entry in summaries]),
+        shares("  with tasks that never end", "unfinished", [""] * len(references)),
     ]
     if CLAIRVOYANT in references:
         pairs = zip(days.hindsight_usd, days.bounds_usd, strict=True)
-        gap = mean_cell(estimate([best - bound for best, bound in pairs if best is not None and bound is not None]), 4)
-        regrets = [mean_cell(entry.regret_usd, 4) for entry in summaries]
-        shown = [gap if name == HINDSIGHT else "" for name in references]
-        lines.append(row("regret: cost above the bound ($)", regrets, shown))
+        gaps = [best - bound for best, bound in pairs if best is not None and bound is not None]
+        line = row("regret: cost above the bound ($)", "regret_usd", 4)
+        if HINDSIGHT in references:
+            line[references.index(HINDSIGHT) - len(references)] = mean_cell(estimate(gaps), 4)
+        lines.append(line)
     return lines
 
 
@@ -223,25 +212,19 @@ def _print_notes(days: Days, references: Sequence[str]) -> None:
 def _print_differences(days: Days) -> None:
     from ...replay.bags.runs import compare_days
 
-    rows = []
-    for outcomes in days.outcomes[1:]:
-        entry = compare_days(outcomes, days.outcomes[0])
-        rows.append(
-            [
-                entry.policy,
-                mean_cell(entry.cost_usd, 4, signed=True),
-                mean_cell(entry.makespan_s, 0, signed=True),
-                f"{entry.cheaper} / {entry.dearer}",
-            ]
-        )
     print(f"Day by day against {days.policies[0]}:")
-    columns = [Column("policy"), *numbers("cost ($)", "makespan (s)", "days cheaper / dearer")]
-    print_table(Table(columns, rows))
+    table = table_of(
+        [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]],
+        words("policy"),
+        number("cost ($)", lambda entry: mean_cell(entry.cost_usd, 4, signed=True)),
+        number("makespan (s)", lambda entry: mean_cell(entry.makespan_s, 0, signed=True)),
+        number("days cheaper / dearer", lambda entry: f"{entry.cheaper} / {entry.dearer}"),
+    )
+    print_table(table)
 
 
 def _print_worst(days: Days) -> None:
     """Name the day of each policy that is most worth a look."""
-    from ...core.wording import counted
     from ...replay.bags.runs import is_baseline
 
     for name, outcomes in zip(days.policies, days.outcomes, strict=True):
@@ -273,9 +256,12 @@ def replay_answer(schedule: Schedule, maker: str, days: Days, scenario: str, see
     """Return the answer on all days: the plan, policies, differences, and each day."""
     from ...replay.bags.runs import compare_days
 
+    def outcome(_: int, found: DayOutcome) -> Mapping[str, Any]:
+        return fields_except(found, "policy", "bills", "events")
+
     def day(number: int) -> ReplayedDay:
         costs = {"bound_usd": days.bounds_usd[number], "hindsight_usd": days.hindsight_usd[number]}
-        return ReplayedDay(day=number, **costs, policies=by_policy(days, number, _outcome_object))
+        return ReplayedDay(day=number, **costs, policies=by_policy(days, number, outcome))
 
     return Replay.of(
         days,
@@ -289,7 +275,3 @@ def replay_answer(schedule: Schedule, maker: str, days: Days, scenario: str, see
         differences=tuple(compare_days(each, days.outcomes[0]) for each in days.outcomes[1:] if days.n_runs),
         days=tuple(map(day, range(days.n_runs))),
     )
-
-
-def _outcome_object(_: int, outcome: DayOutcome) -> Mapping[str, Any]:
-    return fields_except(outcome, "policy", "bills", "events")

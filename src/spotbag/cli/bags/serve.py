@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from typing import Annotated
 
-import typer
+from ..options import option
 
 EXAMPLE = """Example:  echo '{"jsonrpc": "2.0", "id": 1, "method": "initialize"}' | spotbag serve"""
 
 
 def serve_command(
-    most_requests: Annotated[
-        int,
-        typer.Option("--most-requests", metavar="N", min=1, help="Most requests under way; others are refused."),
-    ] = 64,
+    *, most_requests: int = option("N", "Most requests under way; others are refused.", 64, min=1)
 ) -> None:
     """Plan for programs in any language: JSON-RPC 2.0, one message a line, on standard input and output.
 

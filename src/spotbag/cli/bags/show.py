@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ...core.text_tables import Column, Table, numbers
+from ...core.errors import SpotbagError
+from ...core.text_files import read_once, read_text, source_name
+from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import printable_line
 from ..answers import Answer, Part, print_object
 from ..arguments import (
     InstanceOptions,
-    JsonOption,
-    PlanGanttOption,
-    StateOption,
     check_output,
     check_pictures,
     is_path,
@@ -24,6 +22,7 @@ from ..arguments import (
     wrote,
 )
 from ..completion import INSTANCES
+from ..options import argument, json_option, option, plan_gantt_option, state_option
 from ..progress import busy
 from ..tables import print_table, seconds
 from .planning import d_spot_text, schedule_or_none
@@ -44,6 +43,11 @@ class Range(Part):
     mean: float
     max: float
 
+    @classmethod
+    def of_values(cls, values: Any) -> Range | None:
+        """Return the range of some values; None of none."""
+        return cls(min=float(values.min()), mean=float(values.mean()), max=float(values.max())) if len(values) else None
+
 
 class Show(Answer, kind="show"):
     """``spotbag show`` of an instance; of a plan, it prints the plan: ``spotbag.schedule/1``."""
@@ -61,22 +65,15 @@ class Show(Answer, kind="show"):
 
 
 def show_command(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="INSTANCE|PLAN",
-            autocompletion=INSTANCES,
-            help="An instance or a plan: a file, - or a library name.",
-            show_default=False,
-        ),
-    ],
+    *,
+    what: str = argument(
+        "INSTANCE|PLAN", "An instance or a plan: a file, - or a library name.", completes=INSTANCES, show_default=False
+    ),
     changes: InstanceOptions,
-    instance: Annotated[
-        str | None, typer.Option("--instance", metavar="INSTANCE", help="Instance of the plan, if not of the library.")
-    ] = None,
-    state: StateOption = None,
-    gantt: PlanGanttOption = None,
-    as_json: JsonOption = False,
+    instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
+    state: str | None = state_option(),
+    gantt: str | None = plan_gantt_option(),
+    as_json: bool = json_option(),
 ) -> None:
     """Show an instance or a plan.
 
@@ -84,7 +81,6 @@ def show_command(
     leaves of the instance is shown, or a plan for that. Exit code 0: done; 2: bad input.
     """
     from ...audits.bags.plan import check
-    from ...core.errors import SpotbagError
     from ...instances.instance import Instance
 
     refuse_two_from_standard_input(what, instance, state)
@@ -126,7 +122,6 @@ def _draw(schedule: Schedule, document: ScheduleDocument, path: str, maker: str 
 def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     """Load an instance or a plan, whichever the format says."""
     from ...core.json_documents import format_of
-    from ...core.text_files import read_once, read_text, source_name
     from ...instances.instance import Instance, instance_warnings
     from ...instances.library import library_names
     from ...schedules.documents import SCHEDULE_FORMAT
@@ -147,23 +142,33 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
     import numpy as np
 
     counts = instance.group_size
-    memory = np.repeat([task.memory_mb for task in instance.tasks], counts)
-    runtimes = {}
+    memory = Range.of_values(np.repeat([task.memory_mb for task in instance.tasks], counts))
+    runtimes: dict[str, Range | None] = {}
     for index, vm_type in enumerate(instance.vm_types):
         column = instance.given_runtime_s[:, index]
-        runtimes[vm_type.name] = np.repeat(column, counts)[np.repeat(np.isfinite(column), counts)]
+        there = np.isfinite(column)
+        runtimes[vm_type.name] = Range.of_values(np.repeat(column[there], counts[there]))
     d_spot = _d_spot_s(instance)
-    if as_json:
-        _answer(instance, d_spot, memory, runtimes).print_json()
+    if not as_json:
+        _print_instance(instance, d_spot, memory)
+        print_table(_offer_table(instance, runtimes))
+        _print_provenance(instance)
         return
-    _print_instance(instance, d_spot, memory)
-    print_table(_offer_table(instance, runtimes))
-    _print_provenance(instance)
+    never_binds = zip(instance.vm_types, instance.memory_never_binds, strict=True)
+    Show.of(
+        instance,
+        instance=instance.name,
+        tasks=instance.n_tasks,
+        entries=len(instance.tasks),
+        d_spot_s=d_spot,
+        memory_mb=memory,
+        runtime_s={name: found or {} for name, found in runtimes.items()},
+        memory_never_binds={vm_type.name: bool(free) for vm_type, free in never_binds},
+    ).print_json()
 
 
 def _d_spot_s(instance: Instance) -> int | None:
     """D_spot as given, or as estimated where that is possible."""
-    from ...core.errors import SpotbagError
     from ...heuristics.bags.d_spot import with_d_spot
 
     try:
@@ -172,21 +177,7 @@ def _d_spot_s(instance: Instance) -> int | None:
         return None
 
 
-def _answer(instance: Instance, d_spot: int | None, memory: Any, runtimes: dict[str, Any]) -> Show:
-    never_binds = zip(instance.vm_types, instance.memory_never_binds, strict=True)
-    return Show.of(
-        instance,
-        instance=instance.name,
-        tasks=instance.n_tasks,
-        entries=len(instance.tasks),
-        d_spot_s=d_spot,
-        memory_mb=_summary(memory),
-        runtime_s={name: _summary(values) for name, values in runtimes.items()},
-        memory_never_binds={vm_type.name: bool(free) for vm_type, free in never_binds},
-    )
-
-
-def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None:
+def _print_instance(instance: Instance, d_spot: int | None, memory: Range | None) -> None:
     from ...schedules.plan_text import goal_text
 
     print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
@@ -202,8 +193,8 @@ def _print_instance(instance: Instance, d_spot: int | None, memory: Any) -> None
     print(f"  goal           {goal_text(instance)}")
     limits = instance.limits
     print(f"  VMs at most    spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all")
-    low, mean, high = _summary(memory).values()
-    print(f"  task memory    {low:g} / {mean:.2f} / {high:g} MB (least / mean / most)")
+    assert memory is not None, "an instance has tasks"
+    print(f"  task memory    {memory.min:g} / {memory.mean:.2f} / {memory.max:g} MB (least / mean / most)")
     print()
 
 
@@ -220,48 +211,31 @@ def _print_provenance(instance: Instance) -> None:
         print(optimum.derivation)
 
 
-def _offer_table(instance: Instance, runtimes: dict[str, Any]) -> Table:
-    rows = []
-    for offer in instance.offers:
-        values = _summary(runtimes[offer.vm_type.name])
+def _offer_table(instance: Instance, runtimes: Mapping[str, Range | None]) -> Table:
+    def runtime(offer: Any) -> str:
+        found = runtimes[offer.vm_type.name]
+        return f"{found.min:,.0f} / {found.mean:,.0f} / {found.max:,.0f}" if found else "cannot run any"
+
+    def baseline(offer: Any) -> float | None:
         credits = offer.vm_type.burstable
-        rows.append(
-            [
-                offer.vm_type.name,
-                offer.market,
-                str(offer.vcpus),
-                f"{offer.vm_type.memory_mb:g}",
-                "-" if offer.vm_type.gflops is None else f"{offer.vm_type.gflops:g}",
-                f"{offer.price_usd_per_hour:g}",
-                str(offer.limit),
-                "-" if credits is None else f"{100 * credits.baseline_fraction:g}",
-                " / ".join(f"{value:,.0f}" for value in values.values()) if values else "cannot run any",
-            ]
-        )
-    columns = [
-        Column("VM type"),
-        Column("market"),
-        *numbers(
-            "cores",
-            "memory (MB)",
-            "Gflops",
-            "price ($/h)",
-            "VMs at most",
-            "baseline (%)",
-            "run time min / mean / max (s)",
-        ),
-    ]
-    return Table(columns, rows)
+        return None if credits is None else 100 * credits.baseline_fraction
+
+    return table_of(
+        instance.offers,
+        words("VM type", lambda offer: offer.vm_type.name),
+        words("market"),
+        number("cores", "vcpus"),
+        number("memory (MB)", lambda offer: offer.vm_type.memory_mb, "g"),
+        number("Gflops", lambda offer: offer.vm_type.gflops, "g"),
+        number("price ($/h)", "price_usd_per_hour", "g"),
+        number("VMs at most", "limit"),
+        number("baseline (%)", baseline, "g"),
+        number("run time min / mean / max (s)", runtime),
+    )
 
 
 def _limit(limit: int | None) -> str:
     return "unlimited" if limit is None else str(limit)
-
-
-def _summary(values: Any) -> dict[str, float]:
-    if not len(values):
-        return {}
-    return {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
 
 
 def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool) -> None:
@@ -295,8 +269,12 @@ def _show_document(document: ScheduleDocument, as_json: bool) -> None:
     ends: dict[str, list[int]] = {vm.id: [] for vm in document.vms}
     for placed in document.tasks:
         ends.setdefault(placed.vm, []).append(placed.end_s)
-    rows = [
-        [vm.id, vm.type, vm.market, str(len(ends[vm.id])), seconds(max(ends[vm.id], default=0))] for vm in document.vms
-    ]
-    columns = [Column("VM"), Column("type"), Column("market"), Column("tasks", True), Column("last end (s)", True)]
-    print_table(Table(columns, rows))
+    table = table_of(
+        document.vms,
+        words("VM", "id"),
+        words("type"),
+        words("market"),
+        number("tasks", lambda vm: len(ends[vm.id])),
+        number("last end (s)", lambda vm: seconds(max(ends[vm.id], default=0))),
+    )
+    print_table(table)

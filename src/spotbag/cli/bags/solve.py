@@ -6,28 +6,27 @@ import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from ...core.errors import SpotbagError
 from ...core.processes import interruptible
+from ...core.text_tables import number, table_of, words
+from ...core.wording import counted
 from ..answers import ABSENT, Answer, Mean, Part
 from ..arguments import (
     STANDARD_OUTPUT,
-    InstanceArgument,
     InstanceOptions,
-    JsonOption,
     MethodOptions,
-    PlanGanttOption,
-    PlanOutOption,
-    check_output,
+    check_outputs,
     check_pictures,
     print_plan,
     refuse_two_from_standard_input,
-    share_option,
     warn,
     wrote,
 )
+from ..options import instance_argument, json_option, option, plan_gantt_option, plan_out_option
 from ..progress import LATE, NO_FEASIBLE_PLAN, beside_the_answer, busy
 from ..scenario_options import DaysToComeOptions, ScenarioOptions
 from ..tables import print_table, seconds
@@ -48,10 +47,6 @@ EXAMPLE = (
     "or   spotbag solve bag.json --near-least 5%"
 )
 
-_NearLeast: TypeAlias = Annotated[
-    float | None,
-    share_option("--near-least", "The fastest plan that costs at most so much more than the least: 0.05 or 5%."),
-]
 _QUIET = DaysToComeOptions()
 _NAMED = ScenarioOptions()
 _OF_SURVIVORS = " of plans that survive"
@@ -174,26 +169,22 @@ class Solve(Planned, kind="solve"):
 
 
 def solve_command(
-    instance: InstanceArgument,
+    *,
+    instance: str = instance_argument(),
     changes: InstanceOptions,
     planning: MethodOptions,
     days_to_come: DaysToComeOptions = _QUIET,
     scenarios: ScenarioOptions = _NAMED,
-    near_least: _NearLeast = None,
-    out: PlanOutOption = None,
-    gantt: PlanGanttOption = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw how a search converged, or, with --scenario, the plans: .png, .svg, .pdf or .html.",
-        ),
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Print which steps ran, when, for how long, and what they brought.")
-    ] = False,
-    as_json: JsonOption = False,
+    near_least: float | None = option(
+        "SHARE", "The fastest plan that costs at most so much more than the least: 0.05 or 5%.", reads="fraction"
+    ),
+    out: str | None = plan_out_option(),
+    gantt: str | None = plan_gantt_option(),
+    plot: str | None = option(
+        "FILE", "Draw how a search converged, or, with --scenario, the plans: .png, .svg, .pdf or .html."
+    ),
+    explain: bool = option(None, "Print which steps ran, when, for how long, and what they brought.", False),
+    as_json: bool = json_option(),
 ) -> None:
     """Plan a bag of tasks: which VMs to rent, and what runs where and when.
 
@@ -243,8 +234,6 @@ def exit_by_status(result: Result) -> None:
 
 def _refuse_goals(near_least: float | None, changes: InstanceOptions, days_to_come: DaysToComeOptions) -> None:
     """Refuse other options about the goal beside ``--near-least``."""
-    from ...core.errors import SpotbagError
-
     others = {
         "--goal": changes.goal,
         "--budget": changes.budget,
@@ -253,9 +242,9 @@ def _refuse_goals(near_least: float | None, changes: InstanceOptions, days_to_co
         "--makespan-scale": changes.makespan_scale,
         "--scenario": days_to_come.scenario,
     }
-    for option, value in others.items():
+    for name, value in others.items():
         if near_least is not None and value is not None:
-            raise SpotbagError(f"--near-least and {option}: use one or the other; each says what is best")
+            raise SpotbagError(f"--near-least and {name}: use one or the other; each says what is best")
 
 
 def _choice(
@@ -276,18 +265,13 @@ class PlanFiles:
 
     def check(self, as_json: bool, *sources: str | None) -> None:
         """Refuse, before any work is done, what cannot be written, or read twice."""
-        from ...core.errors import SpotbagError
-
         refuse_two_from_standard_input(*sources)
         if as_json and self.out == STANDARD_OUTPUT:
             raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
         if self.out not in (None, STANDARD_OUTPUT) and not f"{self.out}".lower().endswith((".json", ".csv")):
             raise SpotbagError(f"{self.out}: a plan's name must end in .json or .csv, or be - for standard output")
         check_pictures(self.gantt, self.plot)
-        if self.out != STANDARD_OUTPUT:
-            check_output(self.out, *sources, self.gantt, self.plot)
-        check_output(self.gantt, *sources, self.plot)
-        check_output(self.plot, *sources)
+        check_outputs(sources, None if self.out == STANDARD_OUTPUT else self.out, self.gantt, self.plot)
 
     def write(self, result: Result, choice: PlanChoice | None = None) -> None:
         """Write the plan and the pictures."""
@@ -371,7 +355,6 @@ def _bound(result: Result) -> str:
 
 def print_result(result: Result, given: Instance) -> None:
     """Print the figures of a result, and the VMs of its plan; ``given`` is the instance as it was asked for."""
-    from ...core.wording import counted
     from ...schedules.plan_text import goal_text, late_lines, late_table, survival_lines
     from ...solvers.bags.result import STATUS_MEANINGS
 
@@ -409,32 +392,17 @@ def print_result(result: Result, given: Instance) -> None:
 
 def _steps_table(result: Result) -> Table:
     """Return the steps, one in a row; with a plan and a bound where a step brought them."""
-    from ...core.text_tables import Column, Table
-
-    columns = [
-        Column("began (s)", numeric=True, measured=True),
-        Column("took (s)", numeric=True, measured=True),
-        Column("step"),
-        Column("D_spot (s)", numeric=True),
-        Column("deadline (s)", numeric=True),
-        Column("better plan", numeric=True),
-        Column("better bound", numeric=True),
-        Column("ended"),
-    ]
-    rows = [
-        [
-            f"{step.began_s:.3f}",
-            f"{step.took_s:.3f}",
-            step.name,
-            "-" if step.d_spot_s is None else f"{step.d_spot_s:,}",
-            "-" if step.deadline_s is None else f"{step.deadline_s:,}",
-            f"{step.objective:.6f}" if step.better_plan else "",
-            f"{step.bound:.6f}" if step.better_bound else "",
-            step.ended,
-        ]
-        for step in result.steps
-    ]
-    return Table(columns, rows)
+    return table_of(
+        result.steps,
+        number("began (s)", "began_s", ".3f", measured=True),
+        number("took (s)", "took_s", ".3f", measured=True),
+        words("step", "name"),
+        number("D_spot (s)", "d_spot_s", ","),
+        number("deadline (s)", "deadline_s", ","),
+        number("better plan", lambda step: f"{step.objective:.6f}" if step.better_plan else ""),
+        number("better bound", lambda step: f"{step.bound:.6f}" if step.better_bound else ""),
+        words("ended"),
+    )
 
 
 def print_rented(schedule: Schedule) -> None:

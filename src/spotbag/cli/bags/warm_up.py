@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Annotated
-
-import typer
+from collections.abc import Callable, Iterator
 
 from ...core.errors import InputError, Issue
 from ...core.limits import stopped
 from ...core.processes import interruptible
-from ...core.text_tables import Column, Table
+from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import near_names
 from ..answers import Answer, Part
-from ..arguments import JsonOption
 from ..completion import names_of
+from ..options import argument, json_option
 from ..progress import counting
-from ..tables import print_table
 
 EXAMPLE = "Example, in the image of a container:  RUN spotbag warm-up solve replan"
 
@@ -39,18 +35,21 @@ class WarmUp(Answer, kind="warm-up"):
     took_s: float
     kept: bool
 
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each part."""
+        yield table_of(self.steps, words("step"), number("took (s)", "took_s", ".2f"))
+
 
 def warm_up_command(
-    commands: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="COMMAND...",
-            autocompletion=names_of("cli.bags.warm_up", "PREPARED"),
-            help="What to prepare: solve, replan, replay; all of them if absent.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    *,
+    commands: list[str] | None = argument(
+        "COMMAND...",
+        "What to prepare: solve, replan, replay; all of them if absent.",
+        None,
+        completes=names_of("cli.bags.warm_up", "PREPARED"),
+        show_default=False,
+    ),
+    as_json: bool = json_option(),
 ) -> None:
     """Compile the inner loops of commands, which takes some seconds each at their first use.
 
@@ -70,12 +69,8 @@ def warm_up_command(
                     break
                 took_s[name] = time.perf_counter() - begin
                 count(name)
-    if as_json:
-        done = tuple(WarmUpStep(step=name, took_s=seconds) for name, seconds in took_s.items())
-        WarmUp(steps=done, took_s=sum(took_s.values()), kept=keeps_loops()).print_json()
-        return
-    columns = [Column("step"), Column("took (s)", True)]
-    print_table(Table(columns, [(name, f"{seconds:.2f}") for name, seconds in took_s.items()]))
+    done = tuple(WarmUpStep(step=name, took_s=seconds) for name, seconds in took_s.items())
+    WarmUp(steps=done, took_s=sum(took_s.values()), kept=keeps_loops()).show(as_json)
 
 
 def _steps(commands: list[str]) -> dict[str, Callable[[], None]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_tables import Table, number, table_of, words
+from ...core.wording import counted
 from ..answers import ABSENT, Answer, Mean, Part, beside
-from ..run_report import ReplayedRun, by_policy, mean_cell, print_heading
+from ..run_report import ReplayedRun, by_policy, mean, print_heading, worst_of_each
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
@@ -18,9 +20,7 @@ if TYPE_CHECKING:
     from ...replay.platforms.outcome import JobResult, PlatformOutcome
     from ...replay.platforms.run_bounds import RunBounds
     from ...replay.platforms.runs import PlatformRuns
-    from ...replay.runs import Summary
 
-_HOUR_S = 3600
 _MOST_MISSED = 20
 
 
@@ -67,6 +67,12 @@ class PlatformList(Answer, kind="platform-list"):
 
     platforms: tuple[ListedPlatform, ...]
 
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each platform of the library."""
+        counts = ("agents", "dedicated", "allocated", "cloud", "jobs")
+        columns = (number("clouds" if name == "cloud" else name, name, ",") for name in counts)
+        yield table_of(self.platforms, words("name"), *columns, words("source"))
+
 
 def print_runs(
     platform: Platform,
@@ -76,21 +82,44 @@ def print_runs(
     bounds: Sequence[Sequence[RunBounds]] | None,
 ) -> None:
     """Print a row for each policy, what no policy can beat, and of a single run what each resource did."""
-    from ...core.wording import counted
+    from ...core.quantities import SECONDS_PER_HOUR
+    from ...replay.platforms.runs import platform_with_jobs
 
     single = runs.n_runs == 1
-    number = len(runs.outcomes[0][0].jobs)
-    jobs = counted(number, "job") if job_set is None else f"{counted(number, f'{job_set.kind} job')} drawn"
+    number_of_jobs = len(runs.outcomes[0][0].jobs)
+    jobs = counted(number_of_jobs, "job")
+    jobs = jobs if job_set is None else f"{counted(number_of_jobs, f'{job_set.kind} job')} drawn"
     resources, agents = counted(len(platform.resources), "resource"), counted(len(platform.agents), "agent")
     print(f"{platform.name}: {jobs}, {resources} below {agents}")
     print_heading(runs, seed)
     summaries = runs.summaries()
-    _print_metrics(summaries, single)
+    digits = 0 if single else 1
+    columns = (
+        mean("cost", "cost", 0),
+        mean("execution\ntime (h)", "execution_time_s", 2, unit=SECONDS_PER_HOUR),
+        mean("delay\n(h)", "delay_s", 2, unit=SECONDS_PER_HOUR),
+        mean("late\njobs", "late_jobs", digits),
+        mean("jobs over\nbudget", "overspent_jobs", digits),
+        mean("over budget\nby", "overspend", 0),
+    )
+    print_table(table_of(summaries, words("policy"), *columns), tight=True)
     if bounds is not None:
-        _print_bounds(summaries, bounds)
-    _print_counts(summaries, single)
+        pairs = zip(summaries, bounds, strict=True)
+        least = [replace(summary, means=_bound_estimates(of_policy)) for summary, of_policy in pairs]
+        print_table(table_of(least, words("at least", "policy"), *columns[:3]), tight=True)
+    unwanted = any(summary.means["unwanted"].mean for summary in summaries)
+    counts = (
+        mean("placed\ngood", "good", digits),
+        mean("placed\nbad", "bad", digits),
+        mean("displaced", "displaced", digits),
+        mean("unwanted", "unwanted", digits) if unwanted else None,
+        mean("cloud\nmachines", "machines", digits),
+        mean("machine\nhours", "vm_hours", digits),
+        mean("messages per\nplacement", "messages_per_placement", 1),
+    )
+    print_table(table_of(summaries, words("policy"), *counts), tight=True)
     if single:
-        _print_resources(platform, job_set, runs, seed)
+        _print_resources(platform_with_jobs(platform, job_set, seed), runs)
         _print_missed(runs)
     print("cost: in units of cost; in the paper, a processor-minute of the allocated cluster is one")
     print("execution time: from arrival to end, of all jobs together; delay: from the deadline to the end")
@@ -98,125 +127,53 @@ def print_runs(
         print("at least: what no policy beats, had it known all jobs; cost for as much delay, times for as much cost")
 
 
-def _print_metrics(summaries: Sequence[Summary], single: bool) -> None:
-    columns = [
-        Column("policy"),
-        *numbers("cost", "execution\ntime (h)", "delay\n(h)", "late\njobs", "jobs over\nbudget", "over budget\nby"),
-    ]
-    digits = 0 if single else 1
-    rows = [
-        [
-            summary.policy,
-            mean_cell(summary.means["cost"], 0),
-            _hours(summary.means["execution_time_s"]),
-            _hours(summary.means["delay_s"]),
-            mean_cell(summary.means["late_jobs"], digits),
-            mean_cell(summary.means["overspent_jobs"], digits),
-            mean_cell(summary.means["overspend"], 0),
-        ]
-        for summary in summaries
-    ]
-    print_table(Table(columns, rows), tight=True)
-
-
-def _print_bounds(summaries: Sequence[Summary], bounds: Sequence[Sequence[RunBounds]]) -> None:
-    columns = [Column("at least"), *numbers("cost", "execution\ntime (h)", "delay\n(h)")]
-    rows = []
-    for summary, of_policy in zip(summaries, bounds, strict=True):
-        least = _bound_estimates(of_policy)
-        rows.append(
-            [summary.policy, mean_cell(least["cost"], 0), _hours(least["execution_time_s"]), _hours(least["delay_s"])]
-        )
-    print_table(Table(columns, rows), tight=True)
-
-
-def _print_counts(summaries: Sequence[Summary], single: bool) -> None:
-    unwanted = any(summary.means["unwanted"].mean for summary in summaries)
-    names = {
-        "good": "placed\ngood",
-        "bad": "placed\nbad",
-        "displaced": "displaced",
-        **({"unwanted": "unwanted"} if unwanted else {}),
-        "machines": "cloud\nmachines",
-        "vm_hours": "machine\nhours",
-        "messages_per_placement": "messages per\nplacement",
-    }
-    columns = [Column("policy"), *(Column(heading, True) for heading in names.values())]
-    rows = [
-        [
-            summary.policy,
-            *(
-                mean_cell(summary.means[name], 0 if single and name != "messages_per_placement" else 1)
-                for name in names
-            ),
-        ]
-        for summary in summaries
-    ]
-    print_table(Table(columns, rows), tight=True)
-
-
-def _print_resources(platform: Platform, job_set: JobSet | None, runs: PlatformRuns, seed: int) -> None:
+def _print_resources(with_jobs: Platform, runs: PlatformRuns) -> None:
     """Print the jobs, work and cost of each resource in a single run."""
-    from ...replay.platforms.runs import platform_with_jobs
+    from ...replay.platforms.outcome import resource_use
 
-    with_jobs = platform_with_jobs(platform, job_set, seed)
-    columns = [
-        Column("policy"),
-        Column("resource"),
-        *numbers("jobs", "late", "work (processor-minutes)", "used", "cost"),
-    ]
-    rows: list[list[str]] = []
-    for outcomes in runs.outcomes:
-        if rows:
-            rows.append([])
-        for resource in _resources(with_jobs, outcomes[0]):
-            rows.append(
-                [
-                    outcomes[0].policy,
-                    resource["resource"],
-                    f"{resource['jobs']:,}",
-                    f"{resource['late_jobs']:,}",
-                    f"{resource['work_processor_minutes']:,}",
-                    "-" if resource["use"] is None else f"{100 * resource['use']:.0f} %",
-                    f"{resource['cost']:,.0f}",
-                ]
-            )
-    print_table(Table(columns, rows))
+    table = table_of(
+        worst_of_each(
+            runs.outcomes, lambda outcome: [(outcome.policy, use) for use in resource_use(with_jobs, outcome)]
+        ),
+        words("policy", lambda row: row[0]),
+        words("resource", lambda row: row[1].resource),
+        number("jobs", lambda row: row[1].jobs, ","),
+        number("late", lambda row: row[1].late_jobs, ","),
+        number("work (processor-minutes)", lambda row: row[1].work_processor_minutes, ","),
+        number("used", lambda row: None if row[1].use is None else f"{100 * row[1].use:.0f} %"),
+        number("cost", lambda row: row[1].cost, ",.0f"),
+    )
+    print_table(table)
 
 
 def _print_missed(runs: PlatformRuns) -> None:
     """Print the jobs of a single run that are late or over budget, the worst of each policy first."""
-    columns = [
-        Column("policy"),
-        Column("late, or\nover budget"),
-        Column("on"),
-        *numbers("arrival\n(s)", "start\n(s)", "end\n(s)", "deadline\n(s)", "late by\n(s)", "cost", "budget"),
-    ]
-    rows: list[list[str]] = []
     more: list[str] = []
-    for [outcome] in runs.outcomes:
-        missed = [job for job in outcome.jobs if job.delay_s or job.overspend]
-        missed.sort(key=lambda job: (-job.delay_s, -job.overspend))
-        if rows and missed:
-            rows.append([])
-        rows += [_missed_row(outcome.policy, job) for job in missed[:_MOST_MISSED]]
-        if len(missed) > _MOST_MISSED:
-            more.append(f"... and {len(missed) - _MOST_MISSED:,} more of {outcome.policy} (in --json)")
-    if rows:
-        print_table(Table(columns, rows), tight=True)
+
+    def missed(outcome: PlatformOutcome) -> list[tuple[str, JobResult]]:
+        found = [job for job in outcome.jobs if job.delay_s or job.overspend]
+        found.sort(key=lambda job: (-job.delay_s, -job.overspend))
+        if len(found) > _MOST_MISSED:
+            more.append(f"... and {len(found) - _MOST_MISSED:,} more of {outcome.policy} (in --json)")
+        return [(outcome.policy, job) for job in found[:_MOST_MISSED]]
+
+    if rows := worst_of_each(runs.outcomes, missed):
+        table = table_of(
+            rows,
+            words("policy", lambda row: row[0]),
+            words("late, or\nover budget", lambda row: row[1].id),
+            words("on", lambda row: row[1].resource),
+            number("arrival\n(s)", lambda row: seconds(row[1].arrival_s)),
+            number("start\n(s)", lambda row: seconds(row[1].start_s)),
+            number("end\n(s)", lambda row: seconds(row[1].end_s)),
+            number("deadline\n(s)", lambda row: seconds(row[1].deadline_s)),
+            number("late by\n(s)", lambda row: seconds(row[1].delay_s) if row[1].delay_s else None),
+            number("cost", lambda row: row[1].cost, ",.0f"),
+            number("budget", lambda row: row[1].budget, ",.0f"),
+        )
+        print_table(table, tight=True)
     for line in more:
         print(line)
-
-
-def _missed_row(policy: str, job: JobResult) -> list[str]:
-    times = (job.arrival_s, job.start_s, job.end_s, job.deadline_s)
-    late = seconds(job.delay_s) if job.delay_s else "-"
-    return [policy, job.id, job.resource, *map(seconds, times), late, f"{job.cost:,.0f}", f"{job.budget:,.0f}"]
-
-
-def _hours(value: Estimate) -> str:
-    """Mean and half width of the interval, of seconds."""
-    return mean_cell(value, 2, unit=_HOUR_S)
 
 
 def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
@@ -289,33 +246,20 @@ def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
     return report
 
 
-def library_platforms() -> list[ListedPlatform]:
+def library_platforms() -> PlatformList:
     """Return the platforms of the library, with their sizes and sources."""
     from ...instances.library import platform_names
     from ...instances.platforms.platform_files import library_platform
 
-    rows = []
-    for name in platform_names():
+    def listed(name: str) -> ListedPlatform:
         platform = library_platform(name)
-        rows.append(
-            ListedPlatform(
-                name=name,
-                agents=len(platform.agents),
-                **{
-                    kind: sum(resource.kind == kind for resource in platform.resources)
-                    for kind in ("dedicated", "allocated", "cloud")
-                },
-                jobs=len(platform.jobs),
-                source=platform.provenance.source if platform.provenance else "",
-            )
+        kinds = Counter(resource.kind for resource in platform.resources)
+        return ListedPlatform(
+            name=name,
+            agents=len(platform.agents),
+            **{kind: kinds[kind] for kind in ("dedicated", "allocated", "cloud")},
+            jobs=len(platform.jobs),
+            source=platform.provenance.source if platform.provenance else "",
         )
-    return rows
 
-
-def print_platforms(platforms: Sequence[ListedPlatform]) -> None:
-    """Print a row for each platform of the library."""
-    counts = ("agents", "dedicated", "allocated", "cloud", "jobs")
-    headings = {"cloud": "clouds"}
-    columns = [Column("name"), *(Column(headings.get(key, key), True) for key in counts), Column("source")]
-    rows = [[row.name, *(f"{getattr(row, key):,}" for key in counts), row.source] for row in platforms]
-    print_table(Table(columns, rows))
+    return PlatformList(platforms=tuple(map(listed, platform_names())))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, cast
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from ...core.processes import interruptible
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import Answer, Part
-from ..arguments import JsonOption, StreamArgument, load_stream, seconds_option, warn
+from ..arguments import load_stream, warn
+from ..completion import STREAMS
+from ..options import argument, json_option, option, seconds_option
 from ..progress import NO_FEASIBLE_PLAN
 from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...instances.streams.entries import Job
     from ...instances.streams.stream import Stream
-    from ...models.streams.sizing import SizingProblem
+    from ...models.streams.sizing import SizingProblem, TypeChoice
     from ...solvers.streams.sizing import Sizing, SizingMethod, VmUse
 
 EXAMPLE = "Example:  spotbag size thai/table2 --job j4 --deadline 900"
@@ -82,23 +85,18 @@ class Size(Answer, kind="size"):
 
 
 def size_command(
-    stream: StreamArgument,
-    job: Annotated[
-        list[str] | None, typer.Option("--job", metavar="ID", help="Job to size; may be given several times.")
-    ] = None,
-    tasks: Annotated[
-        int | None,
-        typer.Option("--tasks", metavar="N", min=0, max=10_000_000, help="Number of tasks, instead of the job's."),
-    ] = None,
-    deadline: Annotated[
-        int | None,
-        seconds_option("--deadline", "Time from submission to deadline, instead of the job's."),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option("--method", "-m", metavar="NAME", help="milp or dynamic-programme; both give the same counts."),
-    ] = "milp",
-    as_json: JsonOption = False,
+    *,
+    stream: str = argument(
+        "STREAM",
+        "A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
+        completes=STREAMS,
+        show_default=False,
+    ),
+    job: list[str] | None = option("ID", "Job to size; may be given several times."),
+    tasks: int | None = option("N", "Number of tasks, instead of the job's.", min=0, max=10000000),
+    deadline: int | None = seconds_option("Time from submission to deadline, instead of the job's."),
+    method: str = option("NAME", "milp or dynamic-programme; both give the same counts.", "milp", short="-m"),
+    as_json: bool = json_option(),
 ) -> None:
     """Find how many VMs of each type finish a job by its deadline at least cost.
 
@@ -168,11 +166,23 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
         + ("infeasible" if sizing.status == "infeasible" else f"{sizing.status}, $ {sizing.cost_usd:.4f}")
     )
     if sizing.status != "infeasible":
-        columns = [
-            Column("type"),
-            *numbers("task (s)", "tasks fit", "VMs", "tasks each", "end (s)", "paid blocks", "use of each", "cost ($)"),
-        ]
-        print_table(Table(columns, _rows(problem, sizing)), tight=True)
+        table = table_of(
+            _rows(problem, sizing),
+            words("type", lambda row: row[0].name),
+            number("task (s)", lambda row: row[0].runtime_s and float(row[0].runtime_s), ",.2f"),
+            number("tasks fit", lambda row: sizing.tasks_per_vm[row[0].name], ","),
+            number("VMs", lambda row: row[1].vms if row[1] else 0, ","),
+            number("tasks each", lambda row: row[1] and row[1].tasks_each, ","),
+            number("end (s)", lambda row: row[1] and row[1].runs_s, ",.1f"),
+            number("paid blocks", lambda row: row[1] and row[1].vms * sizing.paid_blocks, ","),
+            number("use of each", lambda row: row[1] and _used(row[1])),
+            number(
+                "cost ($)",
+                lambda row: row[1] and row[1].vms * sizing.paid_blocks * row[0].price_usd_per_block,
+                ".4f",
+            ),
+        )
+        print_table(table, tight=True)
     for reason in sizing.reasons:
         print(reason)
     cheaper = earlier_and_cheaper(problem, sizing)
@@ -181,29 +191,11 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
         print(f"to end by {seconds(earlier_s)} s costs less, $ {found.cost_usd:.4f}: see --deadline {earlier_s}")
 
 
-def _rows(problem: SizingProblem, sizing: Sizing) -> list[Sequence[str]]:
-    """Rows of a job: each type of the catalogue, in as many rows as its VMs have different numbers of tasks."""
-    rows: list[Sequence[str]] = []
+def _rows(problem: SizingProblem, sizing: Sizing) -> Iterator[tuple[TypeChoice, VmUse | None]]:
+    """Yield each type of the catalogue, in as many rows as its VMs have different numbers of tasks."""
     for choice in problem.types:
-        task = "-" if choice.runtime_s is None else f"{float(choice.runtime_s):,.2f}"
-        known = (choice.name, task, f"{sizing.tasks_per_vm[choice.name]:,}")
         uses = [use for use in sizing.uses if use.vm_type == choice.name]
-        for use in uses:
-            blocks = use.vms * sizing.paid_blocks
-            rows.append(
-                (
-                    *known,
-                    f"{use.vms:,}",
-                    f"{use.tasks_each:,}",
-                    f"{use.runs_s:,.1f}",
-                    f"{blocks:,}",
-                    _used(use),
-                    f"{blocks * choice.price_usd_per_block:.4f}",
-                )
-            )
-        if not uses:
-            rows.append((*known, "0", "-", "-", "-", "-", "-"))
-    return rows
+        yield from ((choice, use) for use in uses or (None,))
 
 
 def _used(use: VmUse) -> str:
@@ -216,24 +208,25 @@ def _used(use: VmUse) -> str:
 
 def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
     """Print all jobs together."""
-    columns = [Column("job"), *numbers("VMs", "paid blocks", "cost ($)", "started only ($)")]
-    cells: list[Sequence[str]] = [
-        (job.id, "infeasible", "-", "-", "-") if sizing.status == "infeasible" else _total(job.id, [sizing])
-        for job, _, sizing in rows
-    ]
     able = [sizing for _, _, sizing in rows if sizing.status != "infeasible"]
-    print()
-    print_table(Table(columns, [*cells, (), _total("all" if len(able) == len(rows) else "all that can", able)]))
+    jobs = [(job.id, [] if sizing.status == "infeasible" else [sizing]) for job, _, sizing in rows]
 
+    def total(of: Callable[[Sizing], float]) -> Callable[[Any], float | None]:
+        return lambda row: sum(map(of, row[1])) if row[1] or row is whole else None
 
-def _total(name: str, sizings: Sequence[Sizing]) -> Sequence[str]:
-    return (
-        name,
-        f"{sum(sizing.n_vms for sizing in sizings):,}",
-        f"{sum(sizing.n_vms * sizing.paid_blocks for sizing in sizings):,}",
-        f"{sum(sizing.cost_usd for sizing in sizings):.4f}",
-        f"{sum(sizing.started_cost_usd for sizing in sizings):.4f}",
+    whole = ("all" if len(able) == len(rows) else "all that can", able)
+    table = table_of(
+        [*jobs, None, whole],
+        words("job", lambda row: row[0]),
+        number(
+            "VMs", lambda row: "infeasible" if not row[1] and row is not whole else f"{sum(s.n_vms for s in row[1]):,}"
+        ),
+        number("paid blocks", total(lambda sizing: sizing.n_vms * sizing.paid_blocks), ","),
+        number("cost ($)", total(attrgetter("cost_usd")), ".4f"),
+        number("started only ($)", total(attrgetter("started_cost_usd")), ".4f"),
     )
+    print()
+    print_table(table)
 
 
 def _sized(job: Job, problem: SizingProblem, sizing: Sizing) -> SizedJob:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from ...core.text_tables import Column, Table, numbers
+from ...core.text_tables import Shown, Table, number, table_of, words
+from ...core.wording import counted
 from ..answers import Answer, Mean, Part, beside
-from ..run_report import ReplayedRun, by_policy, fields_except, mean_cell, print_heading
+from ..run_report import ReplayedRun, by_policy, fields_except, mean, mean_cell, print_heading, worst_of_each
 from ..tables import print_table, seconds
 
 _MOST_JOBS = 20
@@ -69,11 +71,23 @@ class StreamList(Answer, kind="stream-list"):
 
     streams: tuple[ListedStream, ...]
 
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each stream of the library."""
+        yield table_of(
+            self.streams,
+            words("name"),
+            number("jobs", form=","),
+            number("tasks", form=","),
+            number("applications", form=","),
+            words("VM types", lambda row: ", ".join(row.vm_types)),
+            number("block (s)", "block_s", ","),
+            number("last deadline (s)", "last_deadline_s", ","),
+            words("source"),
+        )
+
 
 def print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
     """Print a row for each policy, the blocks that were paid, and of a single run how each job went."""
-    from ...core.wording import counted
-
     single = runs.n_runs == 1
     print(
         f"{stream.name}: {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}, "
@@ -81,8 +95,27 @@ def print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
     )
     print_heading(runs, seed)
     summaries = runs.summaries()
-    _print_policies(summaries, single)
-    _print_blocks(stream, summaries, single)
+    digits = 0 if single else 1
+    unfinished = any(summary.means["unfinished_tasks"].mean for summary in summaries)
+    table = table_of(
+        summaries,
+        words("policy"),
+        mean("cost\n($)", "cost_usd", 3),
+        mean("late\ntasks", "late_tasks", digits),
+        mean("never\nended", "unfinished_tasks", digits) if unfinished else None,
+        number("violation\ncost ($)", "violation_cost_usd", ",.3f"),
+        mean("late\ntime (s)", "late_s", 0),
+        mean("idle\ntime (s)", "idle_s", 0),
+        mean("makespan\n(s)", attrgetter("makespan_s"), 0),
+    )
+    print_table(table, tight=True)
+
+    def paid(name: str) -> Shown:
+        return mean(name, lambda summary: summary.blocks[name], digits)
+
+    used = [name for name in stream.type_names if any(summary.blocks[name].mean for summary in summaries)]
+    if used:
+        print_table(table_of(summaries, words("paid blocks", "policy"), *map(paid, used)))
     _print_counts(summaries, single)
     if single:
         _print_jobs(runs)
@@ -91,99 +124,51 @@ def print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
     print("idle time: seconds in which VMs were ready and ran nothing, together")
 
 
-def _print_policies(summaries: Sequence[StreamSummary], single: bool) -> None:
-    unfinished = any(summary.means["unfinished_tasks"].mean for summary in summaries)
-    columns = [
-        Column("policy"),
-        *numbers("cost\n($)", "late\ntasks"),
-        *([Column("never\nended", True)] if unfinished else []),
-        *numbers("violation\ncost ($)", "late\ntime (s)", "idle\ntime (s)", "makespan\n(s)"),
-    ]
-    digits = 0 if single else 1
-    rows = []
-    for summary in summaries:
-        means, violation = summary.means, summary.violation_cost_usd
-        rows.append(
-            [
-                summary.policy,
-                mean_cell(means["cost_usd"], 3),
-                mean_cell(means["late_tasks"], digits),
-                *([mean_cell(means["unfinished_tasks"], digits)] if unfinished else []),
-                "-" if violation is None else f"{violation:,.3f}",
-                mean_cell(means["late_s"], 0),
-                mean_cell(means["idle_s"], 0),
-                mean_cell(summary.makespan_s, 0),
-            ]
-        )
-    print_table(Table(columns, rows), tight=True)
-
-
-def _print_blocks(stream: Stream, summaries: Sequence[StreamSummary], single: bool) -> None:
-    """Print the blocks of the VM types that any policy has rented."""
-    used = [name for name in stream.type_names if any(summary.blocks[name].mean for summary in summaries)]
-    if not used:
-        return
-    columns = [Column("paid blocks"), *(Column(name, True) for name in used)]
-    digits = 0 if single else 1
-    rows = [[summary.policy, *(mean_cell(summary.blocks[name], digits) for name in used)] for summary in summaries]
-    print_table(Table(columns, rows))
-
-
 def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
     """Print the counts that policies keep of their own, such as hosts and interrupted tasks of ``a2ha``."""
-    names = list(dict.fromkeys(name for summary in summaries for name in summary.policy_counts))
-    if not names:
-        return
-    headings = [re.sub("_s$", " (s)", name).replace("_", "\n").replace(" ", "\n") for name in names]
-    columns = [Column("counted"), *(Column(heading, True) for heading in headings)]
-    rows = [
-        [
-            summary.policy,
-            *(
-                mean_cell(summary.policy_counts[name], 0 if single or name.endswith("_s") else 1)
-                if name in summary.policy_counts
-                else "-"
-                for name in names
-            ),
-        ]
-        for summary in summaries
-        if summary.policy_counts
-    ]
-    print_table(Table(columns, rows))
+
+    def count(name: str) -> Shown:
+        heading = re.sub("_s$", " (s)", name).replace("_", "\n").replace(" ", "\n")
+        digits = 0 if single or name.endswith("_s") else 1
+        return number(heading, lambda summary: mean_cell(summary.policy_counts.get(name), digits))
+
+    names = dict.fromkeys(name for summary in summaries for name in summary.policy_counts)
+    if names:
+        having = [summary for summary in summaries if summary.policy_counts]
+        print_table(table_of(having, words("counted", "policy"), *map(count, names)))
 
 
 def _print_jobs(runs: StreamRuns) -> None:
     """Print the jobs of a single run; of many jobs the late ones, the worst of each policy first."""
-    from ...core.wording import counted
-
-    columns = [
-        Column("policy"),
-        Column("job"),
-        *numbers("tasks", "late", "late time (s)", "last end (s)", "deadline (s)"),
-    ]
-    rows: list[list[str]] = []
     more: list[str] = []
-    for [outcome] in runs.outcomes:
-        shown = list(outcome.jobs)
-        if len(shown) > _MOST_JOBS:
-            missed = [job for job in shown if job.late_tasks or job.finished < job.n_tasks]
-            more.append(f"{outcome.policy}: {len(missed):,} of {counted(len(shown), 'job')} not in time")
-            shown = sorted(missed, key=lambda job: (job.finished - job.n_tasks, -job.late_s))[:_MOST_JOBS]
-            more[-1] += f", of which the worst {len(shown)} are listed" if len(missed) > len(shown) else ""
-        if rows and shown:
-            rows.append([])
-        rows += [_job_row(outcome.policy, job) for job in shown]
-    if rows:
-        print_table(Table(columns, rows))
+
+    def shown(outcome: StreamOutcome) -> list[tuple[str, JobProgress]]:
+        jobs = list(outcome.jobs)
+        if len(jobs) > _MOST_JOBS:
+            missed = [job for job in jobs if job.late_tasks or job.finished < job.n_tasks]
+            more.append(f"{outcome.policy}: {len(missed):,} of {counted(len(jobs), 'job')} not in time")
+            jobs = sorted(missed, key=lambda job: (job.finished - job.n_tasks, -job.late_s))[:_MOST_JOBS]
+            more[-1] += f", of which the worst {len(jobs)} are listed" if len(missed) > len(jobs) else ""
+        return [(outcome.policy, job) for job in jobs]
+
+    def end(job: JobProgress) -> str:
+        left = job.n_tasks - job.finished
+        return f"never: {left:,}" if left else seconds(float(job.last_finish_s))
+
+    if rows := worst_of_each(runs.outcomes, shown):
+        table = table_of(
+            rows,
+            words("policy", lambda row: row[0]),
+            words("job", lambda row: row[1].id),
+            number("tasks", lambda row: row[1].n_tasks, ","),
+            number("late", lambda row: row[1].late_tasks, ","),
+            number("late time (s)", lambda row: seconds(float(row[1].late_s))),
+            number("last end (s)", lambda row: end(row[1])),
+            number("deadline (s)", lambda row: seconds(row[1].deadline_s)),
+        )
+        print_table(table)
     for line in more:
         print(f"{line} (all jobs: --json)")
-
-
-def _job_row(policy: str, job: JobProgress) -> list[str]:
-    ended = job.finished == job.n_tasks
-    end = seconds(float(job.last_finish_s)) if ended else f"never: {job.n_tasks - job.finished:,}"
-    late = (f"{job.late_tasks:,}", seconds(float(job.late_s)))
-    return [policy, job.id, f"{job.n_tasks:,}", *late, end, seconds(job.deadline_s)]
 
 
 def stream_answer(
@@ -223,49 +208,21 @@ def _outcome_object(outcome: StreamOutcome) -> Mapping[str, Any]:
     return retained | {"violation_cost_usd": outcome.violation_cost_usd}
 
 
-def library_streams() -> list[ListedStream]:
+def library_streams() -> StreamList:
     """Return the streams of the library, with their sizes and sources."""
     from ...instances.library import stream_names
     from ...instances.streams.stream_files import library_stream
 
-    rows = []
-    for name in stream_names():
+    def listed(name: str) -> ListedStream:
         stream = library_stream(name)
-        rows.append(
-            ListedStream.of(
-                stream,
-                name=name,
-                jobs=len(stream.jobs),
-                tasks=stream.n_tasks,
-                applications=len(stream.applications),
-                vm_types=stream.type_names,
-                last_deadline_s=max(job.deadline_s for job in stream.jobs),
-                source=stream.provenance.source if stream.provenance else "",
-            )
+        return ListedStream.of(
+            stream,
+            jobs=len(stream.jobs),
+            tasks=stream.n_tasks,
+            applications=len(stream.applications),
+            vm_types=stream.type_names,
+            last_deadline_s=max(job.deadline_s for job in stream.jobs),
+            source=stream.provenance.source if stream.provenance else "",
         )
-    return rows
 
-
-def print_streams(streams: Sequence[ListedStream]) -> None:
-    """Print a row for each stream of the library."""
-    columns = [
-        Column("name"),
-        *numbers("jobs", "tasks", "applications"),
-        Column("VM types"),
-        *numbers("block (s)", "last deadline (s)"),
-        Column("source"),
-    ]
-    rows = [
-        [
-            row.name,
-            f"{row.jobs:,}",
-            f"{row.tasks:,}",
-            f"{row.applications:,}",
-            ", ".join(row.vm_types),
-            seconds(row.block_s),
-            seconds(row.last_deadline_s),
-            row.source,
-        ]
-        for row in streams
-    ]
-    print_table(Table(columns, rows))
+    return StreamList(streams=tuple(map(listed, stream_names())))

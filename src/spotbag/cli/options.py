@@ -1,0 +1,202 @@
+"""Options and arguments of commands: fields of records, or defaults of parameters, as `spread` gives them to typer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from functools import partial
+from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
+
+import typer
+
+from .completion import INSTANCES
+
+_SAID = "said"
+
+
+def option(metavar: str | None, about: str, default: Any = None, **more: Any) -> Any:
+    """Return an option: a field of a record, or the default of a parameter of a command.
+
+    Parameters
+    ----------
+    metavar : str or None
+        Word that stands for its value; none of a switch, or of a choice.
+    about : str
+        Its help.
+    default : object
+        Its value if absent; ``...`` where it must be given.
+    **more : object
+        ``name``, if it is not that of the field; ``short``, such as ``-p``; ``reads``, the function of
+        `spotbag.core.quantities` that its value is read by, and ``least``, the least that it may be; ``word``, which
+        may stand in place of such a value; ``panel``, the heading that it stands under; ``completes``, what completes
+        it; and whatever `typer.Option` takes.
+    """
+    return _said(typer.Option, default, metavar=metavar, help=about, **more)
+
+
+def argument(metavar: str, about: str, default: Any = ..., **more: Any) -> Any:
+    """Return an argument: as `option`, and what `typer.Argument` takes."""
+    return _said(typer.Argument, default, metavar=metavar, help=about, **more)
+
+
+def _said(kind: Callable[..., Any], default: Any, **said: Any) -> Any:
+    return field(default=MISSING if default is ... else default, metadata={_SAID: (kind, said)})
+
+
+seconds_option = partial(option, "TIME", reads="whole_seconds")
+duration_option = partial(option, "TIME", reads="duration_s")
+amount_option = partial(option, "USD", reads="amount_usd")
+"""Options that take times, in whole seconds or not, and dollars, as people write them."""
+
+instance_argument = partial(
+    argument,
+    "INSTANCE",
+    "A JSON file, a CSV file of tasks, - for standard input, or the name of a library instance.",
+    completes=INSTANCES,
+    show_default=False,
+)
+late_option = partial(
+    option, "least", "If no plan ends in time: as few tasks late as can be, then as little late. Exit code 3 then."
+)
+plan_gantt_option = partial(option, "FILE", "Draw the plan: .png, .svg, .pdf or .html.")
+plan_out_option = partial(
+    option, "FILE", "Write the plan: .json, .csv (a row for each task), or - for standard output."
+)
+state_option = partial(
+    option, "STATE", "What has happened so far (JSON): the plan is for what that leaves of the instance."
+)
+
+json_option = partial(option, None, "Print one JSON object instead of a table.", False, name="json")
+
+
+def _parser(name: str, reader: str, least: float, word: str | None) -> Callable[[Any], Any]:
+    """Return a parser of an option's value by a function of `spotbag.core.quantities`, loaded at its first use.
+
+    What an option is if absent passes through it as well, and may be a number. Where a word may stand in place of a
+    value, the value is a text as well.
+    """
+
+    def read(given: Any) -> Any:
+        if not isinstance(given, str) or given == word:
+            return given
+        from ..core import quantities
+        from ..core.errors import InputError, Issue
+
+        try:
+            value = getattr(quantities, reader)(given)
+            if value < least:
+                raise ValueError(f"must be at least {least:g} s")
+        except ValueError as error:
+            rule = str(error) if word is None else f"{error}; or {word}"
+            raise InputError(name, [Issue("", rule, value=given)]) from None
+        return value if word is None else f"{value}"
+
+    return read
+
+
+def _parameter(name: str, hint: Any, stated: Field[Any], default: Any) -> inspect.Parameter:
+    """Return the parameter by which typer knows an option or an argument."""
+    kind, said = stated.metadata[_SAID]
+    called, said = _called(name, said), dict(said)
+    said.pop("name", None)
+    if reader := said.pop("reads", None):
+        said["parser"] = _parser(called, reader, said.pop("least", 0), said.pop("word", None))
+    names = [called, said.pop("short", None)] if kind is typer.Option else []
+    said["autocompletion"] = said.pop("completes", None)
+    said["rich_help_panel"] = said.pop("panel", None)
+    if said["metavar"] == "TIME" and default not in (None, MISSING):
+        default = f"{default:g}s"  # as the help shows it
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is MISSING else default,
+        annotation=Annotated[hint, kind(*filter(None, names), **said)],
+    )
+
+
+def given_options(record: Any, usual: Any = None) -> dict[str, str]:
+    """Return the options of a record that are given, as they are called, by their fields.
+
+    These are those that differ from what they are if absent, in a record of usual ones, if there is one.
+    """
+
+    def of(values: Any, name: str) -> Any:
+        return None if (value := getattr(values, name)) == [] else value
+
+    absent = type(record)() if usual is None else usual
+    return {
+        entry.name: _called(entry.name, entry.metadata[_SAID][1])
+        for entry in fields(record)
+        if _SAID in entry.metadata and of(record, entry.name) != of(absent, entry.name)
+    }
+
+
+def _called(name: str, said: Mapping[str, Any]) -> str:
+    """Return an option as it is called."""
+    return f"--{said.get('name', name).replace('_', '-')}"
+
+
+class Only:
+    """In a command's signature, ``Annotated[MethodOptions, Only("seed")]``: these of the options.
+
+    Parameters
+    ----------
+    names : str
+        Fields of the options.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command as typer takes it: with its options, and those of records that are its parameters, one by one.
+
+    The default of a record, if it has one, has the defaults of the options.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    records: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+    found: dict[str, inspect.Parameter] = {}
+    own: list[str] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind, *marks = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
+        if not is_dataclass(kind):
+            own.append(name)
+            stated = parameter.default
+            found[name] = (
+                _parameter(name, kind, stated, stated.default)
+                if isinstance(stated, Field)
+                else parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+            )
+            continue
+        made = cast("Callable[..., Any]", kind)
+        usual = made() if parameter.default is parameter.empty else parameter.default
+        options = {name: stated for name, stated in kind.__dataclass_fields__.items() if _SAID in stated.metadata}
+        chosen = next((mark.names for mark in marks if isinstance(mark, Only)), tuple(options))
+        records[name] = made, chosen
+        types = get_type_hints(kind)
+        for part in chosen:  # an option of two records is one
+            found.setdefault(part, _parameter(part, types[part], options[part], getattr(usual, part)))
+
+    def spread_command(**given: Any) -> None:
+        made_of = {name: made(**{part: given[part] for part in chosen}) for name, (made, chosen) in records.items()}
+        command(**{name: given[name] for name in own}, **made_of)
+
+    spread_command.__doc__ = command.__doc__
+    spread_command.__name__ = command.__name__
+    spread_command.__annotations__ = {name: parameter.annotation for name, parameter in found.items()}
+    spread_command.__signature__ = inspect.Signature(list(found.values()))  # type: ignore[attr-defined]
+    return spread_command
+
+
+def adder(app: typer.Typer, group: str) -> Callable[..., Callable[[Callable[..., None]], None]]:
+    """Return a decorator that adds commands to a group; it takes their names, and examples of what follows these."""
+
+    def add(name: str, example: str = "") -> Callable[[Callable[..., None]], None]:
+        def put(command: Callable[..., None]) -> None:
+            app.command(name, epilog=f"Example:  spotbag {group} {name} {example}".rstrip())(spread(command))
+
+        return put
+
+    return add

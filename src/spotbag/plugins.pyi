@@ -1,0 +1,47 @@
+# Public names; at run time, they are loaded from here when they are first asked for.
+from .core.errors import InputError as InputError
+from .core.errors import ModelRefusal as ModelRefusal
+from .core.errors import SpotbagError as SpotbagError
+from .core.limits import LimitReached as LimitReached
+from .core.limits import checkpoint as checkpoint
+from .core.limits import out_of_time as out_of_time
+from .core.limits import seconds_left as seconds_left
+from .core.plugins import PluginError as PluginError
+from .core.plugins import PluginWarning as PluginWarning
+from .instances.entries import BASELINE as BASELINE
+from .instances.entries import FULL_SPEED as FULL_SPEED
+from .instances.entries import NEVER as NEVER
+from .instances.entries import RentalOffer as RentalOffer
+from .instances.instance import Instance as Instance
+from .replay.bags.policy import Policy as Policy
+from .replay.bags.state import ReplayState as ReplayState
+from .replay.bags.state import Vm as Vm
+from .replay.engines import HIBERNATED as HIBERNATED
+from .replay.engines import LAUNCHING as LAUNCHING
+from .replay.engines import RUNNING as RUNNING
+from .replay.engines import STOPPED as STOPPED
+from .replay.engines import TERMINATED as TERMINATED
+from .replay.platforms.candidate import NOWHERE as NOWHERE
+from .replay.platforms.candidate import Candidate as Candidate
+from .replay.platforms.candidate import PlatformJob as PlatformJob
+from .replay.platforms.local_scheduler import PlatformRules as PlatformRules
+from .replay.platforms.policy import PlatformPolicy as PlatformPolicy
+from .replay.platforms.state import PlatformState as PlatformState
+from .replay.policies import Rule as Rule
+from .replay.streams.policy import StreamPolicy as StreamPolicy
+from .replay.streams.state import StreamState as StreamState
+from .replay.streams.state import StreamVm as StreamVm
+from .schedules.method import Incumbent as Incumbent
+from .schedules.method import Method as Method
+from .schedules.method import MethodFunction as MethodFunction
+from .schedules.method import Outcome as Outcome
+from .schedules.method import Run as Run
+from .schedules.method import TracePoint as TracePoint
+from .schedules.queues import Queue as Queue
+from .schedules.queues import ends_in_time as ends_in_time
+from .schedules.queues import queues_of_schedule as queues_of_schedule
+from .schedules.queues import schedule_of_queues as schedule_of_queues
+from .schedules.schedule import Schedule as Schedule
+from .schedules.timing import VmTimeline as VmTimeline
+
+__all__: list[str]
