@@ -297,6 +297,10 @@ class InstanceFacts:
             return None
         return given
 
+    def may_be(self, task: str, market: str) -> bool:
+        """True if a task may be on VMs of a market."""
+        return market in (self.tasks[task].get("markets") or (market,))
+
     def runtime_s(self, task: str, type_name: str) -> int | None:
         """Whole seconds of a task on a VM type at full speed; None if it cannot run there."""
         entry = self.tasks[task]
@@ -329,7 +333,7 @@ class InstanceFacts:
 
     def _work(self, task: str, vm_type: TypeFacts, market: str, mode: str | None, saved: Fraction) -> Work | None:
         runtime = self.runtime_s(task, vm_type.name)
-        if runtime is None:
+        if runtime is None or not self.may_be(task, market):
             return None
         left = runtime * (1 - saved)
         count, dumps = 0, Fraction(0)

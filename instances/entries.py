@@ -165,6 +165,9 @@ class Task(Record):
         It ends by then, and by the deadline of the bag. Of what a state leaves, it is below 0 if it has passed.
     weight : float, optional
         What it counts among tasks that are late; 1 if absent.
+    markets : tuple of {"spot", "on-demand"}, optional
+        It runs only on VMs of these markets; on all if absent. Of tasks that may not be on demand, no plan survives the
+        loss.
     """
 
     id: Name
@@ -177,6 +180,7 @@ class Task(Record):
     ready_s: Seconds | None = None
     deadline_s: Annotated[int, Field(ge=-MAX_SECONDS, le=MAX_SECONDS), INTEGRAL] | None = None
     weight: Annotated[float, Field(ge=1e-6, le=10**6)] | None = None
+    markets: Annotated[tuple[Market, ...], Field(strict=False, min_length=1)] | None = None
 
 
 class Checkpoints(Record):
@@ -479,6 +483,14 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
     return table
 
 
+def tasks_in_markets(tasks: Sequence[Any]) -> BoolArray:
+    """Mask of the markets that a task of each group may be on, shape (n_groups, n_markets), by `MARKETS`."""
+    named = [task.markets or None for task in tasks]
+    if not any(named):
+        return np.broadcast_to(np.True_, (len(named), len(MARKETS)))
+    return np.array([[markets is None or market in markets for market in MARKETS] for markets in named])
+
+
 def due_s(task: Any, deadline_s: int) -> int:
     """Second by which a task, an entry of a bag or a row of it, must end: the deadline of the bag, or its own."""
     own_s = task.deadline_s
@@ -526,12 +538,16 @@ def checkpoint_count(checkpoint: Checkpoints | None, memory_mb: FloatArray, runt
 
 
 def duration_table(
-    checkpoint: Checkpoints | None, memory_mb: FloatArray, runtime_s: IntArray, offers: Sequence[RentalOffer]
+    checkpoint: Checkpoints | None,
+    memory_mb: FloatArray,
+    runtime_s: IntArray,
+    offers: Sequence[RentalOffer],
+    in_market: BoolArray,
 ) -> IntArray:
     """Seconds a task of each group occupies a core, shape (n_groups, n_offers, 2).
 
     Run time, on spot VMs plus the checkpoints, in baseline mode divided by the baseline; rounded up once.
-    The last axis is the mode, `FULL_SPEED` or `BASELINE`. `NEVER` where it cannot run.
+    The last axis is the mode, `FULL_SPEED` or `BASELINE`. `NEVER` where it cannot run, or may not (`tasks_in_markets`).
 
     Notes
     -----
@@ -551,7 +567,7 @@ def duration_table(
         if offer.vm_type.burstable is not None:
             speeds[BASELINE] = offer.vm_type.burstable.baseline_fraction
         for mode, speed in speeds.items():
-            usable = able[:, column] & (seconds <= MAX_SECONDS * speed)
+            usable = able[:, column] & in_market[:, MARKETS.index(offer.market)] & (seconds <= MAX_SECONDS * speed)
             table[:, offer.index, mode] = np.where(usable, whole(np.where(usable, seconds, 0.0) / speed), NEVER)
     return table
 

@@ -276,6 +276,14 @@ def _placement_issues(
                 rule = "is that of no VM type that it has a run time for"
                 yield Issue(where, rule, "architecture", task.architecture, task.id)
                 continue
+        if task.markets:
+            times = {
+                name: time for name, time in times.items() if not known[name].offers.keys().isdisjoint(task.markets)
+            }
+            if not times:
+                rule = "has no offer of a VM type that it has a run time for"
+                yield Issue(where, rule, "markets", " and ".join(task.markets), task.id)
+                continue
         # Rounded as all memory is: a need that is stated with an error of arithmetic must not exceed a size by it.
         need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - EXCESS))
         if need_kb > smallest_kb:

@@ -502,6 +502,8 @@ class _Checker:
         duration = self._duration(task, vm_type, vm.market, placed.mode)
         if duration is None:
             message = f"task {name!r} has no run time on {vm.type}"
+            if task.markets is not None and vm.market not in task.markets:
+                message = f"task {name!r} is on the {vm.market} VM {vm.id}; its markets are {', '.join(task.markets)}"
             yield Violation("placement", name, 1, "tasks", message)
         elif placed.end_s - placed.start_s != duration:
             given = placed.end_s - placed.start_s
@@ -534,7 +536,7 @@ class _Checker:
     def _work_out_duration(self, task: Task, vm_type: VmType, market: Market, mode: str | None) -> int | None:
         """Run time, checkpoints on spot, baseline, each as the decimal numbers of the file say."""
         seconds = exact_run_time_s(task, vm_type)
-        if seconds is None:
+        if seconds is None or (task.markets is not None and market not in task.markets):
             return None
         total = Fraction(seconds)
         rules = self.instance.checkpoint

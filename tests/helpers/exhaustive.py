@@ -235,9 +235,12 @@ def _ideal_cost_usd(instance: Instance) -> float:
     for task in instance.tasks:
         prices: dict[str, list[float]] = {"on-demand": [], "spot": []}
         for vm_type in instance.vm_types:
-            seconds = duration_s(instance, task, vm_type, "on-demand", False)
+            anywhere = task.model_copy(update={"markets": None})
+            seconds = duration_s(instance, anywhere, vm_type, "on-demand", False)
             if seconds is not None:
                 for market, offer in vm_type.offers.items():
+                    if task.markets is not None and market not in task.markets:
+                        continue
                     prices[market].append(offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds)
         total += task.count * min(prices["on-demand"] or prices["spot"])
     return total

@@ -19,6 +19,8 @@ def duration_s(instance: Instance, task: Task, vm_type: VmType, market: str, bas
     else:
         assert task.base_runtime_s is not None
         given = task.base_runtime_s / vm_type.speed
+    if task.markets is not None and market not in task.markets:
+        return None
     if given is None or math.ceil(task.memory_mb * 1024) > math.floor(vm_type.memory_mb * 1024):
         return None
     work = math.ceil(given - 1e-9)
