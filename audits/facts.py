@@ -363,7 +363,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
     return TypeFacts(
         name=entry["name"],
         vcpus=int(entry["vcpus"]),
-        memory_kb=math.floor(memory * 1024),
+        memory_kb=math.floor(memory * 1024) - rounded_up(exact(entry.get("reserved_mb", 0)) * 1024),
         memory_gb=memory / 1024,
         price_usd_per_s={
             market: exact(offer["price_usd_per_hour"]) / SECONDS_PER_HOUR for market, offer in entry["offers"].items()

@@ -10,10 +10,11 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from ..core.errors import Issue
 from ..core.quantities import (
@@ -37,6 +38,7 @@ from ..core.quantities import (
     whole,
 )
 from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, Text
+from .columns import COLUMNS, OF_TASKS
 
 MAX_TASKS = 10_000_000
 MAX_DURATIONS = 25_000_000
@@ -57,6 +59,29 @@ SURVIVAL_OPTIONS: tuple[SurvivalOption, ...] = get_args(SurvivalOption)
 
 Architecture: TypeAlias = Literal["x86_64", "arm64"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
+
+
+def _refused(why: str) -> str:
+    return f"cannot be planned: {why} (without the key it is planned as if that were not so)"
+
+
+_REFUSED_KEYS: Mapping[str, str] = {
+    **{name: _refused(said["why"]) for said in COLUMNS["refused"] for name in said["headings"].split()},
+    **dict.fromkeys(OF_TASKS["cores"], _refused("a task runs on one core of one VM")),
+    **dict.fromkeys(OF_TASKS["state"], _refused("a bag has the tasks that are to be run, and no others")),
+    **dict.fromkeys(OF_TASKS["market"], 'is called markets here: ["on-demand"] of a task that must not be preempted'),
+}
+
+
+def _without_reserved(offers: Any) -> Any:
+    """Refuse a market of reserved capacity, which is to be said in another way."""
+    if isinstance(offers, Mapping) and "reserved" in offers:
+        raise PydanticCustomError(
+            "reserved",
+            "are of no market 'reserved': give capacity that is reserved a VM type of its own, offered on-demand, with "
+            "its price and the number of its VMs",
+        )
+    return offers
 
 
 class Offer(Record):
@@ -128,16 +153,19 @@ class VmType(Record):
         Present if the type is burstable.
     architecture : {"x86_64", "arm64"}, optional
         Of its processors. Tasks that ask for an architecture run only on types that state it.
+    reserved_mb : float
+        Of its memory, what tasks cannot have: the system's.
     """
 
     name: Name
     vcpus: VCpus
     memory_mb: Memory
-    offers: Annotated[dict[Market, Offer], Field(min_length=1), FROZEN]
+    offers: Annotated[dict[Market, Offer], Field(min_length=1), FROZEN, BeforeValidator(_without_reserved)]
     gflops: Annotated[float, Field(ge=1e-6, le=10**12)] | None = None
     speed: Annotated[float, Field(ge=1e-6, le=10**6)] = 1.0
     burstable: Burstable | None = None
     architecture: Architecture | None = None
+    reserved_mb: Annotated[float, Field(ge=0)] = 0.0
 
 
 class Task(Record):
@@ -170,6 +198,7 @@ class Task(Record):
         loss.
     """
 
+    REFUSED_KEYS: ClassVar[Mapping[str, str]] = _REFUSED_KEYS
     id: Name
     memory_mb: Memory
     runtime_s: Annotated[dict[Name, RunTime], Field(min_length=1), FROZEN] | None = None
@@ -428,15 +457,18 @@ def offers_of_existing(offers: Sequence[RentalOffer], vms: Sequence[Any]) -> lis
     ]
 
 
-def withdrawn(vm_type: VmType) -> VmType:
-    """Return a VM type of which none may be rented any more."""
-    offers = {market: offer.model_copy(update={"limit": 0}) for market, offer in vm_type.offers.items()}
+def withdrawn(vm_type: VmType, above_usd_per_hour: float = -1.0) -> VmType:
+    """Return a VM type of which none may be rented any more, or none in markets where it is dearer than a price."""
+    offers = {
+        market: offer.model_copy(update={"limit": 0}) if offer.price_usd_per_hour > above_usd_per_hour else offer
+        for market, offer in vm_type.offers.items()
+    }
     return vm_type.model_copy(update={"offers": FrozenDict(offers)})
 
 
 def type_memory_kb(vm_type: VmType) -> int:
-    """Memory of a VM in whole KB, rounded down."""
-    return math.floor(vm_type.memory_mb * KB_PER_MB)
+    """Memory of a VM for tasks in whole KB, rounded down; what is reserved, rounded up."""
+    return math.floor(vm_type.memory_mb * KB_PER_MB) - math.ceil(vm_type.reserved_mb * KB_PER_MB * (1 - EXCESS))
 
 
 def expanded_ids(group: str, count: int) -> list[str]:

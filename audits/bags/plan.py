@@ -232,7 +232,7 @@ class _Checker:
         self.plan = plan
         self.d_spot_s = d_spot_s
         self.types = {vm_type.name: vm_type for vm_type in instance.vm_types}
-        self.sizes_kb = {name: size_kb(vm_type.memory_mb) for name, vm_type in self.types.items()}
+        self.sizes_kb = {name: size_kb(vm_type.memory_mb, vm_type.reserved_mb) for name, vm_type in self.types.items()}
         self.bag = Bag.of(instance)
         # The entry of the bag for each row of the plan; -1 for a task that is not in the instance.
         self.entry = self.bag.entries_of(plan.task_ids)

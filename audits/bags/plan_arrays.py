@@ -325,9 +325,9 @@ def exact_interval_and_dump_s(rules: Checkpoints, memory_mb: float) -> tuple[Fra
 
 
 @lru_cache(maxsize=1000)  # catalogues are small, and their sizes asked for again and again
-def size_kb(memory_mb: float) -> int:
-    """Return the memory of a VM in whole KB, from that in MB."""
-    return math.floor(exact(memory_mb) * 1024)
+def size_kb(memory_mb: float, reserved_mb: float) -> int:
+    """Return the memory of a VM for tasks in whole KB, from all of it and what is reserved in MB."""
+    return math.floor(exact(memory_mb) * 1024) - rounded_up(exact(reserved_mb) * 1024)
 
 
 def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:

@@ -169,7 +169,7 @@ class Losses:
         used = {self.plan.vms[number].type for number in np.flatnonzero(self.vm_end_s > 0).tolist()}
         for vm_type in self.instance.vm_types:
             sign_of_life()
-            offer, memory_kb = vm_type.offers.get("on-demand"), size_kb(vm_type.memory_mb)
+            offer, memory_kb = vm_type.offers.get("on-demand"), size_kb(vm_type.memory_mb, vm_type.reserved_mb)
             rescues = offer is not None and vm_type.burstable is None  # what a burstable one can do depends on credits
             if rescues or vm_type.name in used:
                 seconds = self.bag.run_times_s(vm_type, memory_kb)

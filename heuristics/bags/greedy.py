@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from ...core.limits import checkpoint, stop_point
+from ...core.quantities import KB_PER_MB
 from ...core.wording import counted
 from ...instances.entries import FULL_SPEED, MARKETS, NEVER, RentalOffer
 from ...instances.instance import Instance
@@ -359,7 +360,7 @@ class _Fleet:
         if end >= NEVER:
             need_mb = self.instance.tasks[group].memory_mb
             if self.instance.memory_kb[group] > offer.memory_kb:
-                return f"{offer}: it needs {need_mb:g} MB, the VM has {offer.vm_type.memory_mb:g} MB"
+                return f"{offer}: it needs {need_mb:g} MB, the VM has {offer.memory_kb / KB_PER_MB:g} MB"
             if not self.instance.in_market[group, MARKETS.index(offer.market)]:
                 return f"{offer}: it may not be in that market"
             return f"{offer}: it has no run time there"

@@ -266,6 +266,22 @@ def _memory_mb(text: str | None) -> float | None:
     return value
 
 
+def _reserve_mb(text: str) -> Callable[[float], float]:
+    """Return the function from the memory of a VM to what of it is reserved."""
+    from ..core.errors import SpotbagError
+    from ..core.quantities import fraction
+    from ..instances.amounts import memory_mb_of
+
+    value = memory_mb_of(text)
+    if value is not None and value >= 0:
+        return lambda memory_mb: value
+    try:
+        share = fraction(text if text.strip().endswith("%") else "")
+    except ValueError:
+        raise SpotbagError(f"--memory-reserve {text}: must be a share such as 5%, or an amount such as 500MB") from None
+    return lambda memory_mb: memory_mb * share
+
+
 def _names(text: str | None) -> Sequence[str]:
     return [name.strip() for name in text.split(",") if name.strip()] if text else []
 
@@ -466,6 +482,17 @@ class InstanceOptions(CsvOptions):
             help="Markets that may be used: spot, on-demand, or both by a comma.",
         ),
     ] = None
+    max_price: Annotated[
+        float | None, amount_option("--max-price", "Rent no VM whose price per hour is above this one: 0.50.")
+    ] = None
+    memory_reserve: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-reserve",
+            metavar="SHARE|AMOUNT",
+            help="Memory of each VM that tasks cannot have: 5% or 500MB.",
+        ),
+    ] = None
     cost_weight: Annotated[
         float | None,
         typer.Option("--cost-weight", metavar="W", help="Weight of the cost in the objective, 0 to 1."),
@@ -561,7 +588,26 @@ class InstanceOptions(CsvOptions):
             by_paper = self.d_spot == D_SPOT_OF_PAPER
             changes["d_spot_s"] = None if by_paper else whole_seconds(self.d_spot)
             changes["d_spot_rule"] = D_SPOT_OF_PAPER if by_paper else None
-        return changes | self._objective(instance)
+        return changes | self._vm_types(instance) | self._objective(instance)
+
+    def _vm_types(self, instance: Instance) -> dict[str, Any]:
+        """Return the VM types that an instance gets, if it gets others; say which offers are too dear."""
+        from ..core.errors import SpotbagError
+        from ..instances.entries import withdrawn
+
+        types = list(instance.vm_types)
+        if self.memory_reserve is not None:
+            reserved_mb = _reserve_mb(self.memory_reserve)
+            types = [entry.model_copy(update={"reserved_mb": reserved_mb(entry.memory_mb)}) for entry in types]
+        if self.max_price is not None:
+            prices = {f"{offer}": offer.price_usd_per_hour for offer in instance.offers if offer.listed_as is None}
+            dear = [f"{name} ({usd:g} $/h)" for name, usd in prices.items() if usd > self.max_price]
+            if len(dear) == len(prices):
+                rule = f"all offers of {instance.name} are above it; the cheapest is {min(prices.values()):g} $/h"
+                raise SpotbagError(f"--max-price {self.max_price:g}: {rule}")
+            warn([f"--max-price leaves out {', '.join(dear)}"] if dear else [])
+            types = [withdrawn(entry, self.max_price) for entry in types]
+        return {} if types == list(instance.vm_types) else {"vm_types": types}
 
     def _objective(self, instance: Instance) -> dict[str, Any]:
         """Return the objective that an instance gets, if it gets another one.
