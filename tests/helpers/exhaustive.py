@@ -25,7 +25,7 @@ from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.schedules.state import State
 from spotbag.schedules.vm_state import VmState
-from tests.helpers.second_by_second import duration_s
+from tests.helpers.second_by_second import duration_s, memory_kb
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 Counts: TypeAlias = tuple[int, ...]
@@ -466,7 +466,7 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         price_usd_per_s=vm_type.offers[market].price_usd_per_hour / 3600,
         vms=vms,
         vcpus=vm_type.vcpus,
-        memory_kb=math.floor(vm_type.memory_mb * 1024),
+        memory_kb=memory_kb(vm_type),
         ready_s=instance.boot_overhead_s,
         limit_s=limit,
         ways=tuple(ways),

@@ -29,11 +29,13 @@ def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False, m
     memory : bool
         Whether the memory of VMs may bind, and keep tasks off some types.
     markets : bool
-        Whether tasks may be kept off a market.
+        Whether tasks may be kept off a market, and the system has a part of the memory of VMs.
     """
     rng = random.Random(f"tiny {seed} {burstable} {memory}" + " markets" * markets)
     while True:
         document = _document(rng, f"tiny-{seed}", burstable, memory or (burstable and rng.random() < 0.5))
+        for vm_type in document["vm_types"] if markets else ():
+            vm_type["reserved_mb"] = rng.choice([0, 0, 100, 211.3])
         for task in document["tasks"] if markets else ():
             if rng.random() < 0.5:
                 task["markets"] = rng.choice([["spot"], ["on-demand"], ["on-demand"], ["spot", "on-demand"]])
