@@ -157,6 +157,7 @@ class VmType(Record):
         Of its memory, what tasks cannot have: the system's.
     """
 
+    REFUSED_KEYS: ClassVar[Mapping[str, str]] = {name: _REFUSED_KEYS[name] for name in NOT_HONOURED[1][0]}
     name: Name
     vcpus: VCpus
     memory_mb: Memory

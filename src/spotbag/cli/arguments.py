@@ -122,7 +122,7 @@ class CsvOptions(TaskFileOptions):
         list[str] | None,
         _option(
             "--column",
-            "Column of a role (id, command, memory, runtime, count, architecture, memory_gb, runtime_min, "
+            "Column of a role (id, command, memory, runtime, count, architecture, market, memory_gb, runtime_min, "
             "runtime[TYPE] ...) whose heading says something else. May be repeated.",
             "ROLE=HEADING",
         ),
