@@ -143,7 +143,7 @@ class Record(LimitedRecord, metaclass=_RecordType):
     """Base of all records in our files: frozen, strict about types, closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
-    REFUSED_KEYS: ClassVar[Mapping[str, str]] = {}
+    _refused_keys: ClassVar[Mapping[str, str]] = {}
     """Keys that people would have here and that cannot be honoured, with the rule that says why."""
 
     @classmethod
@@ -558,7 +558,7 @@ def _field_issue(
     if kind == "missing":
         return Issue(where, "is missing", field, item=item)
     if kind == "extra_forbidden":
-        refused = record.REFUSED_KEYS if record is not None and issubclass(record, Record) else {}
+        refused = record._refused_keys if record is not None and issubclass(record, Record) else {}
         if loc[-1] in refused:
             return Issue(where, refused[loc[-1]], field, value, item)
         fields = {} if record is None else record.model_fields

@@ -157,7 +157,7 @@ class VmType(Record):
         Of its memory, what tasks cannot have: the system's.
     """
 
-    REFUSED_KEYS: ClassVar[Mapping[str, str]] = {name: _REFUSED_KEYS[name] for name in NOT_HONOURED[1][0]}
+    _refused_keys: ClassVar[Mapping[str, str]] = {name: _REFUSED_KEYS[name] for name in NOT_HONOURED[1][0]}
     name: Name
     vcpus: VCpus
     memory_mb: Memory
@@ -199,7 +199,7 @@ class Task(Record):
         loss.
     """
 
-    REFUSED_KEYS: ClassVar[Mapping[str, str]] = _REFUSED_KEYS
+    _refused_keys: ClassVar[Mapping[str, str]] = _REFUSED_KEYS
     id: Name
     memory_mb: Memory
     runtime_s: Annotated[dict[Name, RunTime], Field(min_length=1), FROZEN] | None = None
