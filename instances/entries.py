@@ -157,7 +157,7 @@ class VmType(Record):
         Of its memory, what tasks cannot have: the system's.
     """
 
-    _refused_keys: ClassVar[Mapping[str, str]] = {name: _REFUSED_KEYS[name] for name in NOT_HONOURED[1][0]}
+    _refused_keys: ClassVar[Mapping[str, str]] = {name: why for name, why in _REFUSED_KEYS.items() if "GPUs" in why}
     name: Name
     vcpus: VCpus
     memory_mb: Memory
