@@ -297,6 +297,10 @@ class InstanceFacts:
             return None
         return given
 
+    def may_be(self, task: str, market: str) -> bool:
+        """True if a task may be on VMs of a market."""
+        return market in (self.tasks[task].get("markets") or (market,))
+
     def runtime_s(self, task: str, type_name: str) -> int | None:
         """Whole seconds of a task on a VM type at full speed; None if it cannot run there."""
         entry = self.tasks[task]
@@ -329,7 +333,7 @@ class InstanceFacts:
 
     def _work(self, task: str, vm_type: TypeFacts, market: str, mode: str | None, saved: Fraction) -> Work | None:
         runtime = self.runtime_s(task, vm_type.name)
-        if runtime is None:
+        if runtime is None or not self.may_be(task, market):
             return None
         left = runtime * (1 - saved)
         count, dumps = 0, Fraction(0)
@@ -359,7 +363,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
     return TypeFacts(
         name=entry["name"],
         vcpus=int(entry["vcpus"]),
-        memory_kb=math.floor(memory * 1024),
+        memory_kb=math.floor(memory * 1024) - rounded_up(exact(entry.get("reserved_mb", 0)) * 1024),
         memory_gb=memory / 1024,
         price_usd_per_s={
             market: exact(offer["price_usd_per_hour"]) / SECONDS_PER_HOUR for market, offer in entry["offers"].items()

@@ -248,7 +248,7 @@ def row_type(kind: type[BaseModel], plain: bool = False) -> type[Any]:
     Parameters
     ----------
     kind : type
-        Of records whose fields are numbers, texts, literals, and objects of those.
+        Of records whose fields are numbers, texts, literals, and objects and lists of those.
     plain : bool
         Whether all texts are known to be printable ASCII, which every pattern of our records allows.
     """
@@ -284,6 +284,8 @@ def _constrained(annotation: Any, metadata: Sequence[Any], plain: bool) -> Any:
         return Union[tuple(_constrained(part, (), plain) for part in inside)]  # noqa: UP007
     if origin is dict:
         annotation = dict[tuple(_constrained(part, (), plain) for part in inside)]  # type: ignore[misc]
+    elif origin is tuple:
+        annotation = tuple.__class_getitem__((_constrained(inside[0], (), plain), ...))
     elif annotation not in (int, float, str, type(None)) and origin is not Literal:
         raise TypeError(f"no rows of {annotation}")
     limits = {name: limit for item in metadata for name in _LIMITS if (limit := getattr(item, name, None)) is not None}

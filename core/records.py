@@ -143,6 +143,8 @@ class Record(LimitedRecord, metaclass=_RecordType):
     """Base of all records in our files: frozen, strict about types, closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+    _refused_keys: ClassVar[Mapping[str, str]] = {}
+    """Keys that people would have here and that cannot be honoured, with the rule that says why."""
 
     @classmethod
     def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
@@ -520,8 +522,8 @@ def field_issues(error: ValidationError, model: Any, document: Any, key: str = "
             continue  # entries there are, but faulty ones
         location = _without_tags((*head, *item["loc"]), document)
         context, given, message = item.get("ctx", {}), item["input"], item["msg"]
-        known = _keys_beside(model, item["loc"]) if number < _MOST_HINTS else {}
-        issues.append(_field_issue(item["type"], location, context, given, message, known, document))
+        record = _record_of(model, item["loc"]) if number < _MOST_HINTS else None
+        issues.append(_field_issue(item["type"], location, context, given, message, record, document))
     return issues
 
 
@@ -544,7 +546,7 @@ def _field_issue(
     context: Mapping[str, Any],
     value: Any,
     message: str,
-    known: Mapping[str, str],
+    record: type[BaseModel] | None,
     document: Any,
 ) -> Issue:
     if kind in ("union_tag_not_found", "union_tag_invalid"):
@@ -556,6 +558,11 @@ def _field_issue(
     if kind == "missing":
         return Issue(where, "is missing", field, item=item)
     if kind == "extra_forbidden":
+        refused = record._refused_keys if record is not None and issubclass(record, Record) else {}
+        if loc[-1] in refused:
+            return Issue(where, refused[loc[-1]], field, value, item)
+        fields = {} if record is None else record.model_fields
+        known = {key: f", {entry.description}" if entry.description else "" for key, entry in sorted(fields.items())}
         close = difflib.get_close_matches(str(loc[-1])[:100], known, n=1)
         hint = f"did you mean {close[0]!r}{known[close[0]]}?" if close else f"known: {', '.join(known)}"
         return Issue(where, f"is an unknown key ({hint})" if known else "is an unknown key", field, item=item)
@@ -627,8 +634,8 @@ def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequen
     return "", "", loc
 
 
-def _keys_beside(model: Any, loc: Sequence[Any]) -> dict[str, str]:
-    """Known keys at the place of an unknown one, each with the description of its field, if any."""
+def _record_of(model: Any, loc: Sequence[Any]) -> type[BaseModel] | None:
+    """Record that a key at some place is one of, known or not; None if that is not clear."""
     here = _records_inside(model)
     for part in loc[:-1]:
         inside = [
@@ -639,8 +646,7 @@ def _keys_beside(model: Any, loc: Sequence[Any]) -> dict[str, str]:
         ]
         tagged = [record for record in here if part in _tags(record)]
         here = inside or tagged or here
-    fields = here[0].model_fields if len(here) == 1 else {}
-    return {key: f", {fields[key].description}" if fields[key].description else "" for key in sorted(fields)}
+    return here[0] if len(here) == 1 else None
 
 
 def _tags(record: type[BaseModel]) -> list[str]:

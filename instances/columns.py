@@ -22,6 +22,7 @@ TaskRole: TypeAlias = Literal[
     "ready",
     "deadline",
     "weight",
+    "market",
     "cores",
     "state",
     "exit",

@@ -10,10 +10,11 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from ..core.errors import Issue
 from ..core.quantities import (
@@ -37,6 +38,7 @@ from ..core.quantities import (
     whole,
 )
 from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, Text
+from .columns import COLUMNS, OF_TASKS
 
 MAX_TASKS = 10_000_000
 MAX_DURATIONS = 25_000_000
@@ -57,6 +59,29 @@ SURVIVAL_OPTIONS: tuple[SurvivalOption, ...] = get_args(SurvivalOption)
 
 Architecture: TypeAlias = Literal["x86_64", "arm64"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
+
+
+def _refused(why: str) -> str:
+    return f"cannot be planned: {why} (without the key it is planned as if that were not so)"
+
+
+_REFUSED_KEYS: Mapping[str, str] = {
+    **{name: _refused(said["why"]) for said in COLUMNS["refused"] for name in said["headings"].split()},
+    **dict.fromkeys(OF_TASKS["cores"], _refused("a task runs on one core of one VM")),
+    **dict.fromkeys(OF_TASKS["state"], _refused("a bag has the tasks that are to be run, and no others")),
+    **dict.fromkeys(OF_TASKS["market"], 'is called markets here: ["on-demand"] of a task that must not be preempted'),
+}
+
+
+def _without_reserved(offers: Any) -> Any:
+    """Refuse a market of reserved capacity, which is to be said in another way."""
+    if isinstance(offers, Mapping) and "reserved" in offers:
+        raise PydanticCustomError(
+            "reserved",
+            "are of no market 'reserved': give capacity that is reserved a VM type of its own, offered on-demand, with "
+            "its price and the number of its VMs",
+        )
+    return offers
 
 
 class Offer(Record):
@@ -128,16 +153,20 @@ class VmType(Record):
         Present if the type is burstable.
     architecture : {"x86_64", "arm64"}, optional
         Of its processors. Tasks that ask for an architecture run only on types that state it.
+    reserved_mb : float
+        Of its memory, what tasks cannot have: the system's.
     """
 
+    _refused_keys: ClassVar[Mapping[str, str]] = {name: why for name, why in _REFUSED_KEYS.items() if "GPUs" in why}
     name: Name
     vcpus: VCpus
     memory_mb: Memory
-    offers: Annotated[dict[Market, Offer], Field(min_length=1), FROZEN]
+    offers: Annotated[dict[Market, Offer], Field(min_length=1), FROZEN, BeforeValidator(_without_reserved)]
     gflops: Annotated[float, Field(ge=1e-6, le=10**12)] | None = None
     speed: Annotated[float, Field(ge=1e-6, le=10**6)] = 1.0
     burstable: Burstable | None = None
     architecture: Architecture | None = None
+    reserved_mb: Annotated[float, Field(ge=0)] = 0.0
 
 
 class Task(Record):
@@ -165,8 +194,12 @@ class Task(Record):
         It ends by then, and by the deadline of the bag. Of what a state leaves, it is below 0 if it has passed.
     weight : float, optional
         What it counts among tasks that are late; 1 if absent.
+    markets : tuple of {"spot", "on-demand"}, optional
+        It runs only on VMs of these markets; on all if absent. Of tasks that may not be on demand, no plan survives the
+        loss.
     """
 
+    _refused_keys: ClassVar[Mapping[str, str]] = _REFUSED_KEYS
     id: Name
     memory_mb: Memory
     runtime_s: Annotated[dict[Name, RunTime], Field(min_length=1), FROZEN] | None = None
@@ -177,6 +210,7 @@ class Task(Record):
     ready_s: Seconds | None = None
     deadline_s: Annotated[int, Field(ge=-MAX_SECONDS, le=MAX_SECONDS), INTEGRAL] | None = None
     weight: Annotated[float, Field(ge=1e-6, le=10**6)] | None = None
+    markets: Annotated[tuple[Market, ...], Field(strict=False, min_length=1)] | None = None
 
 
 class Checkpoints(Record):
@@ -424,15 +458,18 @@ def offers_of_existing(offers: Sequence[RentalOffer], vms: Sequence[Any]) -> lis
     ]
 
 
-def withdrawn(vm_type: VmType) -> VmType:
-    """Return a VM type of which none may be rented any more."""
-    offers = {market: offer.model_copy(update={"limit": 0}) for market, offer in vm_type.offers.items()}
+def withdrawn(vm_type: VmType, above_usd_per_hour: float = -1.0) -> VmType:
+    """Return a VM type of which none may be rented any more, or none in markets where it is dearer than a price."""
+    offers = {
+        market: offer.model_copy(update={"limit": 0}) if offer.price_usd_per_hour > above_usd_per_hour else offer
+        for market, offer in vm_type.offers.items()
+    }
     return vm_type.model_copy(update={"offers": FrozenDict(offers)})
 
 
 def type_memory_kb(vm_type: VmType) -> int:
-    """Memory of a VM in whole KB, rounded down."""
-    return math.floor(vm_type.memory_mb * KB_PER_MB)
+    """Memory of a VM for tasks in whole KB, rounded down; what is reserved, rounded up."""
+    return math.floor(vm_type.memory_mb * KB_PER_MB) - math.ceil(vm_type.reserved_mb * KB_PER_MB * (1 - EXCESS))
 
 
 def expanded_ids(group: str, count: int) -> list[str]:
@@ -477,6 +514,14 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
         rows = np.fromiter((name == architecture for name in asked), bool, len(asked))
         table[np.ix_(rows, np.array([vm_type.architecture != architecture for vm_type in vm_types]))] = np.inf
     return table
+
+
+def tasks_in_markets(tasks: Sequence[Any]) -> BoolArray:
+    """Mask of the markets that a task of each group may be on, shape (n_groups, n_markets), by `MARKETS`."""
+    named = [task.markets or None for task in tasks]
+    if not any(named):
+        return np.broadcast_to(np.True_, (len(named), len(MARKETS)))
+    return np.array([[markets is None or market in markets for market in MARKETS] for markets in named])
 
 
 def due_s(task: Any, deadline_s: int) -> int:
@@ -526,12 +571,16 @@ def checkpoint_count(checkpoint: Checkpoints | None, memory_mb: FloatArray, runt
 
 
 def duration_table(
-    checkpoint: Checkpoints | None, memory_mb: FloatArray, runtime_s: IntArray, offers: Sequence[RentalOffer]
+    checkpoint: Checkpoints | None,
+    memory_mb: FloatArray,
+    runtime_s: IntArray,
+    offers: Sequence[RentalOffer],
+    in_market: BoolArray,
 ) -> IntArray:
     """Seconds a task of each group occupies a core, shape (n_groups, n_offers, 2).
 
     Run time, on spot VMs plus the checkpoints, in baseline mode divided by the baseline; rounded up once.
-    The last axis is the mode, `FULL_SPEED` or `BASELINE`. `NEVER` where it cannot run.
+    The last axis is the mode, `FULL_SPEED` or `BASELINE`. `NEVER` where it cannot run, or may not (`tasks_in_markets`).
 
     Notes
     -----
@@ -551,7 +600,7 @@ def duration_table(
         if offer.vm_type.burstable is not None:
             speeds[BASELINE] = offer.vm_type.burstable.baseline_fraction
         for mode, speed in speeds.items():
-            usable = able[:, column] & (seconds <= MAX_SECONDS * speed)
+            usable = able[:, column] & in_market[:, MARKETS.index(offer.market)] & (seconds <= MAX_SECONDS * speed)
             table[:, offer.index, mode] = np.where(usable, whole(np.where(usable, seconds, 0.0) / speed), NEVER)
     return table
 

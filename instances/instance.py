@@ -46,6 +46,7 @@ from .entries import (
     objective_issues,
     offers_at_own_prices,
     offers_of_existing,
+    tasks_in_markets,
     type_memory_kb,
     withdrawn,
 )
@@ -254,7 +255,7 @@ class Instance(WholeDocument):
 
     def _tasks_are_right(self) -> bool:
         """True if arrays show all tasks to be free of faults; False if a closer look is needed."""
-        if len(self.tasks) < _FEW_TASKS or self.has_dates:
+        if len(self.tasks) < _FEW_TASKS or self.has_dates or not self.in_market.all():
             return False
         longest_s = self.deadline_s - self.boot_overhead_s if self.late is None else MAX_SECONDS
         return tasks_are_right(
@@ -325,6 +326,16 @@ class Instance(WholeDocument):
         if not self.has_dates:
             return np.broadcast_to(np.int64(self.deadline_s), len(self.tasks))
         return read_only(np.array([due_s(task, self.deadline_s) for task in self.task_rows], dtype=np.int64))
+
+    @cached_property
+    def in_market(self) -> BoolArray:
+        """Mask of the markets that a task of each group may be on, shape (n_groups, n_markets), by `MARKETS`."""
+        return read_only(tasks_in_markets(self.task_rows))
+
+    @property
+    def may_be_on_demand(self) -> BoolArray:
+        """Mask of the groups whose tasks may be on demand, shape (n_groups,): all others are lost with their VM."""
+        return self.in_market[:, MARKETS.index("on-demand")]
 
     @cached_property
     def weight(self) -> FloatArray:
@@ -501,7 +512,19 @@ class Instance(WholeDocument):
 
         The last axis is the mode: 0 full speed, 1 baseline (burstable types only).
         """
-        return read_only(duration_table(self.checkpoint, self.given_memory_mb, self.runtime_s, self.offers))
+        return read_only(
+            duration_table(self.checkpoint, self.given_memory_mb, self.runtime_s, self.offers, self.in_market)
+        )
+
+    @cached_property
+    def offer_runtime_s(self) -> IntArray:
+        """Run time of each group on each offer, without checkpoints, shape (n_groups, n_offers).
+
+        `durations.NEVER` if it cannot run there, or may not.
+        """
+        of_type = self.runtime_s[:, [offer.type_index for offer in self.offers]]
+        allowed = self.in_market[:, [MARKETS.index(offer.market) for offer in self.offers]]
+        return read_only(np.where(allowed, of_type, NEVER))
 
     @cached_property
     def sustained_s(self) -> IntArray:
@@ -642,7 +665,7 @@ class Instance(WholeDocument):
         listed = [offer for offer in self.offers if offer.listed_as is None]
         usd = np.full((len(self.tasks), len(listed)), np.inf)
         for offer in listed:
-            seconds = self.runtime_s[:, offer.type_index]
+            seconds = self.offer_runtime_s[:, offer.index]
             usd[:, offer.index] = np.where(seconds < NEVER, seconds * (offer.price_usd_per_s / offer.vcpus), np.inf)
         cheapest = usd.min(axis=1)
         is_spot = self.offer_is_spot[: len(listed)]

@@ -149,6 +149,9 @@ def type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
     """Faults of VM types, some of which may be missing."""
     yield from duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
     for index, vm_type in vm_types:
+        if type_memory_kb(vm_type) < 1:
+            rule = f"leaves nothing of the {vm_type.memory_mb:g} MB"
+            yield Issue(f"vm_types[{index}]", rule, "reserved_mb", vm_type.reserved_mb, vm_type.name)
         credits = vm_type.burstable
         if credits is not None and credits.initial_credits > credits.credit_cap:
             yield Issue(
@@ -251,8 +254,8 @@ def _placement_issues(
     known = {vm_type.name: vm_type for vm_type in vm_types}
     sizes = {name: type_memory_kb(vm_type) for name, vm_type in known.items()}
     speeds = {name: vm_type.speed for name, vm_type in known.items()}
-    largest = max(vm_type.memory_mb for vm_type in vm_types)
     largest_kb = max(sizes.values())
+    reserved = " without what is reserved" if any(vm_type.reserved_mb for vm_type in vm_types) else ""
     smallest_kb = min(sizes.values())
     architectures = {name: vm_type.architecture for name, vm_type in known.items()}
     # Each rule leaves fewer types; a task is reported for the first rule that leaves none, and not for later ones.
@@ -276,11 +279,20 @@ def _placement_issues(
                 rule = "is that of no VM type that it has a run time for"
                 yield Issue(where, rule, "architecture", task.architecture, task.id)
                 continue
+        if task.markets:
+            times = {
+                name: time for name, time in times.items() if not known[name].offers.keys().isdisjoint(task.markets)
+            }
+            if not times:
+                rule = "has no offer of a VM type that it has a run time for"
+                yield Issue(where, rule, "markets", " and ".join(task.markets), task.id)
+                continue
         # Rounded as all memory is: a need that is stated with an error of arithmetic must not exceed a size by it.
         need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - EXCESS))
         if need_kb > smallest_kb:
             if need_kb > largest_kb:
-                yield Issue(where, f"fits no VM type (largest {largest:g})", "memory_mb", task.memory_mb, task.id)
+                rule = f"fits no VM type (largest {largest_kb / KB_PER_MB:g}{reserved})"
+                yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
                 continue
             times = {name: time for name, time in times.items() if need_kb <= sizes[name]}
             if not times:

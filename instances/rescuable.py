@@ -145,9 +145,9 @@ class RescuableInstance(Instance):
     def _most_cores_on_demand(self) -> int:
         """Cores of regular VMs on demand, as many as may be rented."""
         cores = [
-            vm_type.vcpus
-            for vm_type in (self.vm_types[number] for number in _regular_types(self))
-            for _ in range(min(vm_type.offers["on-demand"].limit, self.n_tasks))
+            offer.vcpus
+            for offer in _regular_offers(self)
+            for _ in range(min(offer.vm_type.offers["on-demand"].limit, self.n_tasks))
         ]
         return sum(sorted(cores, reverse=True)[: self.limits.max_on_demand])
 
@@ -176,13 +176,13 @@ class RescuableInstance(Instance):
         return read_only(table)
 
 
-def _regular_types(instance: Instance) -> list[int]:
-    """Types of which there may be VMs on demand that are not burstable, as indices."""
+def _regular_offers(instance: Instance) -> list[RentalOffer]:
+    """Offers on demand of which there may be VMs that are not burstable."""
     return [
-        number
-        for number, vm_type in enumerate(instance.vm_types)
-        if vm_type.burstable is None and "on-demand" in vm_type.offers
-        if instance.machines or (vm_type.offers["on-demand"].limit and instance.limits.max_on_demand != 0)
+        offer
+        for offer in instance.offers
+        if offer.market == "on-demand" and not offer.burstable and offer.listed_as is None
+        if instance.machines or (offer.vm_type.offers["on-demand"].limit and instance.limits.max_on_demand != 0)
     ]
 
 
@@ -191,7 +191,8 @@ def least_on_demand_s(instance: Instance) -> IntArray:
 
     `NEVER` if it can run on none.
     """
-    least: IntArray = instance.runtime_s[:, _regular_types(instance)].min(axis=1, initial=NEVER)
+    regular = [offer.index for offer in _regular_offers(instance)]
+    least: IntArray = instance.offer_runtime_s[:, regular].min(axis=1, initial=NEVER)
     return least
 
 

@@ -514,7 +514,8 @@ class _Remaining:
         }
         self.rows[position] = with_fields(self.rows[position], runtime_s=by_type, base_runtime_s=None)
         memory_mb = given.given_memory_mb[group[position : position + 1]]
-        row = duration_table(given.checkpoint, memory_mb, self.runtime_s[position : position + 1], self.offers)
+        left_s, allowed = self.runtime_s[position : position + 1], given.in_market[group[position : position + 1]]
+        row = duration_table(given.checkpoint, memory_mb, left_s, self.offers, allowed)
         self.duration_s[position] = row[0]
 
     def _arrays(self, group: IntArray, names: Sequence[str], same_times: bool) -> dict[str, Any]:
@@ -531,6 +532,7 @@ class _Remaining:
             "checkpoint_interval_s": given.checkpoint_interval_s[group],
             "given_runtime_s": self.given_runtime_s,
             "runtime_s": self.runtime_s,
+            "in_market": given.in_market[group],
             "duration_s": self.duration_s,
         }
         if same_times:

@@ -275,13 +275,14 @@ def test_tiny_instances_have_every_shape() -> None:
         assert 1 <= instance.n_tasks <= 5
         seen[family].update(_shapes(instance))
         seen[family]["infeasible"] += seed < 40 and tiny_optimum(family, seed) is None
-    everywhere = set(_shapes(tiny_instance(0))) - {"burstable", "memory binds"}
+    everywhere = set(_shapes(tiny_instance(0))) - {"burstable", "memory binds", "a market not for all"}
     for counts in seen.values():
         assert {shape for shape in everywhere if counts[shape] < 5} == set()
         assert 1 <= counts["infeasible"] <= 10  # of forty
-    assert [seen[family]["burstable"] for family in FAMILIES] == [0, 0, 100]
+    assert [seen[family]["burstable"] for family in FAMILIES] == [0, 0, 100, 0]
     assert seen["cores"]["memory binds"] == 0
     assert seen["memory"]["memory binds"] >= 30
+    assert [seen[family]["a market not for all"] > 40 for family in FAMILIES] == [False, False, False, True]
     assert seen["burstable"]["memory binds"] >= 10
 
 
@@ -291,6 +292,7 @@ def _shapes(instance: Instance) -> dict[str, bool]:
     return {
         **{f"{n} tasks": instance.n_tasks == n for n in range(1, 6)},
         **{f"{n} types": len(instance.vm_types) == n for n in range(1, 4)},
+        "a market not for all": any(task.markets and len(task.markets) == 1 for task in instance.tasks),
         "identical tasks": any(task.count > 1 for task in instance.tasks),
         "both markets": {market for market, _ in offers} == {"spot", "on-demand"},
         "one market allowed": len(instance.markets) == 1,

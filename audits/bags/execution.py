@@ -167,6 +167,8 @@ class ExecutionAudit:
             self._find("state", task, 1, "VMs", f"{_described(event)}: the VM is not up")
         if core >= vm.type.vcpus or self.facts.given_runtime_s(task, vm.type.name) is None:
             self._find("placement", task, 1, "tasks", f"{_described(event)}: it cannot run there on {vm.type.name}")
+        if not self.facts.may_be(task, vm.market):
+            self._find("placement", task, 1, "tasks", f"{_described(event)}: it may not be on a {vm.market} VM")
         if task in self.done_s or task in self.began:
             what = "is done" if task in self.done_s else f"runs on {self.began[task][0]}"
             self._find("task-once", task, 1, "tasks", f"{_described(event)}: it {what}")

@@ -232,7 +232,7 @@ class _Checker:
         self.plan = plan
         self.d_spot_s = d_spot_s
         self.types = {vm_type.name: vm_type for vm_type in instance.vm_types}
-        self.sizes_kb = {name: size_kb(vm_type.memory_mb) for name, vm_type in self.types.items()}
+        self.sizes_kb = {name: size_kb(vm_type.memory_mb, vm_type.reserved_mb) for name, vm_type in self.types.items()}
         self.bag = Bag.of(instance)
         # The entry of the bag for each row of the plan; -1 for a task that is not in the instance.
         self.entry = self.bag.entries_of(plan.task_ids)
@@ -502,6 +502,8 @@ class _Checker:
         duration = self._duration(task, vm_type, vm.market, placed.mode)
         if duration is None:
             message = f"task {name!r} has no run time on {vm.type}"
+            if task.markets is not None and vm.market not in task.markets:
+                message = f"task {name!r} is on the {vm.market} VM {vm.id}; its markets are {', '.join(task.markets)}"
             yield Violation("placement", name, 1, "tasks", message)
         elif placed.end_s - placed.start_s != duration:
             given = placed.end_s - placed.start_s
@@ -534,7 +536,7 @@ class _Checker:
     def _work_out_duration(self, task: Task, vm_type: VmType, market: Market, mode: str | None) -> int | None:
         """Run time, checkpoints on spot, baseline, each as the decimal numbers of the file say."""
         seconds = exact_run_time_s(task, vm_type)
-        if seconds is None:
+        if seconds is None or (task.markets is not None and market not in task.markets):
             return None
         total = Fraction(seconds)
         rules = self.instance.checkpoint

@@ -17,7 +17,7 @@ import numpy as np
 from ...core.limits import sign_of_life
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...core.record_lists import picked
-from ...instances.entries import Checkpoints, Market, Task, VmType
+from ...instances.entries import MARKETS, Checkpoints, Market, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
 from ..facts import LEAST_DUMP_S, LONGEST_S, WITHOUT_EXCESS, copies, exact, interval_and_dump_s, rounded_up
@@ -40,6 +40,8 @@ class Bag:
         Names of all tasks.
     memory_mb, need_kb : arrays, shape (n_entries + 1,)
         Memory of a task, and how much of it counts.
+    outside : dict
+        Market to the entries that may not be there, arrays of shape (n_entries + 1,); empty where all may be anywhere.
     dates_s : array, shape (2, n_entries + 1), optional
         Release and deadline of a task of its own; None where none has any.
     """
@@ -61,6 +63,11 @@ class Bag:
         self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
         architectures = [row.architecture or "" for row in rows]
         self.architectures = np.array([*architectures, ""]) if any(architectures) else None
+        named = [*[row.markets or () for row in rows], ()]
+        self.outside = {
+            market: np.array([bool(markets) and market not in markets for markets in named])
+            for market in (MARKETS if any(named) else ())
+        }
         release_s = [row.ready_s or 0 for row in rows]
         due_s = [row.deadline_s if row.deadline_s or row.deadline_s == 0 else _NO_DATE for row in rows]
         dated = any(release_s) or min(due_s, default=_NO_DATE) < _NO_DATE
@@ -93,6 +100,7 @@ class Bag:
         part.names = [*picked(self.names, entries.tolist())]
         part.memory_mb, part.need_kb, part.base_s = self.memory_mb[taken], self.need_kb[taken], self.base_s[taken]
         part.architectures = None if self.architectures is None else self.architectures[taken]
+        part.outside = {market: entries[taken] for market, entries in self.outside.items()}
         part.given_s = self.given_s[taken]
         return part
 
@@ -149,6 +157,8 @@ class Bag:
         if self.architectures is not None:
             asked = self.architectures[entry]
             given = np.where((asked != "") & (asked != vms.architecture[plan.task_vm]), math.nan, given)
+        for market, outside in self.outside.items():
+            given = np.where(outside[entry] & vms.in_market[market][plan.task_vm], math.nan, given)
         seconds, clear = _rounded_up(given / speed)
         if rules is not None:
             dump = dump_s(rules, self.memory_mb[entry])
@@ -182,6 +192,8 @@ class Bag:
             seconds = self.run_times_s(vm_type, sizes_kb[vm_type.name])
             for market, offer in vm_type.offers.items():
                 usd = offer.price_usd_per_hour / SECONDS_PER_HOUR / vm_type.vcpus * seconds
+                if market in self.outside:
+                    usd = np.where(self.outside[market][:-1], np.inf, usd)
                 cheapest[market] = np.minimum(cheapest[market], usd)
         on_demand = cheapest["on-demand"]
         usd = np.where(np.isfinite(on_demand), on_demand, cheapest["spot"])
@@ -195,6 +207,8 @@ class Vms:
     ----------
     known, of_known_type, offered, spot, burstable : arrays of bool
         Whether the plan has the VM, its type is in the catalogue, its market is offered, and which it is.
+    in_market : dict
+        Market to the VMs of it.
     kinds : list of (str, str)
         Type and market of each VM of the plan.
     numbers : array of int
@@ -231,8 +245,9 @@ class Vms:
         self.architecture = np.array([*(vm_type.architecture or "" for vm_type in instance.vm_types), ""])[types]
         offers = {vm_type.name: vm_type.offers for vm_type in instance.vm_types}
         self.offered = [market in offers.get(name, ()) for name, market in self.kinds]
-        spot = [market == "spot" for _, market in self.kinds] + [False] * (len(types) - len(plan.vms))
-        self.spot = np.array(spot, dtype=bool)
+        markets = [*[market for _, market in self.kinds], *([""] * (len(types) - len(plan.vms)))]
+        self.in_market = {market: np.array([own == market for own in markets], dtype=bool) for market in MARKETS}
+        self.spot = self.in_market["spot"]
         self.doubled = len(set(plan.vm_names)) < len(plan.vm_names)
 
 
@@ -310,9 +325,9 @@ def exact_interval_and_dump_s(rules: Checkpoints, memory_mb: float) -> tuple[Fra
 
 
 @lru_cache(maxsize=1000)  # catalogues are small, and their sizes asked for again and again
-def size_kb(memory_mb: float) -> int:
-    """Return the memory of a VM in whole KB, from that in MB."""
-    return math.floor(exact(memory_mb) * 1024)
+def size_kb(memory_mb: float, reserved_mb: float) -> int:
+    """Return the memory of a VM for tasks in whole KB, from all of it and what is reserved in MB."""
+    return math.floor(exact(memory_mb) * 1024) - rounded_up(exact(reserved_mb) * 1024)
 
 
 def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:

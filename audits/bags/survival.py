@@ -278,6 +278,8 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
         can = [
             kind for kind, from_s in _from_s(fleet, len(losses.types)).items() if lost.left_s[number][kind] < NEVER_S
         ]
+        if losses.stays[lost.rows[number]]:
+            return f"task {name!r} may not be on demand (markets)"
         if not can:
             return f"task {name!r} fits no VM that may be had on demand then"
         left_s = min(lost.left_s[number][kind] for kind in can)

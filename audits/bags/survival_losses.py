@@ -116,6 +116,8 @@ class Losses:
         End of the last task of each VM, 0 without tasks; and from when on it costs its price.
     closed : frozenset of int
         VMs that take no more tasks than those of the plan.
+    stays : array of bool
+        Rows of tasks that may not be on demand.
     """
 
     def __init__(self, instance: Instance, plan: ScheduleColumns) -> None:
@@ -156,7 +158,8 @@ class Losses:
             if self.market_type[number][1] == "on-demand"
         ]
         self.core_end_s = self._core_ends_s()
-        whole = [self.run_s[found.name][self.entry] for found in self.types]
+        self.stays = bag.outside.get("on-demand", np.zeros(len(bag.need_kb), dtype=bool))[self.entry]
+        whole = [np.where(self.stays, NEVER_S, self.run_s[found.name][self.entry]) for found in self.types]
         self.whole_s = np.stack(whole, axis=1) if whole else np.zeros((len(self.entry), 0), dtype=np.int64)
         self._marks: dict[tuple[int, str, int], list[int]] = {}
         self._rows: dict[tuple[str, ...], IntArray] = {}
@@ -166,7 +169,7 @@ class Losses:
         used = {self.plan.vms[number].type for number in np.flatnonzero(self.vm_end_s > 0).tolist()}
         for vm_type in self.instance.vm_types:
             sign_of_life()
-            offer, memory_kb = vm_type.offers.get("on-demand"), size_kb(vm_type.memory_mb)
+            offer, memory_kb = vm_type.offers.get("on-demand"), size_kb(vm_type.memory_mb, vm_type.reserved_mb)
             rescues = offer is not None and vm_type.burstable is None  # what a burstable one can do depends on credits
             if rescues or vm_type.name in used:
                 seconds = self.bag.run_times_s(vm_type, memory_kb)

@@ -89,6 +89,8 @@ class Twins:
         if losses.spot_types and cap is not None and len(spot) > cap:
             return f"{len(spot)} VMs would be needed on demand at once, and the limit is {cap}"
         rows, by_s = losses.rows_of(losses.spot_types), losses.instance.deadline_s - losses.overhead_s
+        for row in rows[losses.stays[rows]].tolist():
+            return f"task {losses.plan.task_ids[row]!r} may not be on demand (markets), where its twin would be"
         for row, last_s in zip(rows.tolist(), self._last_ends_s(rows).tolist(), strict=True):
             loss_s = self._longest_loss_s(row)
             if last_s + loss_s > by_s:
@@ -128,6 +130,8 @@ class Twins:
         for row, last_s in zip(rows.tolist(), self._last_ends_s(rows).tolist(), strict=True):
             if int(plan.task_end_s[row]) <= at_s:
                 continue
+            if losses.stays[row]:
+                return None
             vm = int(plan.task_vm[row])
             loss_s = self._loss_s(row, at_s) if int(plan.task_start_s[row]) <= at_s else 0
             ends_s[vm] = max(ends_s.get(vm, 0), int(losses.vm_end_s[vm]), last_s + loss_s)

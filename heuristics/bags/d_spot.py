@@ -85,8 +85,8 @@ def estimate_d_spot(instance: Instance) -> int:
     Raises
     ------
     InputError
-        If there is no on-demand offer, or a limit of none: there is nowhere to migrate to; or if tasks have dates. Give
-        ``d_spot_s`` then.
+        If there is no on-demand offer, or a limit of none, or a task may not be on demand: there is nowhere to migrate
+        to; or if tasks have dates. Give ``d_spot_s`` then.
 
     Notes
     -----
@@ -106,6 +106,11 @@ def estimate_d_spot(instance: Instance) -> int:
         raise input_error(
             instance.name, "D_spot cannot be estimated: no on-demand VM may be rented to migrate to; give d_spot_s"
         )
+    stays = np.flatnonzero(~instance.may_be_on_demand)
+    if len(stays):
+        name = instance.group_ids[stays[0]]
+        rule = f"D_spot cannot be estimated: task {name!r} may not be on demand (markets), so nothing can rescue it"
+        raise input_error(instance.name, f"{rule}; give d_spot_s")
     longest = math.ceil(instance.n_tasks / cap)
     types = {offer.type_index for offer in regular} or {offer.type_index for offer in instance.offers}
     worst = max(_makespan_of_longest(instance, type_index, longest) for type_index in types)

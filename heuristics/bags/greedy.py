@@ -16,8 +16,9 @@ from typing import Literal
 import numpy as np
 
 from ...core.limits import checkpoint, stop_point
+from ...core.quantities import KB_PER_MB
 from ...core.wording import counted
-from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
+from ...instances.entries import FULL_SPEED, MARKETS, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
@@ -227,7 +228,7 @@ class _Fleet:
             return self.duration_s
         tested = self.duration_s.copy()
         for offer in self.spot:
-            runtime = self.instance.runtime_s[:, offer.type_index]
+            runtime = self.instance.offer_runtime_s[:, offer.index]
             with_overhead = np.ceil(runtime.astype(float) * (1 + checkpoints.overhead_fraction) * (1 - 1e-12))
             tested[:, offer.index] = np.where(runtime < NEVER, with_overhead, NEVER)
         return tested
@@ -359,7 +360,9 @@ class _Fleet:
         if end >= NEVER:
             need_mb = self.instance.tasks[group].memory_mb
             if self.instance.memory_kb[group] > offer.memory_kb:
-                return f"{offer}: it needs {need_mb:g} MB, the VM has {offer.vm_type.memory_mb:g} MB"
+                return f"{offer}: it needs {need_mb:g} MB, the VM has {offer.memory_kb / KB_PER_MB:g} MB"
+            if not self.instance.in_market[group, MARKETS.index(offer.market)]:
+                return f"{offer}: it may not be in that market"
             return f"{offer}: it has no run time there"
         if end >= limit:
             what = "D_spot" if offer.market == "spot" else "the deadline"

@@ -101,7 +101,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     instance = schedule.instance
     on_demand = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
     regular = [offer for offer in on_demand if offer.listed_as is None]
-    seconds = instance.runtime_s[:, [offer.type_index for offer in regular]]
+    seconds = instance.offer_runtime_s[:, [offer.index for offer in regular]]
     least = seconds.min(axis=1, initial=NEVER)
     able = seconds < NEVER
     # What a core of each costs for the work that it can do, relative to the least time that this takes.
@@ -553,7 +553,10 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
         return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand", True
     seconds = np.where(usable[:, None], lost.left, NEVER).min(axis=0)
     longest = int(seconds.argmax())
-    task = plan.instance.task_ids[plan.spot_task[lost.task[longest]]]
+    number = plan.spot_task[lost.task[longest]]
+    task = plan.instance.task_ids[number]
+    if not plan.instance.may_be_on_demand[plan.instance.task_group[number]]:
+        return f"{when}: task {task!r} may not be on demand (markets), so nothing can rescue it", True
     if seconds[longest] >= NEVER:
         return f"{when}: task {task!r} can run on no regular VM that may be rented on demand then", True
     if seconds[longest] > window_s:
@@ -609,6 +612,8 @@ class Twins:
         units, place = np.unique(unit[on_spot], return_inverse=True)
         self._unit = place
         self.task_vm, self.task_core = schedule.task_vm[on_spot], schedule.task_core[on_spot]
+        stays = ~instance.may_be_on_demand[instance.task_group] & on_spot
+        self._stays = [instance.task_ids[task] for task in np.flatnonzero(stays)[:1].tolist()]
         self._start_s, self._end_s = schedule.task_start_s[on_spot], schedule.task_end_s[on_spot]
         end, longest = np.zeros((2, len(units)), dtype=np.int64)
         np.maximum.at(end, place, schedule.task_end_s[on_spot])
@@ -624,6 +629,8 @@ class Twins:
         instance = self._instance
         if not len(self.spot):
             return ""
+        if self._stays:
+            return f"task {self._stays[0]!r} may not be on demand (markets), so nothing can rescue it"
         for vm in self.spot.tolist():
             if self._offers[vm].burstable or "on-demand" not in self._offers[vm].vm_type.offers:
                 return f"no twin of {self._vm_ids[vm]!r} can be rented: its type is not a regular one on demand"

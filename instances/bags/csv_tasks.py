@@ -22,7 +22,7 @@ from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
 from ..columns import CellValues, TaskRole, normal
-from ..entries import MAX_TASKS, Architecture, Task
+from ..entries import MARKETS, MAX_TASKS, Architecture, Market, Task
 from ..instance import Instance
 from .imported import Asked, Imported, grouped, make_instance, several_cores
 from .task_columns import (
@@ -50,6 +50,16 @@ _ARCHITECTURES: dict[str, Architecture] = {
     "arm": "arm64",
     "graviton": "arm64",
 }
+_MARKETS: Mapping[str, tuple[Market, ...]] = {
+    **dict.fromkeys(("spot", "preemptible", "interruptible"), ("spot",)),
+    **dict.fromkeys(("on-demand", "ondemand", "standard"), ("on-demand",)),
+    **dict.fromkeys(("any", "all", "both"), MARKETS),
+}
+_PREEMPTIBLE: Mapping[str, tuple[Market, ...]] = {
+    **dict.fromkeys(("yes", "true"), MARKETS),
+    **dict.fromkeys(("no", "false", "0"), ("on-demand",)),
+}
+"""Answers to whether a task may be preempted."""
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9:]*,[0-9]+[^,.]*")
 _OR_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}(?![0-9])")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\s*[a-zA-Z]*")
@@ -304,6 +314,7 @@ class _Reader:
             "count": lambda cell: _count(self._number(column, cell)),
             "cores": _cores,
             "architecture": _architecture,
+            "market": lambda cell: _markets(cell, names_market=normal(column.heading) in ("market", "markets")),
             "state": lambda cell: self._not_done(column, cell),
             "exit": lambda cell: (
                 None if cell.upper() in (*_ENDED_WELL, *self._known.nothing) else self._exited(column, cell)
@@ -652,9 +663,10 @@ _KEYS: Mapping[str, TaskRole] = {
     "ready_s": "ready",
     "deadline_s": "deadline",
     "weight": "weight",
+    "markets": "market",
 }
 """Role of each key of a task."""
-_OPTIONAL = {key: role for key, role in _KEYS.items() if role in ("count", "architecture", *DATES, "weight")}
+_OPTIONAL = {key: role for key, role in _KEYS.items() if role in ("count", "architecture", *DATES, "weight", "market")}
 
 
 def _cell_at(index: int) -> Callable[[Sequence[str]], str]:
@@ -695,3 +707,14 @@ def _architecture(cell: str) -> Architecture | None:
     if architecture is None:
         raise ValueError("must be x86_64 or arm64")
     return architecture
+
+
+def _markets(cell: str, names_market: bool) -> list[Market] | None:
+    """Markets of a task; None for all of them. A number is one of attempts on VMs that may be preempted."""
+    words = re.sub(r"on[ _]demand", "on-demand", cell.lower()).replace(",", " ").split()
+    known = _MARKETS if names_market else {**_MARKETS, **_PREEMPTIBLE}
+    found = [known.get("yes" if word.isdecimal() and int(word) else word) for word in words]
+    if None in found:
+        raise ValueError("must be spot, on-demand or any" + ("" if names_market else "; or yes or no"))
+    named = {market for markets in found if markets for market in markets}
+    return [market for market in MARKETS if market in named] if 0 < len(named) < len(MARKETS) else None

@@ -205,6 +205,8 @@ def hads_files(instance: Instance) -> HadsFiles:
     warnings: list[str] = []
     if instance.has_dates:
         raise SpotbagError("HADS files have no place for a ready_s or a deadline_s of a task; leave these out for them")
+    if not instance.in_market.all():
+        raise SpotbagError("HADS files have no place for the markets of a task; leave these out for them")
     if any(vm_type.gflops is None and vm_type.burstable is None for vm_type in instance.vm_types):
         names = [vm_type.name for vm_type in instance.vm_types if vm_type.gflops is None]
         raise SpotbagError(f"HADS files need gflops for every VM type; missing for {', '.join(names)}")
@@ -280,7 +282,7 @@ def _export_type(vm_type: VmType, markets: tuple[Market, ...]) -> dict[str, Any]
     yes_no: Literal["yes", "no"] = "no" if burstable is None else "yes"
     return {
         "vcpu": vm_type.vcpus,
-        "memory": vm_type.memory_mb / MB_PER_GB,
+        "memory": (vm_type.memory_mb - vm_type.reserved_mb) / MB_PER_GB,
         "gflops": vm_type.gflops or 0.0,
         "provider": "ec2",
         "prices": {name: offer.price_usd_per_hour if offer else 0.0 for name, offer in offers.items()},

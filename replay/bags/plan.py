@@ -121,7 +121,7 @@ def duration_table(instance: Instance) -> Any:
     types = [offer.type_index for offer in instance.offers]
     table = np.zeros(instance.duration_s.shape[:2], dtype=dtype_of(rows.DurationRow))
     table["full_s"], table["baseline_s"] = instance.duration_s[:, :, FULL_SPEED], instance.duration_s[:, :, BASELINE]
-    table["runtime_s"] = instance.runtime_s[:, types]
+    table["runtime_s"] = instance.offer_runtime_s
     table["checkpoints"] = instance.checkpoint_count[:, types]
     return table
 
@@ -466,7 +466,7 @@ def on_demand_schedule(schedule: Schedule) -> Schedule:
     Raises
     ------
     SpotbagError
-        If a type of the plan has no on-demand offer, or it is a plan from a state.
+        If a type of the plan has no on-demand offer, a task may not be there, or it is a plan from a state.
     """
     _refuse_rest(schedule.instance)
     instance = schedule.instance
@@ -481,6 +481,12 @@ def on_demand_schedule(schedule: Schedule) -> Schedule:
                 "price to compare with; give the type one, or leave out the on-demand policy"
             )
         queue.offer = by_type[queue.offer.type_index]
+        stays = [task for task in queue.tasks if not instance.may_be_on_demand[instance.task_group[task]]]
+        if stays:
+            raise SpotbagError(
+                f"{instance.name}: task {instance.task_ids[stays[0]]!r} may not be on demand (markets), so the plan "
+                "has no on-demand price to compare with; leave out the on-demand policy"
+            )
         vm_offer[vm] = queue.offer.index
         for task, (place, start, _) in zip(queue.tasks, queue_times(instance, queue), strict=True):
             core[task], start_s[task] = place, start

@@ -139,7 +139,7 @@ class ClairvoyantBounds:
         _, checkpoints = np.unique(written, axis=0, return_inverse=True)
         rows = np.concatenate(
             [
-                instance.runtime_s[:, [offer.type_index for offer in offers]],
+                instance.offer_runtime_s[:, [offer.index for offer in offers]],
                 instance.memory_kb[:, None],
                 checkpoints.reshape(-1, 1),
             ],

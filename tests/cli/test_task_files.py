@@ -72,6 +72,27 @@ def test_types_of_google_cloud_have_its_notice_and_its_bills(shell: Shell) -> No
     assert "gcp: spot VMs are stopped after 30 s of notice; VMs are billed by the second, at least 60 s" in text
 
 
+def test_a_price_ceiling_and_a_reserve_of_memory(shell: Shell) -> None:
+    (shell.folder / "t.csv").write_text("id,memory_gb,runtime_min,count,market\na,1.95,20,8,on-demand\n")
+    common = ("solve", "t.csv", "--types", "c6i.large,c6i.xlarge", "--deadline", "2h")
+    plan = shell.json(*common)["plan"]
+    assert {(vm["market"], vm["type"]) for vm in plan["vms"]} == {("on-demand", "c6i.large")}
+    assert max(task["core"] for task in plan["tasks"]) == 1
+    reserved = shell.json(*common, "--memory-reserve", "5%", "--max-price", "0.10")["plan"]
+    assert "--max-price leaves out c6i.xlarge on-demand (0.17 $/h)" in shell.err
+    assert {task["core"] for task in reserved["tasks"]} == {0}  # 3.8 GB hold one task of 1.95 GB
+    shell.run(*common, "--memory-reserve", "196MB", code=0)
+    for words, said in (
+        (("--memory-reserve", "5"), "must be a share such as 5%, or an amount such as 500MB"),
+        (("--memory-reserve", "99%"), "fits no VM type (largest 81.9"),
+        (("--max-price", "0.001"), "all offers of t are above it; the cheapest is 0.0305 $/h"),
+    ):
+        shell.run(*common, *words, code=2)
+        assert said in shell.err
+    shell.run("instance", "generate", "--tasks", "5", "--out", "bag.json")
+    shell.run("solve", "bag.json", "-m", "greedy", "--memory-reserve", "200MB", "--max-price", "100")
+
+
 def test_what_is_no_file_of_tasks_is_read_as_before(shell: Shell) -> None:
     shell.run("instance", "export", "hads/J60", "--job", "job.json", "--env", "env.json", code=0)
     shell.run("instance", "generate", "--tasks", "5", "--out", "bag")

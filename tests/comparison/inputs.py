@@ -51,7 +51,7 @@ def _days() -> Iterator[Entry]:
     policies = _policies("replay")
     number = 0
     for block in itertools.count():
-        for document in drawn(instance_documents(max_tasks=14), _DRAWN_AT_ONCE, block):
+        for document in drawn(instance_documents(max_tasks=14, restricted=False), _DRAWN_AT_ONCE, block):
             rng = np.random.default_rng((block, number))
             schedule = _plan(document, number, rng)
             if schedule is None:

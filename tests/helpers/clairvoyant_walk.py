@@ -78,7 +78,7 @@ def _work(problem: Instance, run: _Run, group: int, seconds: float, leaves: bool
     """Let a task work, or write, for so many seconds at full speed; return whether it is done."""
     assert run.place is not None
     offer = problem.offers[run.place[0]]
-    runtime_s = int(problem.runtime_s[group, offer.type_index])
+    runtime_s = int(problem.offer_runtime_s[group, offer.index])
     takes = offer.market == "spot" and problem.checkpoint is not None
     interval_s = float(problem.checkpoint_interval_s[group]) if takes else float("inf")
     if leaves and not run.to_write_s and run.work_s:
@@ -129,7 +129,7 @@ def _fits(
     offer = problem.offers[place[0]]
     if _is_down(problem, place, down):
         return False
-    if problem.runtime_s[groups[tasks[-1]], offer.type_index] >= NEVER or len(tasks) > offer.vcpus:
+    if problem.offer_runtime_s[groups[tasks[-1]], offer.index] >= NEVER or len(tasks) > offer.vcpus:
         return False
     used = {other for other, its in running.items() if its and problem.offers[other[0]].market == offer.market}
     cap = problem.limits.of(offer.market)

@@ -32,8 +32,8 @@ class Way(NamedTuple):
 
 def ways(problem: Instance, group: int, up_s: list[float]) -> Iterator[Way]:
     """Yield the ways of a group on a day on which offers are up for so many seconds."""
-    offers = [k for k, offer in enumerate(problem.offers) if problem.runtime_s[group, offer.type_index] < NEVER]
-    work_s = {k: float(problem.runtime_s[group, problem.offers[k].type_index]) for k in offers}
+    offers = [k for k, offer in enumerate(problem.offers) if problem.offer_runtime_s[group, offer.index] < NEVER]
+    work_s = {k: float(problem.offer_runtime_s[group, k]) for k in offers}
     if problem.checkpoint is None:
         offers = [k for k in offers if work_s[k] <= up_s[k]]
     offers = [k for k in offers if up_s[k] > 0]

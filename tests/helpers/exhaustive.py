@@ -25,7 +25,7 @@ from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.schedules.state import State
 from spotbag.schedules.vm_state import VmState
-from tests.helpers.second_by_second import duration_s
+from tests.helpers.second_by_second import duration_s, memory_kb
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 Counts: TypeAlias = tuple[int, ...]
@@ -235,9 +235,12 @@ def _ideal_cost_usd(instance: Instance) -> float:
     for task in instance.tasks:
         prices: dict[str, list[float]] = {"on-demand": [], "spot": []}
         for vm_type in instance.vm_types:
-            seconds = duration_s(instance, task, vm_type, "on-demand", False)
+            anywhere = task.model_copy(update={"markets": None})
+            seconds = duration_s(instance, anywhere, vm_type, "on-demand", False)
             if seconds is not None:
                 for market, offer in vm_type.offers.items():
+                    if task.markets is not None and market not in task.markets:
+                        continue
                     prices[market].append(offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds)
         total += task.count * min(prices["on-demand"] or prices["spot"])
     return total
@@ -463,7 +466,7 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         price_usd_per_s=vm_type.offers[market].price_usd_per_hour / 3600,
         vms=vms,
         vcpus=vm_type.vcpus,
-        memory_kb=math.floor(vm_type.memory_mb * 1024),
+        memory_kb=memory_kb(vm_type),
         ready_s=instance.boot_overhead_s,
         limit_s=limit,
         ways=tuple(ways),

@@ -56,8 +56,11 @@ def tasks(draw: st.DrawFn, name: str, type_names: list[str]) -> dict[str, Any]:
 
 
 @st.composite
-def instance_documents(draw: st.DrawFn, max_tasks: int = 8) -> dict[str, Any]:
-    """Valid documents of the format ``spotbag.instance/1``."""
+def instance_documents(draw: st.DrawFn, max_tasks: int = 8, restricted: bool = True) -> dict[str, Any]:
+    """Valid documents of the format ``spotbag.instance/1``.
+
+    If they may be restricted, tasks of some are kept off a market, and the system has a part of the memory of VMs.
+    """
     names = [f"type{number}" for number in range(draw(st.integers(1, 3)))]
     document: dict[str, Any] = {
         "format": "spotbag.instance/1",
@@ -82,6 +85,16 @@ def instance_documents(draw: st.DrawFn, max_tasks: int = 8) -> dict[str, Any]:
         document["objective"] = {"cost_weight": draw(st.sampled_from([0.0, 0.3, 1.0]))}
     if draw(st.booleans()):
         document["limits"] = {"max_on_demand": draw(st.integers(1, 4)), "max_spot": draw(st.integers(1, 4))}
+    if restricted and draw(st.sampled_from([False, False, True])):
+        for entry in document["vm_types"]:
+            entry["reserved_mb"] = draw(st.sampled_from([0, 1, 300.5]))
+            entry["memory_mb"] += entry["reserved_mb"]
+    for task in document["tasks"] if restricted and draw(st.sampled_from([False, False, True])) else ():
+        types = [entry for entry in document["vm_types"] if entry["name"] in task.get("runtime_s", names)]
+        offered = sorted({market for entry in types for market in entry["offers"]})
+        if draw(st.booleans()):
+            task["markets"] = draw(st.lists(st.sampled_from(offered), min_size=1, unique=True))
+            document.setdefault("d_spot_s", deadline)  # that of HADS is for tasks that may be on demand
     return document
 
 

@@ -133,7 +133,7 @@ class RescueSearch:
         """Put a task on a VM, not before any other; None if it cannot run there or ends late."""
         kind, task = self.kinds[vm.kind], self.tasks[name]
         run_s = (task.runtime_s or {}).get(kind.name)
-        if run_s is None or task.memory_mb > kind.memory_mb:
+        if run_s is None or task.memory_mb > kind.memory_mb or "on-demand" not in (task.markets or ("on-demand",)):
             return None
         seconds = math.ceil(math.ceil(run_s) * fraction)
         core = min(range(kind.vcpus), key=lambda index: vm.free[index])

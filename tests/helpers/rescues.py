@@ -183,7 +183,7 @@ def left_of_lost(schedule: Schedule, types: tuple[str, ...], at_s: int) -> dict[
 
 def left_s(instance: Instance, task: int, fraction: float, offer: RentalOffer) -> int:
     """Return the seconds that are left of a task on an on-demand VM; very many if it cannot run there."""
-    runtime_s = int(instance.runtime_s[instance.task_group[task], offer.type_index])
+    runtime_s = int(instance.offer_runtime_s[instance.task_group[task], offer.index])
     return _NEVER if runtime_s > 10**9 else math.ceil(runtime_s * fraction - 1e-9)
 
 

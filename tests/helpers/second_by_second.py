@@ -12,6 +12,11 @@ from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 
 
+def memory_kb(vm_type: VmType) -> int:
+    """Memory of a VM that tasks may have."""
+    return math.floor(vm_type.memory_mb * 1024) - math.ceil(round(vm_type.reserved_mb * 1024, 6))
+
+
 def duration_s(instance: Instance, task: Task, vm_type: VmType, market: str, baseline: bool) -> int | None:
     """Seconds a task takes, checkpoint by checkpoint."""
     if task.runtime_s is not None:
@@ -19,7 +24,9 @@ def duration_s(instance: Instance, task: Task, vm_type: VmType, market: str, bas
     else:
         assert task.base_runtime_s is not None
         given = task.base_runtime_s / vm_type.speed
-    if given is None or math.ceil(task.memory_mb * 1024) > math.floor(vm_type.memory_mb * 1024):
+    if task.markets is not None and market not in task.markets:
+        return None
+    if given is None or math.ceil(task.memory_mb * 1024) > memory_kb(vm_type):
         return None
     work = math.ceil(given - 1e-9)
     total = float(work)
@@ -93,7 +100,7 @@ def feasible(instance: Instance, plan: ScheduleDocument, d_spot_s: int) -> bool:
             if len({placed.core for placed in now}) != len(now):
                 return False
             used_kb = sum(math.ceil(tasks[placed.id].memory_mb * 1024) for placed in now)
-            if used_kb > math.floor(types[vm.type].memory_mb * 1024):
+            if used_kb > memory_kb(types[vm.type]):
                 return False
     return True
 
@@ -162,7 +169,7 @@ def _earliest_end(instance: Instance, offer: Any, tasks: list[tuple[Task, bool]]
 def _has_room(placed: list[tuple[int, int, int]], start: int, end: int, need: int, vm_type: VmType) -> bool:
     for moment in [start, *(other for other, _, _ in placed if start < other < end)]:
         running = [kb for other_start, other_end, kb in placed if other_start <= moment < other_end]
-        if len(running) >= vm_type.vcpus or sum(running) + need > math.floor(vm_type.memory_mb * 1024):
+        if len(running) >= vm_type.vcpus or sum(running) + need > memory_kb(vm_type):
             return False
     return True
 

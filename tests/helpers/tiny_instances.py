@@ -12,11 +12,12 @@ FAMILIES: dict[str, dict[str, bool]] = {
     "cores": {},
     "memory": {"memory": True},
     "burstable": {"burstable": True},
+    "markets": {"memory": True, "markets": True},
 }
 """What to ask of `tiny_instance`, by name."""
 
 
-def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False) -> Instance:
+def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False, markets: bool = False) -> Instance:
     """Draw a valid instance of 1 to 5 tasks of 1 to 8 s at full speed on 1 to 3 types of VM.
 
     Parameters
@@ -27,10 +28,17 @@ def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False) -
         Whether at least one type is burstable; the memory of about half of these instances may bind.
     memory : bool
         Whether the memory of VMs may bind, and keep tasks off some types.
+    markets : bool
+        Whether tasks may be kept off a market, and the system has a part of the memory of VMs.
     """
-    rng = random.Random(f"tiny {seed} {burstable} {memory}")
+    rng = random.Random(f"tiny {seed} {burstable} {memory}" + " markets" * markets)
     while True:
         document = _document(rng, f"tiny-{seed}", burstable, memory or (burstable and rng.random() < 0.5))
+        for vm_type in document["vm_types"] if markets else ():
+            vm_type["reserved_mb"] = rng.choice([0, 0, 100, 211.3])
+        for task in document["tasks"] if markets else ():
+            if rng.random() < 0.5:
+                task["markets"] = rng.choice([["spot"], ["on-demand"], ["on-demand"], ["spot", "on-demand"]])
         try:
             return Instance.from_document(document, "tiny")
         except InputError:  # a task that fits nowhere, or markets without an offer: draw again

@@ -16,7 +16,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
 from spotbag.schedules.state import State
 from tests.helpers.exhaustive import exhaustive_plan, front_in_time
-from tests.helpers.second_by_second import duration_s
+from tests.helpers.second_by_second import duration_s, memory_kb
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 GOALS: tuple[Goal, ...] = ("cheapest", "fastest", "balanced")
@@ -38,7 +38,7 @@ def tiny_state(family: str, seed: int) -> Instance:
     for number in range(rng.choice([1, 1, 2, 3])):
         vm_type, market = rng.choice(offers)
         machine: dict[str, Any] = {"id": f"m{number}", "type": vm_type.name, "market": market, "running": []}
-        memory_mb = vm_type.memory_mb
+        memory_mb = memory_kb(vm_type) / 1024
         for core in rng.sample(range(vm_type.vcpus), rng.choice([0, 1, 1, min(2, vm_type.vcpus)])):
             group = rng.randrange(len(instance.tasks))
             task = instance.tasks[group]
@@ -251,7 +251,7 @@ def _drawn_running(
 ) -> list[dict[str, Any]]:
     """Take tasks of those that wait, and have them run on cores of a VM."""
     vm_type = next(vm_type for vm_type in bag.vm_types if vm_type.name == vm["type"])
-    entries, memory_mb = [], vm_type.memory_mb
+    entries, memory_mb = [], memory_kb(vm_type) / 1024
     for core in rng.sample(range(vm_type.vcpus), rng.choice([0, 1, 1, min(2, vm_type.vcpus)])):
         if not waiting:
             break

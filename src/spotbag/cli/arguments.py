@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -19,7 +19,6 @@ from .options import amount_option, duration_option, given_options, option, seco
 from .tables import terminal_width
 
 if TYPE_CHECKING:
-    from ..core.errors import InputError, Issue
     from ..instances.bags.imported import Asked, Imported
     from ..instances.bags.task_columns import CsvFormat
     from ..instances.bags.task_formats import LogFormat
@@ -102,8 +101,8 @@ class CsvOptions(TaskFileOptions):
 
     column: list[str] | None = _of_tasks(
         "ROLE=HEADING",
-        "Column of a role (id, command, memory, runtime, count, architecture, memory_gb, runtime_min, runtime[TYPE] "
-        "...) whose heading says something else. May be repeated.",
+        "Column of a role (id, command, memory, runtime, count, architecture, market, memory_gb, runtime_min, "
+        "runtime[TYPE] ...) whose heading says something else. May be repeated.",
     )
     ignore_column: list[str] | None = _of_tasks("HEADING", "Leave out this column, whatever it says. May be repeated.")
     memory_unit: str | None = _of_tasks("UNIT", "Of memory without a unit: KB, MB, GB.")
@@ -213,6 +212,21 @@ def _memory_mb(text: str | None) -> float | None:
     return value
 
 
+def _reserve_mb(text: str) -> Callable[[float], float]:
+    """Return the function from the memory of a VM to what of it is reserved."""
+    from ..core.quantities import fraction
+    from ..instances.amounts import memory_mb_of
+
+    value = memory_mb_of(text)
+    if value is not None and value >= 0:
+        return lambda memory_mb: value
+    try:
+        share = fraction(text if text.strip().endswith("%") else "")
+    except ValueError:
+        raise SpotbagError(f"--memory-reserve {text}: must be a share such as 5%, or an amount such as 500MB") from None
+    return lambda memory_mb: memory_mb * share
+
+
 def _names(text: str | None) -> Sequence[str]:
     return [name.strip() for name in text.split(",") if name.strip()] if text else []
 
@@ -304,6 +318,8 @@ class InstanceOptions(CsvOptions):
         "Markets that may be used: spot, on-demand, or both by a comma.",
         completes=names_of("instances.entries", "MARKETS"),
     )
+    max_price: float | None = amount_option("Rent no VM whose price per hour is above this one: 0.50.")
+    memory_reserve: str | None = option("SHARE|AMOUNT", "Memory of each VM that tasks cannot have: 5% or 500MB.")
     cost_weight: float | None = option("W", "Weight of the cost in the objective, 0 to 1.")
     cost_scale: float | None = amount_option("Scale of the cost.")
     makespan_scale: float | None = duration_option("Scale of the makespan.")
@@ -389,7 +405,26 @@ class InstanceOptions(CsvOptions):
             by_paper = self.d_spot == D_SPOT_OF_PAPER
             changes["d_spot_s"] = None if by_paper else whole_seconds(self.d_spot)
             changes["d_spot_rule"] = D_SPOT_OF_PAPER if by_paper else None
-        return changes | self._objective(instance)
+        return changes | self._vm_types(instance) | self._objective(instance)
+
+    def _vm_types(self, instance: Instance) -> dict[str, Any]:
+        """Return the VM types that an instance gets, if it gets others; say which offers are too dear."""
+        from ..core.errors import SpotbagError
+        from ..instances.entries import withdrawn
+
+        types = list(instance.vm_types)
+        if self.memory_reserve is not None:
+            reserved_mb = _reserve_mb(self.memory_reserve)
+            types = [entry.model_copy(update={"reserved_mb": reserved_mb(entry.memory_mb)}) for entry in types]
+        if self.max_price is not None:
+            prices = {f"{offer}": offer.price_usd_per_hour for offer in instance.offers if offer.listed_as is None}
+            dear = [f"{name} ({usd:g} $/h)" for name, usd in prices.items() if usd > self.max_price]
+            if len(dear) == len(prices):
+                rule = f"all offers of {instance.name} are above it; the cheapest is {min(prices.values()):g} $/h"
+                raise SpotbagError(f"--max-price {self.max_price:g}: {rule}")
+            warn([f"--max-price leaves out {', '.join(dear)}"] if dear else [])
+            types = [withdrawn(entry, self.max_price) for entry in types]
+        return {} if types == list(instance.vm_types) else {"vm_types": types}
 
     def _objective(self, instance: Instance) -> dict[str, Any]:
         """Return the objective that an instance gets, if it gets another one.

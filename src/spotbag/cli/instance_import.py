@@ -63,6 +63,7 @@ _HEADINGS = """
 
     Headings say what a column holds and in which unit.
     id, command, count, cores, architecture, status, exit: the task, or several that are the same.
+    market, preemptible: spot, on-demand or any; whether it may be preempted.
     memory_mb, memory_gb, memory_kb: what it needs while it runs.
     runtime_s, runtime_min, runtime_h: its run time on all types.
     runtime_s[TYPE] or TYPE_min: its run time on a type; it cannot run there if empty.

@@ -31,6 +31,7 @@ _ROLES = {
     "command": ("command", "cmd", "command_line", "script"),
     "count": ("count", "copies", "n"),
     "architecture": ("architecture", "arch"),
+    "market": ("market", "markets"),
     "cores": ("cores", "cpus", "vcpus", "threads"),
     "state": ("status", "state"),
     "exit": ("exit", "exit_code"),
@@ -228,6 +229,11 @@ def _task_of_cells(
                     raise RefusalDueError(f"architecture {cell!r}")
                 doubts.add("an architecture in capitals")
             found["architecture"] = _ARCHITECTURES.get(bare.lower())
+        elif column.role == "market":
+            if bare and re.search("spot|demand|any|all|both|standard|emptible|rruptible", bare, re.IGNORECASE) is None:
+                raise RefusalDueError(f"market {cell!r}")
+            if bare:
+                doubts.add("a market, which readings do not have")
         elif column.role == "cores":
             cores = number_of(bare, doubts) if bare else Decimal(1)
             if cores not in (0, 1):

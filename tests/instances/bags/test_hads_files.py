@@ -125,6 +125,9 @@ def test_what_cannot_be_said_in_their_files_is_refused() -> None:
     no_gflops = tiny.replace(vm_types=[vm_type.model_copy(update={"gflops": None}) for vm_type in tiny.vm_types])
     with pytest.raises(SpotbagError, match="need gflops"):
         hads_files(no_gflops)
+    on_spot = [task.model_copy(update={"markets": ("spot",)}) for task in tiny.tasks]
+    with pytest.raises(SpotbagError, match="no place for the markets of a task"):
+        hads_files(tiny.replace(tasks=on_spot))
     two = library_instance("tiny/fast-or-cheap")
     partial = two.replace(tasks=[{"id": "t", "memory_mb": 1, "runtime_s": {"fast": 3}}])
     with pytest.raises(SpotbagError, match="task 't' has none on cheap"):

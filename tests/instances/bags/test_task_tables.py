@@ -5,6 +5,7 @@ Those of GNU parallel and Snakemake were made by them, the others by the documen
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -165,8 +166,37 @@ def test_words_and_numbers(tmp_path: Path, text: str, expected: dict[str, tuple[
 
 
 @pytest.mark.parametrize(
+    ("heading", "cell", "markets"),
+    [
+        ("market", "on-demand", ("on-demand",)),
+        ("Market", "On Demand", ("on-demand",)),
+        ("capacity_type", "SPOT", ("spot",)),
+        ("markets", "spot, on-demand", None),
+        ("market", "any", None),
+        ("market", "", None),
+        ("preemptible", "no", ("on-demand",)),
+        ("preemptible", "0", ("on-demand",)),
+        ("preemptible", "3", None),
+        ("interruptible", "true", None),
+        ("spot", "FALSE", ("on-demand",)),
+    ],
+)
+def test_a_column_says_where_a_task_may_run(
+    tmp_path: Path, heading: str, cell: str, markets: tuple[str, ...] | None
+) -> None:
+    (tmp_path / "t.csv").write_text(f'id,memory_mb,runtime_s,{heading}\na,1,5,"{cell}"\n')
+    assert instance_of_csv(tmp_path / "t.csv", ASKED).instance.tasks[0].markets == markets
+    value = {"true": True, "3": 3}.get(cell, cell)
+    (tmp_path / "t.json").write_text(json.dumps([{"id": "a", "memory_mb": 1, "runtime_s": 5, heading: value}]))
+    assert instance_of_csv(tmp_path / "t.json", ASKED).instance.tasks[0].markets == markets
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("id,runtime_s,market\na,1,yes\n", "market 'yes' must be spot, on-demand or any"),
+        ("id,runtime_s,preemptible\na,1,maybe\n", "preemptible 'maybe' must be spot, on-demand or any; or yes or no"),
+        ("id,runtime_s,market,preemptible\na,1,spot,no\n", "--ignore-column preemptible leaves it out"),
         ("command,mean,min,max\nrun,1,1,2\n", "has no column of run times"),
         (
             "id,runtime_s,status\na,1,odd\n",

@@ -508,9 +508,8 @@ def _compare_with_all_ways(problem: Instance, data: st.DataObject) -> None:
     n = len(problem.offers)
     up_s = [float(data.draw(st.integers(1, problem.deadline_s))) for _ in range(n)]
     price = [data.draw(st.sampled_from([1.0, 1.0, 1.02, 1.1, 1.3, 2.0, 4.0])) for _ in range(n)]
-    runs_on = [offer.type_index for offer in problem.offers]
     for group in range(len(problem.tasks)):
-        work_s = problem.runtime_s[group : group + 1, runs_on].astype(float)
+        work_s = problem.offer_runtime_s[group : group + 1].astype(float)
         able = work_s < NEVER
         shares = np.where(able, np.minimum(np.array(up_s) / work_s, 1.0), 0.0)
         if problem.checkpoint is None:
