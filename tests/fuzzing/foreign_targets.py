@@ -45,6 +45,19 @@ from tests.fuzzing.oracles.skypilot import types_of_skypilot
 from tests.fuzzing.oracles.task_tables import TOOLS, bag_of_batch, bag_of_list, bag_of_tool
 from tests.fuzzing.oracles.workflows import bag_of_wfformat
 from tests.fuzzing.second_opinion import second_bag_of_tool
+from tests.fuzzing.second_opinion_of_lists import (
+    second_bag_of_batch,
+    second_bag_of_csv,
+    second_bag_of_list,
+    second_bag_of_workflow,
+)
+from tests.fuzzing.second_opinion_of_logs import (
+    second_bag_of_log,
+    second_jobs_of_log,
+    second_jobs_of_table,
+    second_platform_job,
+    second_stream_job,
+)
 from tests.fuzzing.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -119,7 +132,11 @@ def read_csv(case: Case) -> None:
     with case.aside():
         data = Sheet(rng, rows, divider).damaged()
     path = case.write("tasks.csv", data)
-    _judge(case, [lambda: bag_of_csv(data, _TYPES)], lambda: _bag(instance_of_csv(path, _asked())))
+    _judge(
+        case,
+        [lambda: bag_of_csv(data, _TYPES), lambda: second_bag_of_csv(data, _TYPES)],
+        lambda: _bag(instance_of_csv(path, _asked())),
+    )
 
 
 def _csv_rows(rng: random.Random, number: int) -> list[list[str]]:
@@ -208,7 +225,7 @@ def _read_log(case: Case, kind: str) -> None:
     case.words = [repr(asked)]
     _judge(
         case,
-        [lambda: bag_of_log(data, kind, asked)],
+        [lambda: bag_of_log(data, kind, asked), lambda: second_bag_of_log(data, kind, asked)],
         lambda: _bag(instance_of_log(path, kind, _asked(), wanted)),  # type: ignore[arg-type]
     )
 
@@ -245,9 +262,13 @@ def _arrival_rows(rng: random.Random, number: int) -> list[list[str]]:
 
 
 def _judge_arrivals(
-    case: Case, oracle: Callable[[Any], Verdict], read: Callable[[], list[Arrival]], platform: bool
+    case: Case,
+    oracle: Callable[[Any], Verdict],
+    second: Callable[[Any], Verdict],
+    read: Callable[[], list[Arrival]],
+    platform: bool,
 ) -> None:
-    """Judge jobs that arrive as those of a stream, or of a platform."""
+    """Judge jobs that arrive as those of a stream, or of a platform; oracles are told what makes these of arrivals."""
     deadlines = Deadlines(3600)
     case.words.append("platform" if platform else "stream")
     names = {"name": "fuzzed", "source": "fuzzed"}
@@ -269,9 +290,9 @@ def _judge_arrivals(
         ]
 
     if platform:
-        _judge(case, [lambda: oracle(platform_jobs)], jobs_of_platform)
+        _judge(case, [lambda: oracle(platform_jobs), lambda: second(second_platform_job)], jobs_of_platform)
     else:
-        _judge(case, [lambda: oracle(stream_jobs)], jobs_of_stream)
+        _judge(case, [lambda: oracle(stream_jobs), lambda: second(second_stream_job)], jobs_of_stream)
 
 
 def read_arrivals(case: Case) -> None:
@@ -284,6 +305,7 @@ def read_arrivals(case: Case) -> None:
     _judge_arrivals(
         case,
         lambda wanted: jobs_of_table(data, wanted),
+        lambda made: second_jobs_of_table(data, made),
         lambda: arrivals_of_table(read_text(path), path)[0],
         rng.random() < 0.5,
     )
@@ -303,6 +325,7 @@ def read_arrivals_of_log(case: Case) -> None:
     _judge_arrivals(
         case,
         lambda made: jobs_of_log(data, kind, asked, made),
+        lambda made: second_jobs_of_log(data, kind, asked, made),
         lambda: arrivals_of_log(io.StringIO(read_text(path), newline=None), kind, path, wanted)[0],
         rng.random() < 0.5,
     )
@@ -410,7 +433,7 @@ def read_wfformat(case: Case) -> None:
     case.words = [f"split={split}"]
     _judge(
         case,
-        [lambda: bag_of_wfformat(data, split)],
+        [lambda: bag_of_wfformat(data, split), lambda: second_bag_of_workflow(data, split)],
         lambda: _bag(instance_of_wfformat(path, _asked(), multi_core="split" if split else "refuse")),
     )
 
@@ -729,7 +752,11 @@ def read_batch(case: Case) -> None:
     with case.aside():
         data = _json_damaged(case, {"jobs": jobs})
     path = case.write("jobs.json", data)
-    _judge(case, [lambda: bag_of_batch(data)], lambda: _bag(instance_of_csv(path, _asked(), None, "batch")))
+    _judge(
+        case,
+        [lambda: bag_of_batch(data), lambda: second_bag_of_batch(data)],
+        lambda: _bag(instance_of_csv(path, _asked(), None, "batch")),
+    )
 
 
 def read_task_list(case: Case) -> None:
@@ -753,7 +780,11 @@ def read_task_list(case: Case) -> None:
                 _json_damaged(case, row) if rng.random() < 0.3 else json.dumps(row).encode() for row in rows
             )
     path = case.write("tasks.json", data)
-    _judge(case, [lambda: bag_of_list(data)], lambda: _bag(instance_of_csv(path, _asked(), None, "json")))
+    _judge(
+        case,
+        [lambda: bag_of_list(data), lambda: second_bag_of_list(data)],
+        lambda: _bag(instance_of_csv(path, _asked(), None, "json")),
+    )
 
 
 def read_price_list(case: Case) -> None:

@@ -57,8 +57,8 @@ def seconds_of(cell: str, unit: str) -> Fraction | None:
     if cell.lower() in ODD_WORDS:
         raise UndecidedError("a word for nothing")
     found: Fraction | timedelta
-    if days := re.fullmatch(r"(?:(\d+)(?:-| days? | days?, ))?(\d+):(\d\d):(\d\d)(?:\.(\d+))?", cell, re.ASCII):
-        day, hours, minutes, whole, part = days.groups()
+    if clock := re.fullmatch(r"(?:(\d+)(?:-| days? | days?, ))?(\d+):(\d\d):(\d\d)(?:\.(\d+))?", cell, re.ASCII):
+        day, hours, minutes, whole, part = clock.groups()
         if int(minutes) > 59 or int(whole) > 59 or len(day or "") > 6 or len(hours) > 6 or part:
             raise UndecidedError("a clock that goes beyond its hours, or says parts of seconds")
         found = timedelta(days=int(day or 0), hours=int(hours), minutes=int(minutes), seconds=int(whole))
@@ -71,6 +71,10 @@ def seconds_of(cell: str, unit: str) -> Fraction | None:
         if odd or sizes != sorted(set(sizes), reverse=True):
             raise UndecidedError("units in another order")
         return sum((number_of(digits) * OF_TIME[name] for digits, name in pieces), Fraction(0)) or None
+    if iso := re.fullmatch(r"P(?:(\d+)D)?T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?", cell, re.ASCII):
+        days, hours, minutes, whole = (int(part or 0) for part in iso.groups())
+        found = timedelta(days=days, hours=hours, minutes=minutes, seconds=whole)
+        return Fraction(int(found.total_seconds())) or None
     if plain := re.fullmatch(rf"({NUMBER}) second\(s\)", cell, re.ASCII):
         return number_of(plain[1]) or None
     if re.search(r"[A-Za-z:]", cell.replace("e", "").replace("E", "")):
@@ -174,6 +178,8 @@ def rows_of_table(text: str, known: Callable[[str], bool], quoted: bool, doubts:
         doubts.add("blanks around cells, or lines in them")
     if any(heading != raw and heading != raw.lower() for heading, raw in zip(headings, rows[0], strict=True)):
         doubts.add("headings that are spelled oddly")
+    if any(re.search(r"[A-Z].*\.|\[.*[A-Z]", heading) for heading in rows[0]):
+        doubts.add("names of types in capitals")
     if "" in headings and headings.index("") not in empty:
         doubts.add("a column without a heading")
     names = [name for place, name in enumerate(headings) if place not in empty or known(name)]
@@ -181,13 +187,12 @@ def rows_of_table(text: str, known: Callable[[str], bool], quoted: bool, doubts:
     return [dict(zip(names, (row[place].strip() for place in places), strict=True)) for row in rows[1:]], divider
 
 
-def without_commas(rows: Rows, divider: str, of_numbers: Callable[[str], bool], doubts: set[str]) -> None:
-    """Write a point for decimal commas, and nothing for those between thousands, as all numbers of a file say."""
+def without_commas(rows: Rows, divider: str, of_numbers: Callable[[str], bool]) -> bool:
+    """Write a point for decimal commas, and nothing for those between thousands; whether there are any."""
     cells = [(row, name) for row in rows for name in row if of_numbers(name) and re.search(r"\d", row[name])]
     with_comma = [(row, name) for row, name in cells if "," in row[name] and not re.search("days?, ", row[name])]
     if not with_comma:
-        return
-    doubts.add("commas in numbers of a tool")
+        return False
     between = [
         re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?( ?[A-Za-z]+)?", row[name], re.ASCII) for row, name in with_comma
     ]
@@ -195,9 +200,10 @@ def without_commas(rows: Rows, divider: str, of_numbers: Callable[[str], bool], 
     points = any("." in row[name] for row, name in cells)
     thousands = all(between) and divider in "\t|"
     if divider == "," or (all(between) and divider == ";") or (not thousands and (points or not all(decimal))):
-        return  # a comma is no number, wherever one is asked for
+        return True  # a comma is no number, wherever one is asked for
     for row, name in with_comma:
         row[name] = row[name].replace(",", "" if thousands else ".")
+    return True
 
 
 def json_of(text: str) -> Any:
@@ -227,8 +233,7 @@ def objects_of(text: str) -> list[dict[str, Any]]:
         found = json_of(text)
     except RefusalDueError:
         found = [json_of(line) for line in text.splitlines() if line.strip()]
-    if isinstance(found, dict):
-        raise UndecidedError("an object in place of a list")
+    found = [found] if isinstance(found, dict) else found  # one line
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
         raise RefusalDueError("no list of objects")
     return found
@@ -378,11 +383,7 @@ def rows_of_tool(data: bytes, kind: str, doubts: set[str]) -> Rows:
     if kind in ("htcondor", "lsf") and text.lstrip()[:1] in ("[", "{"):
         found = json_of(text) if kind == "lsf" else objects_of(text)
         if isinstance(found, dict):
-            if (
-                set(found) != {"COMMAND", "JOBS", "RECORDS"}
-                or type(found["JOBS"]) is not Literal
-                or not isinstance(found["COMMAND"], str)
-            ):
+            if {key: type(value) for key, value in found.items()} != {"COMMAND": str, "JOBS": Literal, "RECORDS": list}:
                 raise UndecidedError("other keys than bjobs writes")
             found = found["RECORDS"]
         if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
@@ -418,7 +419,8 @@ def rows_of_tool(data: bytes, kind: str, doubts: set[str]) -> Rows:
         if any(row.get(name) for row in rows):
             raise UndecidedError(f"a column that the tool does not make: {name[:40]}")
     of_numbers = {name for name, _ in (*tool.runtimes, *tool.memories)} | {tool.cores}
-    without_commas(rows, divider, of_numbers.__contains__, doubts)
+    if without_commas(rows, divider, of_numbers.__contains__):
+        doubts.add("commas in numbers of a tool")
     if any(None in (row.get(name) for name in tool.needed) for row in rows):
         raise UndecidedError("a row that lacks what others have")
     return rows
@@ -432,7 +434,12 @@ def checked(tasks: Iterable[Task], doubts: set[str]) -> list[Task]:
     if len({task.id for task in found}) < len(found):
         raise RefusalDueError("two tasks of the same id")
     for task in found:
-        if not task.id or len(task.id) > 200 or re.search(r"#|\d[eE][+-]?\d|\d\.0+$|(^|\.)0\d", task.id):
+        if (
+            not task.id
+            or len(task.id) > 200
+            or not task.id.isprintable()
+            or re.search(r"#|\d[eE][+-]?\d|\d\.0+$|(^|\.)0\d", task.id)
+        ):
             raise UndecidedError("an id that may be none")
         if task.memory_mb > LARGEST_MB or any(seconds > 1e9 for seconds in task.runtime_s.values()):
             doubts.add("a task that no VM of the bag can run")
