@@ -250,6 +250,8 @@ def second_bag_of_workflow(data: bytes, split: bool) -> Verdict:
 
     def read(doubts: set[str]) -> list[Task]:
         document = json_of(text_of(data))
+        if "\\u" in text_of(data):
+            doubts.add("letters that are written by their numbers")
         version = value_of(document, "name schemaVersion workflow", str, "schemaVersion")
         if version not in ("1.4", "1.5"):
             raise RefusalDueError("another version") if version else UndecidedError("no version")
@@ -285,7 +287,11 @@ def not_independent(tasks: Sequence[Any]) -> bool:
     made: dict[str, str] = {}
     used: list[tuple[str, str]] = []
     for entry in tasks:
-        if value_of(entry, TASK, str, "id") is None or not {"parents", "name"} <= set(entry):
+        if (
+            value_of(entry, TASK, str, "id") is None
+            or not {"parents", "name"} <= set(entry)
+            or (value_of(entry, TASK, list, "children") is None)
+        ):
             raise UndecidedError("a task without an id, a name, or parents")
         for name in ("parents", "children"):
             others = value_of(entry, TASK, list, name) or []
@@ -328,6 +334,8 @@ def flow_task(entry: dict[str, Any], split: bool, doubts: set[str]) -> Task | No
     if wanted > 1 and not split:
         raise RefusalDueError("several cores")
     command = value_of(entry, TASK, dict, "command") or {}
+    if None in (*command.values(), *entry.values()):
+        doubts.add("a value of null")
     words = [value_of(command, "program arguments", str, "program") or ""]
     words += value_of(command, "program arguments", list, "arguments") or []
     if not all(type(word) is str for word in words):

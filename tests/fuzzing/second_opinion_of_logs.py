@@ -55,10 +55,18 @@ def jobs_of(data: bytes, kind: str, doubts: set[str]) -> Iterator[Job]:
     widths = {len(row) for row in fields}
     if kind == "swf" and widths - {18}:
         raise RefusalDueError("other than 18 columns")
-    if kind == "gwf" and (len(widths) > 1 or not widths <= set(range(20, 30))):
-        if widths & set(range(20, 30)):
-            raise RefusalDueError("lines of other columns")
+    if kind == "gwf" and not widths <= set(range(20, 30)):
         raise UndecidedError("other columns than those of the format")
+    if kind == "gwf" and len(widths) > 1:
+        if not all("\t" in line for line in lines):
+            raise RefusalDueError("lines of as many columns where blanks divide them")
+        doubts.add("lines of as many columns")
+    if any(not re.fullmatch(r"-1|\d{1,9}(\.\d{1,3})?", cell, re.ASCII) for row in fields for cell in row[:10]):
+        doubts.add("a field that is no number, or below 0, and may not be asked for")
+    if kind == "swf" and not all(re.fullmatch(r"-?\d+", cell, re.ASCII) for row in fields for cell in row[10:]):
+        doubts.add("a field that is no number")
+    if any("." in row[column] for row in fields for column in (4, 7)):
+        doubts.add("parts of cores, of a job that may be left out")
     if any(cell != cell.strip() or not cell for row in fields for cell in row):
         raise UndecidedError("fields that are blank")
     yield from map(Job, fields)
@@ -91,8 +99,7 @@ def taken(data: bytes, kind: str, asked: LogAsked, doubts: set[str]) -> Iterator
             wanted = asked_for(job, kind, asked, doubts)
             seconds = job.number(9 if asked.requested else 4)
             cores = job.first(8, 5)
-            for column in (1, 2, 3, 6, 7, 9, 10, 11):
-                job.number(column)
+            job.first(7, 10)
         except RefusalDueError:
             for column in (1, 3, 5, 6, 9, 10):
                 if not re.fullmatch(r"-?\d+(\.\d+)?", job.fields[column - 1]):
@@ -107,7 +114,7 @@ def taken(data: bytes, kind: str, asked: LogAsked, doubts: set[str]) -> Iterator
             raise (RefusalDueError if cores else UndecidedError)("cores that are not whole, or none")
         waits = job.fields[16] not in ("-1", "-1.0") if kind == "swf" else job.fields[18] not in ("UNITARY", "BoT")
         if waits:
-            raise (RefusalDueError if re.fullmatch(r"\d+|DAG", job.fields[16]) else UndecidedError)("a job that waits")
+            raise (RefusalDueError if re.fullmatch(r"[1-9]\d*", job.fields[16]) else UndecidedError)("a job that waits")
         if cores is not None and cores > 1 and asked.cores == "skip":
             doubts.add("a job of several cores that is skipped")
             continue
@@ -232,6 +239,8 @@ def second_jobs_of_table(data: bytes, made: Callable[..., Any]) -> Verdict:
             count = whole_of(cells["count"], "tasks") if cells.get("count") else 1
             if not 1 <= count <= 10_000_000:
                 raise RefusalDueError("no such number of tasks")
+            if seconds > 10**9:
+                raise UndecidedError("a run time that is too long")
             jobs.append(
                 {
                     "id": cells.get("id") or f"j{len(jobs) + 1}",
@@ -261,12 +270,11 @@ def second_jobs_of_table(data: bytes, made: Callable[..., Any]) -> Verdict:
 
 def times_of(job: dict[str, Any], first: Fraction) -> tuple[int, int]:
     """Second at which a job arrives, and that of its deadline: an hour after it if nothing is said."""
-    arrival = math.ceil(job["arrival"] - first)
-    moment = job["arrival"] - first + (3600 if job["within"] is None else job["within"])
-    moment = moment if job["deadline"] is None else job["deadline"] - first
-    if moment <= job["arrival"] - first or math.floor(moment) <= arrival:
+    moment = job["arrival"] + (3600 if job["within"] is None else job["within"])
+    moment = math.floor(moment if job["deadline"] is None else job["deadline"])
+    if moment <= math.ceil(job["arrival"]):
         raise UndecidedError("a deadline that is before the job")
-    return arrival, math.floor(moment)
+    return math.ceil(job["arrival"]) - math.ceil(first), moment - math.ceil(first)
 
 
 def second_stream_job(job: dict[str, Any], first: Fraction) -> Any:
