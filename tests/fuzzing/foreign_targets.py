@@ -58,6 +58,12 @@ from tests.fuzzing.second_opinion_of_logs import (
     second_platform_job,
     second_stream_job,
 )
+from tests.fuzzing.second_opinion_of_prices import (
+    second_prices_of_history,
+    second_types_of_aws,
+    second_types_of_price_list,
+    second_types_of_skypilot,
+)
 from tests.fuzzing.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -494,7 +500,7 @@ def read_aws_types(case: Case) -> None:
         rows = {name: row for (name, _), row in _rows(catalogue).items() if row.memory_mb != 7 or row.vcpus != 64}
         return {name: row._replace(on_demand=None) for name, row in rows.items()}
 
-    _judge(case, [lambda: types_of_aws(data)], read)
+    _judge(case, [lambda: types_of_aws(data), lambda: second_types_of_aws(data)], read)
 
 
 def _history(rng: random.Random, number: int) -> list[dict[str, str]]:
@@ -564,7 +570,15 @@ def read_price_history(case: Case) -> None:
                     found.setdefault(name, {}).update(row.spot)
             return found
 
-        _judge(case, [lambda: _known_types(prices_of_history(data, window_s))], read, _ROUNDED)
+        _judge(
+            case,
+            [
+                lambda: _known_types(prices_of_history(data, window_s)),
+                lambda: second_prices_of_history(data, window_s, _AWS_TYPES),
+            ],
+            read,
+            _ROUNDED,
+        )
         return
     case.words = ["scenario"]
 
@@ -616,7 +630,7 @@ def read_skypilot(case: Case) -> None:
         catalogue, _ = updated(None, [rows_of_skypilot(path, "2026-01-01")], types=["*"])
         return {key: row for key, row in _rows(catalogue).items() if row.on_demand is not None or row.spot}
 
-    _judge(case, [lambda: types_of_skypilot(data)], read)
+    _judge(case, [lambda: types_of_skypilot(data), lambda: second_types_of_skypilot(data)], read)
 
 
 _STATES = ("COMPLETED",) * 5 + ("FAILED", "CANCELLED by 1000", "RUNNING")
@@ -807,7 +821,7 @@ def read_price_list(case: Case) -> None:
     def read() -> Any:
         return _rows(updated(None, [price_list_of_aws(path, "2026-01-01")])[0])
 
-    _judge(case, [lambda: types_of_price_list(data)], read)
+    _judge(case, [lambda: types_of_price_list(data), lambda: second_types_of_price_list(data)], read)
 
 
 def read_retail_prices(case: Case) -> None:

@@ -255,6 +255,8 @@ def second_bag_of_workflow(data: bytes, split: bool) -> Verdict:
         version = value_of(document, "name schemaVersion workflow", str, "schemaVersion")
         if version not in ("1.4", "1.5"):
             raise RefusalDueError("another version") if version else UndecidedError("no version")
+        if len(str(document.get("name"))) > 1000:
+            doubts.add("a very long name")
         parts = value_of(document, "name schemaVersion workflow", dict, "workflow")
         if type(document.get("name")) is not str or parts is None:
             raise UndecidedError("no workflow")
@@ -266,6 +268,8 @@ def second_bag_of_workflow(data: bytes, split: bool) -> Verdict:
             for_each = {value_of(entry, TASK, str, "id"): entry for entry in runs or []}
             if not runs or not specified or len(for_each) < len(runs):
                 raise UndecidedError("entries without an id, or the same one")
+            if any("children" not in entry for entry in specified):
+                raise UndecidedError("a task without children")
             ids = [value_of(entry, TASK, str, "id") for entry in specified]
             if not all(type(name) is str for name in (*ids, *for_each)) or len(set(ids)) < len(ids):
                 raise UndecidedError("an id that is none")
@@ -287,11 +291,7 @@ def not_independent(tasks: Sequence[Any]) -> bool:
     made: dict[str, str] = {}
     used: list[tuple[str, str]] = []
     for entry in tasks:
-        if (
-            value_of(entry, TASK, str, "id") is None
-            or not {"parents", "name"} <= set(entry)
-            or (value_of(entry, TASK, list, "children") is None)
-        ):
+        if None in [value_of(entry, TASK, str, name) for name in ("id", "name")] or "parents" not in entry:
             raise UndecidedError("a task without an id, a name, or parents")
         for name in ("parents", "children"):
             others = value_of(entry, TASK, list, name) or []
