@@ -170,3 +170,64 @@ def test_a_run_that_was_resumed_counts_each_job_by_its_last_attempt(shell: Shell
         {"id": "2", "memory_mb": 1024, "base_runtime_s": 27.2, "command": "./work.sh 2 'a b;c|d'"},
         {"id": "1", "memory_mb": 1024, "base_runtime_s": 37.3, "command": "./work.sh 1 'a b;c|d'"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param(
+            "JobID|State|Elapsed|ReqMem\n1|FAILED|00:05:00|1G2|COMPLETED|00:05:00|1G\n3|COMPLETED|00:05:00|1G\n",
+            "line 2",
+            id="two-jobs-in-a-line",
+        ),
+        pytest.param(
+            "task_id\thash\tname\tstatus\trealtime\t%cpu\tcpus\tpeak_rss\tmemory\n"
+            "1\taa/1\tA\tCOMPLETED\t9s\t\t\t2\t1.5 GB\t2 GB\n",
+            "line 2",
+            id="cells-that-have-moved",
+        ),
+        pytest.param("s\th:m:s\tmax_rss\tmean_load\n9.5\t0:00:09\t31.48\t99.1\t7\n", "7", id="a-cell-too-many"),
+    ],
+)
+def test_a_row_of_more_cells_than_headings_is_refused_whatever_its_state(shell: Shell, text: str, line: str) -> None:
+    Path("table.txt").write_text(text)
+    shell.run("solve", "table.txt", *COMMON, "--memory", "1GB", code=2)
+    assert line in shell.err
+    assert "cells" in shell.err
+
+
+def test_a_submission_before_the_log_is_refused(shell: Shell) -> None:
+    Path("log.swf").write_text(
+        "1 100 0 60 1 -1 -1 1 -1 -1 1 7 1 1 1 1 -1 -1\n2 -4 0 60 1 -1 -1 1 -1 -1 1 7 1 1 1 1 -1 -1\n"
+    )
+    shell.run("instance", "import", "stream", "log.swf", "--types", "m5.large", "--deadline", "1h", code=2)
+    assert "line 2: column 2" in shell.err
+
+
+def test_one_task_in_one_line_is_read_whatever_its_command_is(shell: Shell) -> None:
+    text = json.dumps({"id": "a", "runtime": "90s", "memory_mb": 512, "command": ["run", "a b"]}) + "\n"
+    assert tasks_of(shell, "one.jsonl", text) == [
+        {"id": "a", "memory_mb": 512, "base_runtime_s": 90, "command": "run 'a b'"}
+    ]
+
+
+@pytest.mark.parametrize("stopped", ["1793700600000.0", "1.7937006e12"])
+def test_whole_milliseconds_are_whole_however_they_are_written(shell: Shell, stopped: str) -> None:
+    job = f'{{"jobId": "a", "status": "SUCCEEDED", "startedAt": 1793700000000, "stoppedAt": {stopped}}}'
+    assert tasks_of(shell, "jobs.json", f'{{"jobs": [{job}]}}', "--memory", "1GB") == [
+        {"id": "a", "memory_mb": 1024, "base_runtime_s": 600}
+    ]
+
+
+def test_needs_that_are_no_numbers_are_refused(shell: Shell) -> None:
+    needs = [{"type": "VCPU", "value": {}}, {"type": "MEMORY", "value": "2048"}]
+    job = {"jobId": "a", "status": "SUCCEEDED", "startedAt": 1793700000000, "stoppedAt": 1793700600000}
+    Path("jobs.json").write_text(json.dumps({"jobs": [job | {"container": {"resourceRequirements": needs}}]}))
+    shell.run("solve", "jobs.json", *COMMON, code=2)
+    assert "VCPU" in shell.err
+
+
+def test_a_memory_of_nothing_was_not_measured_in_any_table(shell: Shell) -> None:
+    assert tasks_of(shell, "tasks.csv", "id,runtime_s,memory_gb\na,5,0\n", "--memory", "1GB") == [
+        {"id": "a", "memory_mb": 1024, "base_runtime_s": 5}
+    ]

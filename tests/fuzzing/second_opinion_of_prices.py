@@ -63,7 +63,7 @@ def second_types_of_skypilot(data: bytes) -> Verdict:
         names += " availabilityzone arch"
         rows, divider = rows_of_table(text_of(data), names.split().__contains__, True, doubts)
         needed = {"instancetype", "vcpus", "memorygib", "price", "spotprice", "region", "availabilityzone", "arch"}
-        exact = "InstanceType vCPUs MemoryGiB Price SpotPrice Region AvailabilityZone Arch"
+        exact = "InstanceType AcceleratorName vCPUs MemoryGiB Price SpotPrice Region AvailabilityZone Arch"
         if not {*exact.split()} <= {*re.findall(r"\w+", text_of(data).splitlines()[0])}:
             raise UndecidedError("headings in other letters than SkyPilot's")
         if divider != "," or not rows or not needed <= set(rows[0]) <= set(names.split()):
