@@ -116,9 +116,14 @@ def whole_of(cell: str, what: str) -> int:
 
 def cores_of(cell: str) -> int:
     """Cores of a task, one where nothing is said; parts of one are left to the reader."""
-    if cell in MISSING:
+    if not cell:
         return 1
-    if cell.lower() in ODD_WORDS or not 1 <= number_of(cell) < 10**6 or number_of(cell).denominator != 1:
+    if (
+        cell in MISSING
+        or cell.lower() in ODD_WORDS
+        or not 1 <= number_of(cell) < 10**6
+        or number_of(cell).denominator != 1
+    ):
         raise UndecidedError("no number of cores")
     return int(number_of(cell))
 
@@ -442,9 +447,11 @@ def tasks_of_tool(data: bytes, kind: str, doubts: set[str], measured: bool, by_n
     """Tasks that a tool says have ended well."""
     tool, rows = TOOLS[kind], rows_of_tool(data, kind, doubts)
     found: list[Task] = []
-    if any("gpu" in row.get("alloctres", "") for row in rows):
+    if any("gpu" in row.get("alloctres", "") or row.get("requestgpus", "0") not in ("", "0") for row in rows):
         doubts.add("GPUs of a task or step that may be left out")
     if kind == "sacct":
+        if any(row.get(name) in ("-", "NA") for row in rows for name in ("maxrss", "reqmem")):
+            raise UndecidedError("a hyphen where Slurm writes none")
         rows = without_steps(rows, doubts)
     for row in rows:
         ids = ("task_id",) if by_number or not rows[0].get("name", "x") else tool.ids

@@ -156,8 +156,8 @@ def second_bag_of_list(data: bytes) -> Verdict:
         entries = objects_of(text_of(data))
         if any(type(entry.get(name)) is Literal for entry in entries for name in ("id", "command")):
             raise UndecidedError("a number for a name")
-        if len(entries) == 1 and any(isinstance(value, list) for value in entries[0].values()):
-            doubts.add("one object that has a list")
+        if len(entries) == 1 and "[" in text_of(data):
+            doubts.add("one object that has a list, or a bracket in a text")
         if len({name for entry in entries for name in entry}) > len(
             {plain(name) for entry in entries for name in entry}
         ):
@@ -191,6 +191,8 @@ def batch_task(job: Any) -> Task | None:
     if value_of(job, JOB, list, "dependsOn"):
         raise RefusalDueError("a job that waits for another")
     said = {value_of(need, "type value", str, "type"): value_of(need, "type value", str, "value") for need in needs}
+    if any(value != value.strip() for value in said.values() if value):
+        raise UndecidedError("blanks around a number")
     if len(said) < len(needs) or not set(said) <= {"VCPU", "MEMORY", "GPU"} or None in said.values():
         raise UndecidedError("needs that are none of Batch")
     if "GPU" in said:
@@ -268,9 +270,9 @@ def second_bag_of_workflow(data: bytes, split: bool) -> Verdict:
             for_each = {value_of(entry, TASK, str, "id"): entry for entry in runs or []}
             if not runs or not specified or len(for_each) < len(runs):
                 raise UndecidedError("entries without an id, or the same one")
+            ids = [value_of(entry, TASK, str, "id") for entry in specified]
             if any("children" not in entry for entry in specified):
                 raise UndecidedError("a task without children")
-            ids = [value_of(entry, TASK, str, "id") for entry in specified]
             if not all(type(name) is str for name in (*ids, *for_each)) or len(set(ids)) < len(ids):
                 raise UndecidedError("an id that is none")
             if set(ids) != set(for_each):

@@ -239,7 +239,7 @@ def second_jobs_of_table(data: bytes, made: Callable[..., Any]) -> Verdict:
             count = whole_of(cells["count"], "tasks") if cells.get("count") else 1
             if not 1 <= count <= 10_000_000:
                 raise RefusalDueError("no such number of tasks")
-            if seconds > 10**9:
+            if max(seconds, within or 0) > 10**9:
                 raise UndecidedError("a run time that is too long")
             jobs.append(
                 {

@@ -188,7 +188,7 @@ def second_types_of_price_list(data: bytes) -> Verdict:
     def read(doubts: set[str]) -> dict[tuple[str, str], Row]:
         found: dict[tuple[str, str], Row] = {}
         for text in value_of(json_of(text_of(data)), "PriceList", list, "PriceList") or []:
-            if type(text) is not str:
+            if type(text) is not str or text.startswith("\ufeff"):
                 raise UndecidedError("an entry that is no text")
             entry = json_of(text_of(text.encode("utf-8", "surrogatepass")))
             product = value_of(entry, "product terms", dict, "product")
