@@ -493,6 +493,8 @@ def second_bag_of_tool(data: bytes, kind: str) -> Verdict:
     """What a tool says of tasks."""
     ways = product((False, True) if kind == "htcondor" else (False,), (False, True) if kind == "nextflow" else (False,))
     judged = verdict((lambda doubts, way=way: tasks_of_tool(data, kind, doubts, *way)) for way in ways)  # type: ignore[misc]
+    if kind == "nextflow" and not judged.readings and "same id" in judged.why:
+        return Verdict(undecided="numbers of tasks that are not unique either")
     if kind == "nextflow" and len(judged.readings) == 2 and "same id" not in judged.why:
         del judged.readings[1]  # names are unique
     return judged
