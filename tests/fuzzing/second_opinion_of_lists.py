@@ -117,6 +117,8 @@ def task_of(cells: dict[str, str], units: dict[str, str], number: int, types: Se
         raise UndecidedError("a run time of 0, or a word for none, on one of several types")
     if not any(seconds.values()):
         return None
+    if any(value and value > 10**9 for value in seconds.values()):
+        raise UndecidedError("a run time that is too long, on a type that may not count")
     if cores_of(cells.get("cores", "")) > 1:
         raise RefusalDueError("several cores")
     count = whole_of(cells["count"], "tasks") if cells.get("count") else 1
