@@ -238,6 +238,8 @@ def objects_of(text: str) -> list[dict[str, Any]]:
         found = json_of(text)
     except RefusalDueError:
         found = [json_of(line) for line in text.splitlines() if line.strip()]
+    if isinstance(found, dict) and len(text.strip().splitlines()) > 1:
+        raise UndecidedError("one object of several lines")
     found = [found] if isinstance(found, dict) else found  # one line
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
         raise RefusalDueError("no list of objects")
