@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,26 @@ from tests.fuzzing.oracles.readings import DEFAULT_MEMORY_MB, Row, Task, Verdict
 from tests.fuzzing.oracles.skypilot import types_of_skypilot
 from tests.fuzzing.oracles.task_tables import TOOLS, bag_of_batch, bag_of_list, bag_of_tool
 from tests.fuzzing.oracles.workflows import bag_of_wfformat
+from tests.fuzzing.second_opinion import second_bag_of_tool
+from tests.fuzzing.second_opinion_of_lists import (
+    second_bag_of_batch,
+    second_bag_of_csv,
+    second_bag_of_list,
+    second_bag_of_workflow,
+)
+from tests.fuzzing.second_opinion_of_logs import (
+    second_bag_of_log,
+    second_jobs_of_log,
+    second_jobs_of_table,
+    second_platform_job,
+    second_stream_job,
+)
+from tests.fuzzing.second_opinion_of_prices import (
+    second_prices_of_history,
+    second_types_of_aws,
+    second_types_of_price_list,
+    second_types_of_skypilot,
+)
 from tests.fuzzing.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -58,21 +78,23 @@ _ROUNDED = 1e-6
 """Means of prices may be rounded, to a millionth of a dollar."""
 
 
-def _judge(case: Case, oracle: Callable[[], Verdict], read: Callable[[], Any], near: float = 0.0) -> None:
-    """Assert that a file is refused, or read as an oracle reads it; `read` returns what spotbag made of it."""
+def _judge(case: Case, oracles: Sequence[Callable[[], Verdict]], read: Callable[[], Any], near: float = 0.0) -> None:
+    """Assert that a file is refused, or read as all oracles read it; `read` returns what spotbag made of it."""
     with case.aside():
-        verdict = oracle()
+        verdicts = [oracle() for oracle in oracles]
     try:
         found = read()
     except SpotbagError as error:
-        assert not verdict.must_be_read, f"refused: {str(error)[:300]}; it says {_short(verdict.readings[0])}"
+        for number, verdict in enumerate(verdicts, 1):
+            says = f"oracle {number} says {_short(verdict.readings[:1])}"
+            assert not verdict.must_be_read, f"refused: {str(error)[:300]}; {says}"
         raise
-    if verdict.undecided:
-        return
-    assert verdict.readings, f"must be refused: {verdict.why}; read as {_short(found)}"
-    assert any(same(found, reading, near) for reading in verdict.readings), (
-        f"read as {_short(found)}; it says {' or '.join(map(_short, verdict.readings))}; {sorted(verdict.doubts)}"
-    )
+    for number, verdict in enumerate(verdicts, 1):
+        if verdict.undecided:
+            continue
+        says = " or ".join(map(_short, verdict.readings)) or f"it must be refused: {verdict.why}"
+        says = f"oracle {number} says {says}; {sorted(verdict.doubts)}"
+        assert any(same(found, reading, near) for reading in verdict.readings), f"read as {_short(found)}; {says}"
 
 
 def _short(reading: Any) -> str:
@@ -116,7 +138,11 @@ def read_csv(case: Case) -> None:
     with case.aside():
         data = Sheet(rng, rows, divider).damaged()
     path = case.write("tasks.csv", data)
-    _judge(case, lambda: bag_of_csv(data, _TYPES), lambda: _bag(instance_of_csv(path, _asked())))
+    _judge(
+        case,
+        [lambda: bag_of_csv(data, _TYPES), lambda: second_bag_of_csv(data, _TYPES)],
+        lambda: _bag(instance_of_csv(path, _asked())),
+    )
 
 
 def _csv_rows(rng: random.Random, number: int) -> list[list[str]]:
@@ -205,7 +231,7 @@ def _read_log(case: Case, kind: str) -> None:
     case.words = [repr(asked)]
     _judge(
         case,
-        lambda: bag_of_log(data, kind, asked),
+        [lambda: bag_of_log(data, kind, asked), lambda: second_bag_of_log(data, kind, asked)],
         lambda: _bag(instance_of_log(path, kind, _asked(), wanted)),  # type: ignore[arg-type]
     )
 
@@ -242,9 +268,13 @@ def _arrival_rows(rng: random.Random, number: int) -> list[list[str]]:
 
 
 def _judge_arrivals(
-    case: Case, oracle: Callable[[Any], Verdict], read: Callable[[], list[Arrival]], platform: bool
+    case: Case,
+    oracle: Callable[[Any], Verdict],
+    second: Callable[[Any], Verdict],
+    read: Callable[[], list[Arrival]],
+    platform: bool,
 ) -> None:
-    """Judge jobs that arrive as those of a stream, or of a platform."""
+    """Judge jobs that arrive as those of a stream, or of a platform; oracles are told what makes these of arrivals."""
     deadlines = Deadlines(3600)
     case.words.append("platform" if platform else "stream")
     names = {"name": "fuzzed", "source": "fuzzed"}
@@ -266,9 +296,9 @@ def _judge_arrivals(
         ]
 
     if platform:
-        _judge(case, lambda: oracle(platform_jobs), jobs_of_platform)
+        _judge(case, [lambda: oracle(platform_jobs), lambda: second(second_platform_job)], jobs_of_platform)
     else:
-        _judge(case, lambda: oracle(stream_jobs), jobs_of_stream)
+        _judge(case, [lambda: oracle(stream_jobs), lambda: second(second_stream_job)], jobs_of_stream)
 
 
 def read_arrivals(case: Case) -> None:
@@ -281,6 +311,7 @@ def read_arrivals(case: Case) -> None:
     _judge_arrivals(
         case,
         lambda wanted: jobs_of_table(data, wanted),
+        lambda made: second_jobs_of_table(data, made),
         lambda: arrivals_of_table(read_text(path), path)[0],
         rng.random() < 0.5,
     )
@@ -300,6 +331,7 @@ def read_arrivals_of_log(case: Case) -> None:
     _judge_arrivals(
         case,
         lambda made: jobs_of_log(data, kind, asked, made),
+        lambda made: second_jobs_of_log(data, kind, asked, made),
         lambda: arrivals_of_log(io.StringIO(read_text(path), newline=None), kind, path, wanted)[0],
         rng.random() < 0.5,
     )
@@ -407,7 +439,7 @@ def read_wfformat(case: Case) -> None:
     case.words = [f"split={split}"]
     _judge(
         case,
-        lambda: bag_of_wfformat(data, split),
+        [lambda: bag_of_wfformat(data, split), lambda: second_bag_of_workflow(data, split)],
         lambda: _bag(instance_of_wfformat(path, _asked(), multi_core="split" if split else "refuse")),
     )
 
@@ -468,7 +500,7 @@ def read_aws_types(case: Case) -> None:
         rows = {name: row for (name, _), row in _rows(catalogue).items() if row.memory_mb != 7 or row.vcpus != 64}
         return {name: row._replace(on_demand=None) for name, row in rows.items()}
 
-    _judge(case, lambda: types_of_aws(data), read)
+    _judge(case, [lambda: types_of_aws(data), lambda: second_types_of_aws(data)], read)
 
 
 def _history(rng: random.Random, number: int) -> list[dict[str, str]]:
@@ -538,7 +570,15 @@ def read_price_history(case: Case) -> None:
                     found.setdefault(name, {}).update(row.spot)
             return found
 
-        _judge(case, lambda: _known_types(prices_of_history(data, window_s)), read, _ROUNDED)
+        _judge(
+            case,
+            [
+                lambda: _known_types(prices_of_history(data, window_s)),
+                lambda: second_prices_of_history(data, window_s, _AWS_TYPES),
+            ],
+            read,
+            _ROUNDED,
+        )
         return
     case.words = ["scenario"]
 
@@ -547,7 +587,7 @@ def read_price_history(case: Case) -> None:
         assert found["kind"] == "prices"
         return steps_of((price["time_s"], price["type"], price["usd_per_hour"]) for price in found["prices"])
 
-    _judge(case, lambda: steps_of_history(data, "us-east-1a"), read_scenario)
+    _judge(case, [lambda: steps_of_history(data, "us-east-1a")], read_scenario)
 
 
 def _known_types(verdict: Verdict) -> Verdict:
@@ -590,7 +630,7 @@ def read_skypilot(case: Case) -> None:
         catalogue, _ = updated(None, [rows_of_skypilot(path, "2026-01-01")], types=["*"])
         return {key: row for key, row in _rows(catalogue).items() if row.on_demand is not None or row.spot}
 
-    _judge(case, lambda: types_of_skypilot(data), read)
+    _judge(case, [lambda: types_of_skypilot(data), lambda: second_types_of_skypilot(data)], read)
 
 
 _STATES = ("COMPLETED",) * 5 + ("FAILED", "CANCELLED by 1000", "RUNNING")
@@ -700,7 +740,11 @@ def _read_tool(case: Case, kind: str) -> None:
             cells = [[*rows[0]], *([str(cell) for cell in row.values()] for row in rows)]
             data = Sheet(rng, cells, "|" if kind in ("sacct", "lsf") else "\t", quoted=False).damaged()
     path = case.write("bench.txt", data)
-    _judge(case, lambda: bag_of_tool(data, kind), lambda: _bag(instance_of_csv(path, _asked(), None, kind)))
+    _judge(
+        case,
+        [lambda: bag_of_tool(data, kind), lambda: second_bag_of_tool(data, kind)],
+        lambda: _bag(instance_of_csv(path, _asked(), None, kind)),
+    )
 
 
 def read_batch(case: Case) -> None:
@@ -722,7 +766,11 @@ def read_batch(case: Case) -> None:
     with case.aside():
         data = _json_damaged(case, {"jobs": jobs})
     path = case.write("jobs.json", data)
-    _judge(case, lambda: bag_of_batch(data), lambda: _bag(instance_of_csv(path, _asked(), None, "batch")))
+    _judge(
+        case,
+        [lambda: bag_of_batch(data), lambda: second_bag_of_batch(data)],
+        lambda: _bag(instance_of_csv(path, _asked(), None, "batch")),
+    )
 
 
 def read_task_list(case: Case) -> None:
@@ -746,7 +794,11 @@ def read_task_list(case: Case) -> None:
                 _json_damaged(case, row) if rng.random() < 0.3 else json.dumps(row).encode() for row in rows
             )
     path = case.write("tasks.json", data)
-    _judge(case, lambda: bag_of_list(data), lambda: _bag(instance_of_csv(path, _asked(), None, "json")))
+    _judge(
+        case,
+        [lambda: bag_of_list(data), lambda: second_bag_of_list(data)],
+        lambda: _bag(instance_of_csv(path, _asked(), None, "json")),
+    )
 
 
 def read_price_list(case: Case) -> None:
@@ -769,7 +821,7 @@ def read_price_list(case: Case) -> None:
     def read() -> Any:
         return _rows(updated(None, [price_list_of_aws(path, "2026-01-01")])[0])
 
-    _judge(case, lambda: types_of_price_list(data), read)
+    _judge(case, [lambda: types_of_price_list(data), lambda: second_types_of_price_list(data)], read)
 
 
 def read_retail_prices(case: Case) -> None:
@@ -790,7 +842,7 @@ def read_retail_prices(case: Case) -> None:
         quotes = retail_prices_of_azure(path, "2026-01-01").quotes
         return {key: quote.price_usd_per_hour for key, quote in quotes.items()}
 
-    _judge(case, lambda: prices_of_retail(data), read)
+    _judge(case, [lambda: prices_of_retail(data)], read)
 
 
 FOREIGN: dict[str, Callable[[Case], None]] = {

@@ -23,6 +23,8 @@ def types_of_price_list(data: bytes) -> Verdict:
             raise UndecidedError("not a list of texts alone")
         found: dict[tuple[str, str], Row] = {}
         for text in texts:
+            if text.startswith("\ufeff"):
+                doubts.add("a byte-order mark within a list")
             entry = json_of(text.encode("utf-8", "surrogatepass"), doubts)
             if text.startswith("\ufeff"):
                 doubts.add("a byte-order mark within a document")

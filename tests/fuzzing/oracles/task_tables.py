@@ -141,6 +141,8 @@ def _rows(text: str, divider: str, doubts: set[str]) -> list[dict[str, str]] | N
     headings = [_flat(heading) for heading in bare[0]]
     if any(not re.fullmatch(r"[A-Za-z_%:]+", heading) for heading in bare[0]) or bare[0] != rows[0]:
         doubts.add("a heading in unusual letters")
+    if any(re.search(r"_(s|min|h|[kmg]?b)$", heading) for heading in headings):
+        doubts.add("a column with a unit in its heading, which no tool makes")
     if len(set(headings)) < len(headings):
         doubts.add("two columns of one heading")
         if any(headings.count(name) > 1 for tool in TOOLS.values() for name in (*tool.needed, *tool.memory)):
@@ -425,7 +427,7 @@ def _job(job: Any, doubts: set[str]) -> Task | None:
     count = number_of(str(cores), doubts) if isinstance(cores, str | int | Decimal) else Decimal(-1)
     if count < 0 or count > 1 or isinstance(cores, bool) or isinstance(memory, bool):
         raise UndecidedError("several cores") if isinstance(cores, bool) or cores is None else RefusalDueError("cores")
-    amount = _amount(str(memory).strip(), Decimal(1), doubts)
+    amount = _amount(str(memory).strip(), Decimal(1), doubts) if memory != "" else Decimal(0)
     if amount is None or amount < 0:
         raise RefusalDueError("memory")
     memory_mb = float(amount) or DEFAULT_MEMORY_MB
