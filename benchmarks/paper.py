@@ -60,11 +60,14 @@ class Setting(NamedTuple, Generic[Options]):
         In words, e.g. ``boot of a VM`` and ``180 s``.
     options : PaperOptions
         How the paper is replayed then.
+    environment : bool
+        Whether it is one that the page has verdicts of beside its own.
     """
 
     assumption: str
     value: str
     options: Options
+    environment: bool = False
 
     @property
     def name(self) -> str:

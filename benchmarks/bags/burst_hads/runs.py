@@ -162,6 +162,10 @@ class Pair:
     hads: Cell
     at_full_speed: Statistic
 
+    def of(self, policy: str) -> Cell:
+        """The days of one of them."""
+        return self.burst if policy == "burst-hads" else self.hads
+
     @property
     def cost_reduction(self) -> Statistic:
         """Percentage by which Burst-HADS is cheaper."""
@@ -218,8 +222,7 @@ class BurstHadsDays:
 
     def mean_saving(self, policy: str, billing: BaselineBilling) -> Statistic:
         """Mean saving of a scheduler over all cells."""
-        cells = [pair.burst if policy == "burst-hads" else pair.hads for pair in self.pairs.values()]
-        return average([self.saving(cell, billing) for cell in cells])
+        return average([self.saving(pair.of(policy), billing) for pair in self.pairs.values()])
 
     def shorter(self, job: str = "") -> Statistic:
         """Mean reduction of the makespan over the scenarios of a job, or over all cells."""

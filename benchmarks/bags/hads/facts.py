@@ -9,9 +9,9 @@ from ....instances.library import library_instance
 from ...paper_result import PublishedComparisonResult
 from ..paper_days import FROM_PRINTED_MAKESPAN, n_late_days
 from ..printed import hads_figures
-from .rows import ALL, MEANS
 from .runs import BIG_JOB, FAMILY, POLICY, on_demand_rate_usd, spot_offers
 from .sensitivity import AS_READ, BY_ALGORITHM_1, base_of, could_be, n_days
+from .tables import ALL, MEANS
 
 
 def hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:

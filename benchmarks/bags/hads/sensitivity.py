@@ -8,8 +8,8 @@ from dataclasses import replace
 from ...paper import Sensitivity, Setting
 from ...paper_result import PublishedComparisonResult
 from ..paper_days import n_late_days
-from .rows import ALL, MEANS
 from .runs import POLICY, HadsOptions
+from .tables import ALL, MEANS
 
 _RUNS = 100
 """Days of each cell in the table."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...claims import verdicts_in_words
+from ...claims import span, verdicts_in_words
 from ...paper_result import PublishedComparisonResult
-from .comparisons import BY_ARITHMETIC, span
 from .printed import LONG_QUANTITIES, a2ha_figures
-from .rows import AT_ONCE, BY_HOSTS, NOT_KNOWING, SWEEP, sweep_name
 from .runs import AT_THE_START
 from .settings import LONG_JOB, RATIOS, SHORT_JOBS, STYLES, sweep_ratios
+from .tables import AT_ONCE, BY_HOSTS, NOT_KNOWING, SWEEP, sweep_name
 
 _MANY = 1.5
 """From how many times the optimal number of hosts on the docs speak of many."""
@@ -43,7 +42,7 @@ def a2ha_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, An
 
 def _arithmetic(result: PublishedComparisonResult) -> dict[str, Any]:
     """Number of statements decided by arithmetic, and the verdicts on the others."""
-    others = [claim for claim in result.claims if BY_ARITHMETIC not in claim.reason]
+    others = [claim for claim in result.claims if "arithmetic decides it" not in claim.reason]
     return {"n_arithmetic": len(result.claims) - len(others), "others": verdicts_in_words(others)}
 
 

@@ -12,10 +12,9 @@ from .findings import a2ha_findings
 from .notes import a2ha_notes
 from .pictures import PICTURES
 from .printed import a2ha_figures
-from .rows import BOOTING, OPTIMAL_HOSTS, a2ha_rows
 from .runs import A2haRuns, a2ha_runs, n_a2ha_runs
 from .settings import LONG_JOB, A2haOptions
-from .tables import TABLES
+from .tables import BOOTING, OPTIMAL_HOSTS, TABLES, a2ha_rows
 
 _RUNS = 40
 """Orderings for each setting of the table of sensitivity, which are nine."""
