@@ -10,6 +10,7 @@ from ....core.text_tables import Column, Table
 from ...claims import show
 from ...paper import Sensitivity, Setting
 from ...paper_result import PublishedComparisonResult
+from ..paper_days import environments
 from .claims import BURST_CHEAPER, SMALL_JOB
 from .runs import ALL, BurstHadsOptions
 
@@ -60,6 +61,7 @@ _OTHERS: Sequence[tuple[str, str, Mapping[str, Any]]] = (
     ("billing of ILS On-demand", "to the last task", {"baseline": "last-task"}),
     *(("plan of the search", f"seed {seed} on all days", {"plan_seed": seed}) for seed in _SEEDS),
     ("baseline of T3", "30 %", {"t3_baseline_percent": 30}),
+    ("destination of moves (Algorithm 3, line 5)", "once per search", {"vm_dest": "search"}),
     ("boot of a VM", "180 s", {"boot_s": 180}),
     ("rates of the scenarios", "half", {"rate_scale": 0.5}),
     ("D_spot", "by Algorithm 1 of HADS", {"d_spot": "estimated"}),
@@ -70,8 +72,11 @@ _OTHERS: Sequence[tuple[str, str, Mapping[str, Any]]] = (
 def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
     few = replace(options, runs=min(_DAYS, options.runs))
     return [
-        Setting(assumption, value, replace(few, **changes))
-        for assumption, value, changes in (*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS)
+        *environments(options),
+        *(
+            Setting(assumption, value, replace(few, **changes))
+            for assumption, value, changes in (*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS)
+        ),
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...paper import Sensitivity, Setting
 from ...paper_result import PublishedComparisonResult
-from ..paper_days import n_late_days
+from ..paper_days import environments, n_late_days
 from .runs import POLICY, HadsOptions
 from .tables import ALL, MEANS
 
@@ -33,16 +33,17 @@ def _settings(options: HadsOptions) -> Sequence[Setting[HadsOptions]]:
         "idle-60": ("idle VMs", "end within a minute"),
     }
     return [
+        *environments(options),
         Setting("on-demand VMs are paid", "to their last tasks", replace(few, baseline="last-task")),
-        Setting("plan of on-demand VMs", "that of HADS", replace(few, baseline_plan="same")),
+        Setting("plan of on-demand VMs", "their own", replace(few, baseline_plan="own")),
         Setting(*_D_SPOT, replace(few, d_spot="estimated")),
         Setting("boot of a VM", "180 s", replace(few, boot_s=180)),
         Setting("rates of the scenarios", "half", replace(few, rate_scale=0.5)),
         *(Setting(*words, replace(few, policy=f"{POLICY}+{rule}")) for rule, words in other_rules.items()),
         Setting(
-            "rates, spare time, plan of on-demand VMs",
-            "half, of spot VMs only, that of HADS",
-            replace(few, rate_scale=0.5, policy=f"{POLICY}+spare-time-spot", baseline_plan="same"),
+            "rates, spare time",
+            "half, of spot VMs only",
+            replace(few, rate_scale=0.5, policy=f"{POLICY}+spare-time-spot"),
         ),
     ]
 
