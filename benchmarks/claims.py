@@ -249,6 +249,7 @@ def claim(
     ours: Ours = "",
     why: str = "",
     note: str = "",
+    unprinted: str = "",
     most: bool = False,
     fitted: bool = False,
     arithmetic: bool = False,
@@ -267,12 +268,16 @@ def claim(
         Reason to add if it does not hold.
     note : str
         Reason to add in any case.
+    unprinted : str
+        What decides it and is not printed: if it does not hold here, that decides nothing.
     most : bool
         Whether more than half of the comparisons are to hold, and not all.
     """
     found = [cases] if isinstance(cases, Case) else list(cases)
     judged = found if most else corrected(found)
     verdict = majority(judged) if most else all_hold(judged)
+    if unprinted and verdict == "does not hold":
+        verdict, why = "not decided", "; ".join(filter(None, [f"not so here, but that rests on {unprinted}", why]))
     reasons = _named(judged) if len(judged) > 1 and not (most and verdict == "holds") else []
     cause = [] if verdict == "holds" or not why else [why]
     if len(judged) == 1 and verdict != "holds" and not (why or note):

@@ -1,8 +1,9 @@
 """The statements of a paper: their words stand in its ``statements.toml``, in order; its code judges them by name.
 
 A table has the arguments of `claim`: what is said (``says``), ``where``, what the paper prints (``printed``), the
-reason if it does not hold (``why``), what else is to be known (``note``), whether it is said of ``most`` comparisons
-only, and whether it is ``fitted`` or ``arithmetic``. Names in braces are put in by the code.
+reason if it does not hold (``why``), what decides it and is not printed (``unprinted``), what else is to be known
+(``note``), whether it is said of ``most`` comparisons only, and whether it is ``fitted`` or ``arithmetic``. Names in
+braces are put in by the code.
 """
 
 from __future__ import annotations

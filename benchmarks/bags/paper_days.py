@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from ...core.errors import SpotbagError
 from ...core.limits import LimitReached
 from ...core.statistics import Statistic, reduction_percent
+from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import estimate_d_spot
 from ...instances.bags.scenarios import find_scenario
@@ -22,9 +24,10 @@ from ...replay.bags.runs import replay_days, trace_day
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
 from ...traces.bags.lateness import CAUSES, cause_of_day
-from ..claims import Verdict
+from ..claims import Case, Verdict, exactly
 from ..paper import OnRuns, PaperOptions, Setting
 from ..paper_result import PlanUsed, PublishedComparisonResult
+from ..paper_tables import markdown_table
 from ..sample import Sample
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]
@@ -69,7 +72,7 @@ class Environment:
         if self.without:
             changes["tasks"] = [
                 task.model_copy(
-                    update={"runtime_s": {of: s for of, s in task.runtime_s.items() if of not in self.without}}
+                    update={"runtime_s": {of: s for of, s in (task.runtime_s or {}).items() if of not in self.without}}
                 )
                 for task in instance.tasks
             ]
@@ -138,6 +141,33 @@ def environments(options: Days) -> list[Setting[Days]]:
         for name in ENVIRONMENTS
         if name != "printed"
     ]
+
+
+def by_environment(results: Mapping[str, PublishedComparisonResult]) -> dict[str, PublishedComparisonResult]:
+    """Return the results of the environments, the printed one first."""
+    found: dict[str, PublishedComparisonResult] = {}
+    for name in ENVIRONMENTS:
+        found[name] = results[f"environment: {name}"] if found else next(iter(results.values()))
+    return found
+
+
+def environment_table(
+    results: Mapping[str, PublishedComparisonResult],
+    columns: Mapping[str, Callable[[PublishedComparisonResult], str]],
+) -> str:
+    """Return a table of numbers side by side, by environment."""
+    found = by_environment(results)
+    cells = [[heading, *(number(result) for result in found.values())] for heading, number in columns.items()]
+    return markdown_table(Table([Column("environment"), *(Column(name, True) for name in found)], cells))
+
+
+def fleets(results: Mapping[str, PublishedComparisonResult], method: str) -> dict[str, str]:
+    """Return the numbers of VMs in the plans of all jobs but the smallest, by environment."""
+    found = {}
+    for name, result in by_environment(results).items():
+        plans = [plan for plan in result.plans if plan.method == method and plan.job != "J60"]
+        found[name] = ", ".join(str(sum(plan.vms.values())) for plan in plans)
+    return found
 
 
 @dataclass(frozen=True)
@@ -348,6 +378,19 @@ def collect_misses(cells: Sequence[Cell], causes: Counter[str]) -> Misses:
     late = [int(makespan_s(day)) - day.deadline_s for cell in cells for day in cell.late_days]
     found = tuple((cause, causes[cause]) for cause in CAUSES if causes[cause])
     return Misses(sum(len(cell.runs) for cell in cells), tuple(late), found)
+
+
+PRINTED_RUNS = 3
+"""Of each cell, in both papers."""
+
+_TOO_RARE = 0.05
+"""What has a lower probability is not taken for chance."""
+
+
+def none_late(cells: Iterable[Cell]) -> Case:
+    """Compare runs of which none is late with our days: whether so few would be, by chance."""
+    chance = math.prod((1 - len(cell.late_days) / len(cell.runs)) ** PRINTED_RUNS for cell in cells)
+    return exactly("", chance > _TOO_RARE, f"probability {chance:.2f}")
 
 
 def n_late_days(result: PublishedComparisonResult, table: str, job: str = "", policy: str = "") -> int:

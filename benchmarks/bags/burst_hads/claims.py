@@ -8,7 +8,7 @@ from typing import Any
 from ....core.statistics import Statistic, average, mean_of, ratio_of
 from ...claims import Case, Claim, Compare, about, above, below, exactly, numbers, span, spread, tally
 from ...statements import Statements
-from ..paper_days import Cell, cost_usd, makespan_s
+from ..paper_days import Cell, cost_usd, makespan_s, none_late
 from ..printed import burst_hads_figures
 from .runs import SCENARIOS, WORST, BurstHadsDays, Pair
 
@@ -40,6 +40,7 @@ def burst_hads_claims(days: BurstHadsDays) -> Iterator[Claim]:
         late = f"{len(misses.late_s)} of {misses.days:,} days late"
         why = f"{misses}; {misses.why()}" if misses.late_s else misses.why()
         yield _SAID.decided(f"{_name(policy)}-in-time", misses.verdict, late, why=why)
+    yield _SAID.judge("hads-in-time-observed", none_late(pair.hads for pair in days.pairs.values()))
 
 
 def burst_hads_findings(days: BurstHadsDays) -> Iterator[Claim]:
@@ -137,13 +138,16 @@ def _small_jobs(days: BurstHadsDays) -> Iterator[Claim]:
 
 def _close_to_deadline(days: BurstHadsDays) -> Claim:
     """Over the days on which some VM with tasks hibernated."""
-    limit, found = CLOSE_TO_DEADLINE_S, []
+    figures = burst_hads_figures()
+    quiet_s = {printed.job: printed.hads_makespan_s for printed in figures.quiet}
+    found = []
     for pair in days.pairs.values():
         struck = [makespan_s(day) for day in pair.hads.runs if day.busy_hibernations]
         if struck:
-            found.append(above(_place(pair), mean_of(struck), 0, "s", limit=limit - 1))
-    quiet = span([rivals.hads.mean(makespan_s).mean for rivals in days.rivals.values()], 0, "s")
-    return _SAID.judge("close-to-deadline", found, spread, limit=limit, quiet=quiet)
+            end_s = makespan_s(days.rivals[pair.hads.job].hads.runs[0])
+            found.append(above(_place(pair), mean_of([day - end_s for day in struck]), 0, "s"))
+    printed = sum(row.hads_makespan_s > quiet_s[row.job] for row in figures.results)
+    return _SAID.judge("close-to-deadline", found, lambda cases: f"{spread(cases)} later", printed=printed)
 
 
 # ---------------------------------------------------------------------------- costs
@@ -187,7 +191,10 @@ def _against_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
             below(_place(pair), pair.of(policy).less(days.on_demand(pair.burst.job), cost_usd), 3, "$")
             for pair in days.pairs.values()
         ]
-        yield _SAID.judge(f"{_name(policy)}-cheaper-than-on-demand", less, tally("cells"))
+        to_last_task = sum(
+            above("", days.saving(pair.of(policy), "last-task")).verdict == "holds" for pair in days.pairs.values()
+        )
+        yield _SAID.judge(f"{_name(policy)}-cheaper-than-on-demand", less, tally("cells"), to_last_task=to_last_task)
     stated = days.stated()
     printed = {(entry.quantity, entry.of): entry.printed for entry in burst_hads_figures().averages}
     for policy, name in _NAMES.items():

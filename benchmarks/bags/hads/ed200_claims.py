@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ....core.statistics import Estimate, Statistic, estimate, quotient, ratio_of
-from ...claims import Case, Claim, about, above, below, estimate_of, exactly, numbers, span, tally
+from ...claims import Claim, about, above, below, estimate_of, exactly, numbers, span, tally
 from ...statements import Statements
 from ..paper_days import cost_usd
 from ..printed import hads_figures
@@ -37,17 +37,11 @@ _K_H = {"sc1": 1.0, "sc2": 5.0, "sc3": 1.0, "sc4": 5.0, "sc5": 3.0, "sc6": 2.0, 
 
 _SAID = Statements.read(__package__)
 
-_NO_THIEVES = (
-    "spot VMs that do not hibernate are busy until about D_spot, too late for the spare time that Algorithm 7 asks of "
-    "thieves; those that resume after their tasks have been migrated find tasks to steal, and in sc1 and sc2 none does"
-)
-
 
 def ed200_claims(days: HadsDays) -> Iterator[Claim]:
     """Judge the statements of sections 5.3.3 to 5.3.5, in their order."""
     yield from _rates(days)
     yield from _stealing(days)
-    yield from _fig_13(days)
     yield from _checkpoints(days)
 
 
@@ -112,51 +106,51 @@ def _stealing(days: HadsDays) -> Iterator[Claim]:
     """Section 5.3.4, Fig. 12."""
     rates = {scenario: steal_success_percent(days.cells[BIG_JOB, scenario]) for scenario in SCENARIOS}
     means = {scenario: estimate_of(rate).mean or 0.0 for scenario, rate in rates.items()}
-
-    def orders(pairs: Sequence[tuple[str, str]]) -> list[Case]:
-        return [above(f"{more} - {few}", less(rates[more], rates[few]), 1, "points") for more, few in pairs]
-
     stated, named = hads_figures().steal_success_percent, ("sc2", "sc5", "sc1")
-    ours = f"{', '.join(f'{means[name]:.1f}' for name in named)} %"
-    texts = {
-        "printed": f"{', '.join(f'{stated[name]:g}' for name in named)} %",
-        "points": _ABOUT_POINTS,
-        "no_thieves": _NO_THIEVES,
-    }
-    yield _SAID.judge("steal-order", orders(list(pairwise(named))), ours, **texts)
     near = [about(name, rates[name], 1, "%", value=stated[name], points=_ABOUT_POINTS) for name in named]
-    yield _SAID.judge("steal-rates", near, ours, **texts)
-    most, others = named[:2], [name for name in SCENARIOS if name not in named[:2]]
-    low, high = min(means[name] for name in most), max(means[name] for name in others)
-    elsewhere = orders([(name, other) for name in most for other in others])
-    yield _SAID.judge("steal-elsewhere", elsewhere, f"from {low:.1f} %; others to {high:.1f} %", **texts)
+    others = [name for name in SCENARIOS if name not in named[:2]]
+    pairs = dict.fromkeys([*pairwise(named), *((name, other) for name in named[:2] for other in others)])
+    orders = [above(f"{more} - {few}", less(rates[more], rates[few]), 1, "points") for more, few in pairs]
+    ours = ", ".join(f"{means[name]:.1f}" for name in named)
+    yield _SAID.judge(
+        "steal-order",
+        [*near, *orders],
+        f"{ours}; others to {max(means[name] for name in others):.1f} %",
+        stated=", ".join(f"{stated[name]:g}" for name in named),
+        points=_ABOUT_POINTS,
+        printed=", ".join(f"{stated[name]:g}" for name in named) + " %",
+    )
     cells = {name: days.cells[BIG_JOB, name] for name in SCENARIOS}
-    pairs = [(name, other) for name in SCENARIOS for other in SCENARIOS if _K_H[name] > _K_H[other]]
-    more = [above(f"{name} - {other}", cells[name].less(cells[other], migrations)) for name, other in pairs]
+    rising = [(name, other) for name in SCENARIOS for other in SCENARIOS if _K_H[name] > _K_H[other]]
+    more = [above(f"{name} - {other}", cells[name].less(cells[other], migrations)) for name, other in rising]
     yield _SAID.judge("more-migrations", more, tally("pairs"))
+    yield _fig_13(days)
 
 
-def _fig_13(days: HadsDays) -> Iterator[Claim]:
+def _fig_13(days: HadsDays) -> Claim:
     """Two VMs of a run of sc2; the text and the captions name them differently."""
     stated = {steal.type: steal.planned for steal in hads_figures().steals}
     planned = {vm_type: planned_tasks(days, vm_type) for vm_type in stated}
-    found = [exactly(of, stated[of] in planned[of], ", ".join(map(str, sorted(planned[of])))) for of in stated]
-    ours = "; ".join(f"{min(tasks)} to {max(tasks)}" for tasks in planned.values())
-    yield _SAID.judge("planned-tasks", found, ours, printed="; ".join(map(str, stated.values())))
     cycles = days.first_cycles
-    texts = {
-        "thieves": sum(day.thieves for day in cycles),
-        "no_thieves": _NO_THIEVES,
-        "none_done": ""
-        if any(day.done for day in cycles)
-        else f"on {len(cycles)} days, all are busy for longer than a cycle",
-    }
-    for name, parts, wholes in (
-        ("steal-once", [day.once_at_first for day in cycles], [day.vms.total() for day in cycles]),
-        ("done-steal", [day.done_thieves for day in cycles], [day.done for day in cycles]),
-    ):
-        most = above("", ratio_of(parts, wholes, 100.0), 1, "%", limit=50.0)
-        yield _SAID.judge(name, most, f"{sum(parts):,} of {sum(wholes):,} VMs", **texts)
+    once, vms = [day.once_at_first for day in cycles], [day.vms.total() for day in cycles]
+    done = [day.done for day in cycles]
+    tasks = [
+        exactly(of, stated[of] in planned[of], f"{', '.join(map(str, sorted(planned[of])))} tasks") for of in stated
+    ]
+    steal = [
+        above("steal once at first", ratio_of(once, vms, 100.0), 1, "%", limit=50.0),
+        above("done, and steal", ratio_of([day.done_thieves for day in cycles], done, 100.0), 1, "%", limit=50.0),
+    ]
+    return _SAID.judge(
+        "planned-tasks",
+        [*tasks, *steal],
+        f"{'; '.join(span(planned[of]) for of in stated)} tasks; {sum(once):,} of {sum(vms):,} VMs",
+        printed="; ".join(map(str, stated.values())),
+        days=len(cycles),
+        done=f"{sum(done):,}",
+        thieves=sum(day.thieves for day in cycles),
+        vms=sum(vms),
+    )
 
 
 def _checkpoints(days: HadsDays) -> Iterator[Claim]:

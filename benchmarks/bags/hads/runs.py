@@ -138,13 +138,18 @@ class HadsDays:
         """The jobs, in the order of the paper."""
         return list(self.baselines)
 
-    def on_demand_usd(self, job: str, billing: BaselineBilling | None = None) -> float:
-        """Cost of a job on on-demand VMs; billed as the options say if nothing else is said."""
-        return self.baselines[job].on_demand[self.options.baseline_plan, billing or self.options.baseline].cost_usd
+    def on_demand_usd(
+        self, job: str, billing: BaselineBilling | None = None, plan: BaselinePlan | None = None
+    ) -> float:
+        """Cost of a job on on-demand VMs; planned and billed as the options say if nothing else is said."""
+        key = plan or self.options.baseline_plan, billing or self.options.baseline
+        return self.baselines[job].on_demand[key].cost_usd
 
-    def saving_percent(self, job: str, scenario: str, billing: BaselineBilling | None = None) -> Statistic:
+    def saving_percent(
+        self, job: str, scenario: str, billing: BaselineBilling | None = None, plan: BaselinePlan | None = None
+    ) -> Statistic:
         """Saving against on-demand VMs."""
-        price = self.on_demand_usd(job, billing)
+        price = self.on_demand_usd(job, billing, plan)
         return self.cells[job, scenario].statistic(lambda day: 100 * (1 - day.cost_usd / price))
 
     def mean_saving_percent(self, billing: BaselineBilling | None = None) -> Statistic:

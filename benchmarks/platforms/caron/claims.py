@@ -36,7 +36,7 @@ SAID = Statements.read(__package__)
 Comparison: TypeAlias = Verdict | Literal["alike"]
 """Whether a number is lower than another one, by the interval of their difference; alike if equal in each draw."""
 
-COMPARISONS: tuple[Comparison, ...] = ("holds", "does not hold", "not decided", "alike")
+VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not decided")
 
 
 class Lower(NamedTuple):
@@ -78,7 +78,7 @@ def counted(cells: Cells, lowers: Sequence[Lower]) -> Counter[Comparison]:
 
 def in_general(counts: Mapping[Comparison, int]) -> Verdict:
     """Verdict by the majority of the comparisons, without those that are equal in each draw."""
-    lower, higher, either = (counts.get(verdict, 0) for verdict in COMPARISONS[:3])
+    lower, higher, either = (counts.get(verdict, 0) for verdict in VERDICTS)
     if lower > higher + either:
         return "holds"
     return "does not hold" if lower + either <= higher else "not decided"
@@ -141,10 +141,28 @@ def _in_general(
 ) -> Claim:
     """Claim on most settings, or against them."""
     counts = counted(cells, lowers)
-    verdict = in_general(counts)
-    ours = share(counts, word)
-    details = _details(cells, lowers)
-    return SAID.decided(name, _OPPOSITE[verdict] if opposite else verdict, ours, details=details, **texts)
+    judge = (lambda counts: _OPPOSITE[in_general(counts)]) if opposite else in_general
+    by_size = {size: judge(counted(found, lowers)) for size, found in of_sizes(cells).items()}
+    details = f"{by_platform(by_size)}; {_details(cells, lowers)}"
+    return SAID.decided(name, together(by_size, judge(counts)), share(counts, word), details=details, **texts)
+
+
+def of_sizes(cells: Cells) -> dict[int, Cells]:
+    """Settings by the processors of each cluster, which are not printed."""
+    sizes = sorted({setting.processors for setting in cells})
+    return {size: {setting: cells[setting] for setting in cells if setting.processors == size} for size in sizes}
+
+
+def together(by_size: Mapping[int, Verdict], over_all: Verdict) -> Verdict:
+    """Verdict over all sizes of clusters: none where two of them contradict each other, as none is printed."""
+    return "not decided" if {"holds", "does not hold"} <= set(by_size.values()) else over_all
+
+
+def by_platform(by_size: Mapping[int, Verdict]) -> str:
+    """Verdicts by the size of the clusters, in words."""
+    found = {verdict: [str(size) for size, one in by_size.items() if one == verdict] for verdict in VERDICTS}
+    listed = "; ".join(f"{verdict} with {', '.join(sizes)}" for verdict, sizes in found.items() if sizes)
+    return f"by processors in each cluster, it {listed}"
 
 
 def _all_metrics(grid: Cells) -> Claim:
@@ -170,11 +188,9 @@ def _all_metrics(grid: Cells) -> Claim:
 def _details(cells: Cells, lowers: Sequence[Lower]) -> str:
     """Phrase on the settings where a claim fails or is open, and on its share by the size of the clusters."""
     counts = counted(cells, lowers)
-    by_size = {
-        processors: counted({setting: cells[setting] for setting in cells if setting.processors == processors}, lowers)
-        for processors in sorted({setting.processors for setting in cells})
-    }
-    shares = ", ".join(f"{share(found, '')[4:]} with {size}" for size, found in by_size.items())
+    shares = ", ".join(
+        f"{share(counted(found, lowers), '')[4:]} with {size}" for size, found in of_sizes(cells).items()
+    )
     return (
         f"not so in {counts['does not hold']}, left open by the interval in {counts['not decided']}; so in {shares} "
         "processors in each cluster"

@@ -70,7 +70,8 @@ def _above_known(runs: ThaiRuns, name: str, quantity: Quantity) -> Claim:
     stated = thai_figures().stated(UNKNOWN, quantity)
     more = above("", runs.ratio(UNKNOWN, KNOWN, quantity, "percent_more"), 1, "%")
     limits = 1 + (stated - ABOUT_POINTS) / 100, 1 + (stated + ABOUT_POINTS) / 100
-    return _SAID.judge(name, _is_times(runs, UNKNOWN, KNOWN, quantity, limits, more.ours), stated=stated)
+    case = _is_times(runs, UNKNOWN, KNOWN, quantity, limits, more.ours)
+    return _SAID.judge(name, case, stated=stated, points=ABOUT_POINTS)
 
 
 def _times(runs: ThaiRuns, policy: str, low: float, high: float) -> Case:
@@ -107,7 +108,7 @@ def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
     limits = {"large.5": (least, least), "medium.10": (least, most), "medium.8": (most, most)}
     found = [_times(runs, policy, *limits[policy]) for policy in limits]
     ours = f"{found[0].ours.removesuffix(' times')} to {found[-1].ours}"
-    yield _SAID.judge("times-late-tasks", found, ours, least=least, most=most)
+    yield _SAID.judge("times-late-tasks", found, ours, least=least, most=most, percent=ABOUT_PERCENT)
     yield _SAID.judge(
         "cheapest",
         _less(runs, below, ["large.4"], _others("large.4"), cost_usd, 3),
@@ -115,7 +116,7 @@ def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
         printed=printed["large.4"].cost_usd,
         its=printed[KNOWN].cost_usd,
     )
-    yield _SAID.judge("large-4-late", _times(runs, "large.4", times, times), times=times)
+    yield _SAID.judge("large-4-late", _times(runs, "large.4", times, times), times=times, percent=ABOUT_PERCENT)
     for name, metric, digits, unit in (("dearest", cost_usd, 3, " $"), ("latest", late_tasks, 1, "")):
         found = _less(runs, above, _BOTH_XLARGE, _others(*_BOTH_XLARGE), metric, digits)
         ours = " and ".join(mean([policy], metric, digits) for policy in _BOTH_XLARGE) + unit

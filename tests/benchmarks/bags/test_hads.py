@@ -145,7 +145,7 @@ def test_a_vm_whose_tasks_were_migrated_has_not_done_them() -> None:
 
 
 def test_every_claim_and_finding_has_short_numbers(result: PublishedComparisonResult) -> None:
-    demand_judged_claims(result, 55)
+    demand_judged_claims(result, 52)
     for claim in (*result.claims, *result.findings):
         assert len(claim.ours) <= 45, claim.ours
         assert len(claim.printed) <= 45, claim.printed
@@ -156,7 +156,7 @@ def test_every_claim_and_finding_has_short_numbers(result: PublishedComparisonRe
 def test_makespans_that_d_spot_was_fitted_to_are_no_test(result: PublishedComparisonResult) -> None:
     [fitted] = [claim for claim in result.claims if claim.fitted]
     assert fitted.statement.startswith("without hibernation, J100 and ED200 end when printed")
-    assert count_verdicts(result.claims).total() == len(result.claims) - 1
+    assert count_verdicts(result.claims).total() == len(result.claims) - 3  # and two of busy VMs, by definition
 
 
 @pytest.mark.parametrize("compared_name", [AS_READ, pytest.param(BY_ALGORITHM_1, marks=pytest.mark.slow)])
