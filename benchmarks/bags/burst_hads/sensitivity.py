@@ -61,7 +61,7 @@ _OTHERS: Sequence[tuple[str, str, Mapping[str, Any]]] = (
     ("billing of ILS On-demand", "to the last task", {"baseline": "last-task"}),
     *(("plan of the search", f"seed {seed} on all days", {"plan_seed": seed}) for seed in _SEEDS),
     ("baseline of T3", "30 %", {"t3_baseline_percent": 30}),
-    ("destination of moves (Algorithm 3, line 5)", "once per search", {"vm_dest": "search"}),
+    ("destination of moves in Algorithm 3", "once per search", {"vm_dest": "search"}),
     ("boot of a VM", "180 s", {"boot_s": 180}),
     ("rates of the scenarios", "half", {"rate_scale": 0.5}),
     ("D_spot", "by Algorithm 1 of HADS", {"d_spot": "estimated"}),
