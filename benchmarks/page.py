@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.text_files import write_text
 from ..core.text_tables import Column, Table
 from .claims import UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
-from .paper import Paper, PaperOptions, compare
+from .paper import Paper, PaperOptions, Setting, compare
 from .paper_pictures import prepare_pictures, write_pictures
 from .paper_result import PublishedComparisonResult
 from .paper_tables import claims_table, docs_table, findings_table, markdown_table
@@ -115,7 +115,7 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
         "findings": markdown_table(findings_table(result.findings)) if result.findings else "",
         "notes": "\n".join(fill(f"{number}. {note}", "   ") for number, note in enumerate(result.notes, start=1)),
         "stated": "" if stated is None else markdown_table(stated.table(result.rows)),
-        "sensitivity": markdown_table(sensitivity_table(page.paper, page.options, results)),
+        "sensitivity": markdown_table(sensitivity_table(page, results)),
         **page.facts(results),
     }
 
@@ -130,20 +130,23 @@ def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
 # ---------------------------------------------------------------------------- verdicts, and what turns them
 
 
-def turns(page: Page, results: Results) -> dict[int, dict[str, Verdict]]:
-    """Return the settings in which the verdict on a statement is another one, by the number of the statement.
+class Compared(NamedTuple):
+    """A setting, its result, and the verdicts that are others in it, by the numbers of the statements."""
 
-    A result is compared with that of the page's own assumptions with as many runs.
-    """
+    setting: Setting[Any]
+    result: PublishedComparisonResult
+    others: dict[int, Verdict]
+
+
+def compared(page: Page, results: Results) -> Iterator[Compared]:
+    """Compare results with that of the page's own assumptions with as many runs."""
     own: dict[int, PublishedComparisonResult] = {}
-    found: dict[int, dict[str, Verdict]] = {}
     for setting in page.paper.sensitivity.replays(page.options):
         result = results[setting.name]
-        base = own.setdefault(setting.options.runs, result)
-        for number, (claim, other) in enumerate(zip(base.claims, result.claims, strict=True), start=1):
-            if claim.verdict != other.verdict:
-                found.setdefault(number, {})[setting.name] = other.verdict
-    return found
+        claims = zip(own.setdefault(setting.options.runs, result).claims, result.claims, strict=True)
+        pairs = enumerate(claims, start=1)
+        others = {number: other.verdict for number, (claim, other) in pairs if claim.verdict != other.verdict}
+        yield Compared(setting, result, others)
 
 
 _NAMED = 2
@@ -155,16 +158,16 @@ def _verdicts(page: Page, results: Results) -> tuple[Table, str]:
 
     Beside the page's own, each environment has a column.
     """
-    result, turned = next(iter(results.values())), turns(page, results)
-    environments = [setting for setting in page.paper.sensitivity.replays(page.options) if setting.environment]
-    others = [results[setting.name].claims for setting in environments]
+    result, settings = next(iter(results.values())), list(compared(page, results))
+    environments = [one.setting for one in settings if one.setting.environment]
+    others = [one.result.claims for one in settings if one.setting.environment]
     cells, firm = [], []
     for number, claim in enumerate(result.claims, start=1):
-        turns_with = [name for name in turned.get(number, {}) if name not in {one.name for one in environments}]
+        turned = [one.setting for one in settings if number in one.others]
         beside = [claims[number - 1] for claims in others]
         if claim.uncounted:
             continue
-        if claim.verdict == "holds" and number not in turned:
+        if claim.verdict == "holds" and not turned:
             firm.append(f"**{number}** {claim.statement}" + (f" ({claim.printed})" if claim.printed else ""))
             continue
         why = next((one.why for one in (claim, *beside) if one.verdict != "holds" and one.why), "")
@@ -175,7 +178,7 @@ def _verdicts(page: Page, results: Results) -> tuple[Table, str]:
                 claim.printed or "-",
                 *(f"{one.verdict}: {one.ours}" for one in (claim, *beside)),
                 why or "-",
-                _some(turns_with),
+                _some([setting.name for setting in turned if not setting.environment]),
             ]
         )
     columns = [Column("#", True), Column("the paper says"), Column("printed")]
@@ -188,20 +191,18 @@ def _some(names: Sequence[str]) -> str:
     return "; ".join([*names[:_NAMED], *([f"{more} more"] if more > 0 else [])]) or "-"
 
 
-def sensitivity_table(paper: Paper[Any, Any], options: PaperOptions, results: Results) -> Table:
-    """Table of the effects of other assumptions.
-
-    A result is compared with that of the page's own assumptions with as many runs.
-    """
-    columns = paper.sensitivity.columns
-    cells = []
-    own: dict[int, PublishedComparisonResult] = {}
-    for setting in paper.sensitivity.replays(options):
-        result = results[setting.name]
-        base = own.setdefault(setting.options.runs, result)
-        numbers = [number(result) for number in columns.values()]
-        changes = "-" if base is result else _changes(base.claims, result.claims)
-        cells.append([setting.assumption or "as on this page", setting.value, *numbers, changes])
+def sensitivity_table(page: Page, results: Results) -> Table:
+    """Table of the effects of other assumptions."""
+    columns = page.paper.sensitivity.columns
+    cells = [
+        [
+            setting.assumption or "as on this page",
+            setting.value,
+            *(number(result) for number in columns.values()),
+            _changes(others) if setting.assumption else "-",
+        ]
+        for setting, result, others in compared(page, results)
+    ]
     headings = [Column(heading, True) for heading in columns]
     return Table([Column("assumption"), Column("value"), *headings, Column("verdicts that change")], cells)
 
@@ -209,12 +210,11 @@ def sensitivity_table(paper: Paper[Any, Any], options: PaperOptions, results: Re
 _SHORT: Mapping[Verdict, str] = {"holds": "holds", "does not hold": "does not", "not decided": "open"}
 
 
-def _changes(before: Sequence[Claim], after: Sequence[Claim]) -> str:
+def _changes(others: Mapping[int, Verdict]) -> str:
     """Numbers of the statements whose verdict is another one, and which."""
     changed: dict[Verdict, list[str]] = {}
-    for number, (claim, other) in enumerate(zip(before, after, strict=True), start=1):
-        if claim.verdict != other.verdict:
-            changed.setdefault(other.verdict, []).append(str(number))
+    for number, verdict in others.items():
+        changed.setdefault(verdict, []).append(str(number))
     return "; ".join(f"{_SHORT[verdict]}: {', '.join(numbers)}" for verdict, numbers in changed.items()) or "none"
 
 

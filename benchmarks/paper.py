@@ -75,6 +75,16 @@ class Setting(NamedTuple, Generic[Options]):
         return f"{self.assumption}: {self.value}"
 
 
+Change: TypeAlias = tuple[str, str, Mapping[str, Any]]
+"""An assumption, its value in words, and the options that it changes."""
+
+
+def changed(options: Options, runs: int, changes: Iterable[Change]) -> list[Setting[Options]]:
+    """Make settings of changes, with at most so many runs."""
+    few = replace(options, runs=min(runs, options.runs))
+    return [Setting(assumption, value, replace(few, **given)) for assumption, value, given in changes]
+
+
 @dataclass(frozen=True, slots=True)
 class Sensitivity(Generic[Options]):
     """Assumptions where a paper is silent, and the effects of others.

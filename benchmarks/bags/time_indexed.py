@@ -21,7 +21,7 @@ from ..paper_tables import print_table
 
 _LIMIT_S = 60.0
 _TASKS = 5
-_HORIZONS_S = (20, 40, 80, 160)
+_HORIZONS_S = (20, 40, 80, 120)
 
 
 def tiny_bag(seed: int, tasks: int = _TASKS, horizon_s: int = 20) -> Instance:

@@ -35,6 +35,8 @@ def burst_hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[s
         "cheap_and_fast": len(cheap) or "none",
         "cheap_and_fast_names": "; ".join(cheap),
         "n_settings": len(settings),
+        "near_by_environment": not _is_cheap_and_fast(result)
+        and any(_is_cheap_and_fast(other) for other in by_environment(results).values()),
         "environments": environment_table(results, SENSITIVITY.columns),
         "fleets": fleets(results, "ils"),
         "conclusion": "; ".join(

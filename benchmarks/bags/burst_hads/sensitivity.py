@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 from ....core.text_tables import Column, Table
 from ...claims import show
-from ...paper import Sensitivity, Setting
+from ...paper import Change, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
 from ..paper_days import environments
 from .claims import BURST_CHEAPER, SMALL_JOB
@@ -51,13 +49,13 @@ _DIFFERENCE: Sequence[Mapping[str, str]] = (
 """Options that take the difference apart, in the order of their table; without any, it is what the page assumes."""
 
 
-def _in_words(changes: Mapping[str, str]) -> tuple[str, str, Mapping[str, str]]:
+def _in_words(changes: Mapping[str, str]) -> Change:
     """Return the assumption in words, its value, and the options."""
     words = [(_WORDS[name][0], _WORDS[name][1][value]) for name, value in changes.items()]
     return ", ".join(name for name, _ in words), "; ".join(value for _, value in words), changes
 
 
-_OTHERS: Sequence[tuple[str, str, Mapping[str, Any]]] = (
+_OTHERS: Sequence[Change] = (
     ("billing of ILS On-demand", "to the last task", {"baseline": "last-task"}),
     *(("plan of the search", f"seed {seed} on all days", {"plan_seed": seed}) for seed in _SEEDS),
     ("baseline of T3", "30 %", {"t3_baseline_percent": 30}),
@@ -70,14 +68,8 @@ _OTHERS: Sequence[tuple[str, str, Mapping[str, Any]]] = (
 
 
 def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
-    few = replace(options, runs=min(_DAYS, options.runs))
-    return [
-        *environments(options),
-        *(
-            Setting(assumption, value, replace(few, **changes))
-            for assumption, value, changes in (*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS)
-        ),
-    ]
+    changes = [*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS]
+    return [*environments(options), *changed(options, _DAYS, changes)]
 
 
 def mean_of_all(quantity: str) -> Callable[[PublishedComparisonResult], str]:
