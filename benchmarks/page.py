@@ -78,6 +78,7 @@ def page_texts(page: Page, results: Results) -> dict[str, str]:
     }
     environment = Environment(loader=DictLoader(templates), undefined=StrictUndefined, lstrip_blocks=True)
     environment.filters["fill"] = fill
+    environment.filters["line"] = lambda text: " ".join(text.split())
     environment.filters["in_words"] = verdict_in_words
     values = _values(page, results)
     texts = {}
