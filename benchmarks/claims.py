@@ -1,16 +1,23 @@
-"""Statements of the papers, and whether they hold in our replays."""
+"""Statements of the papers, and whether they hold in our replays.
+
+A statement is made of comparisons: numbers of ours, each with a test by its interval. `above`, `below`, `about`,
+`exactly` and `together` make them; `claim` judges all of them, or most.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ..core.statistics import Estimate
+from ..core.statistics import CONFIDENCE, Estimate, Statistic
 from ..core.wording import counted
 
 Verdict: TypeAlias = Literal["holds", "does not hold", "not decided"]
+
+Found: TypeAlias = Estimate | Statistic | float | None
+"""A number of ours: with an interval, exact, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,10 @@ class Claim:
         The paper's number, short.
     fitted : bool
         Whether it rests on inputs that were fitted to the same printed numbers: it is no test then, and not counted.
+    arithmetic : bool
+        Whether arithmetic or a definition decides it, and no replay: it is not counted either.
+    why : str
+        The reason in short, without the comparisons that are against it.
     """
 
     statement: str
@@ -42,6 +53,123 @@ class Claim:
     source: str = ""
     printed: str = ""
     fitted: bool = False
+    arithmetic: bool = False
+    why: str = ""
+
+    @property
+    def uncounted(self) -> str:
+        """Why it is not counted, in a word; empty if it is."""
+        return "fitted" if self.fitted else "arithmetic" if self.arithmetic else ""
+
+
+# ---------------------------------------------------------------------------- comparisons
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A comparison that a statement is made of.
+
+    Attributes
+    ----------
+    label : str
+        Of what, e.g. ``J60 sc1``.
+    ours : str
+        Our number in words.
+    verdict : {"holds", "does not hold", "not decided"}
+        Whether it bears the statement out.
+    against : float
+        Probability of evidence as strong against it by chance (one-sided p-value); 0 of what no chance decides.
+    mean : float or None
+        Our number.
+    unit : str
+        Of the number.
+    digits : int
+        Decimals of the number.
+    """
+
+    label: str
+    ours: str
+    verdict: Verdict
+    against: float = 0.0
+    mean: float | None = None
+    unit: str = ""
+    digits: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.ours}".strip()
+
+
+def estimate_of(found: Found) -> Estimate:
+    """The estimate of a number: of nothing if there is none, without an interval if it is exact."""
+    if isinstance(found, Statistic):
+        return found.estimate
+    if isinstance(found, Estimate):
+        return found
+    return Estimate(0 if found is None else 1, found, None)
+
+
+def above(label: str, found: Found, digits: int = 1, unit: str = "", *, limit: float = 0.0) -> Case:
+    """Compare a number of ours: it is to be above a limit."""
+    return _case(label, found, digits, unit, limit, None)
+
+
+def below(label: str, found: Found, digits: int = 1, unit: str = "", *, limit: float = 0.0) -> Case:
+    """Compare a number of ours: it is to be below a limit."""
+    return _case(label, found, digits, unit, None, limit)
+
+
+def about(
+    label: str,
+    found: Found,
+    digits: int = 1,
+    unit: str = "",
+    *,
+    value: float,
+    points: float = 0.0,
+    percent: float = 0.0,
+) -> Case:
+    """Compare a number of ours: it is to be near a value, within so many points, or percent of the value."""
+    reach = points + abs(value) * percent / 100
+    return _case(label, found, digits, unit, value - reach, value + reach)
+
+
+Compare: TypeAlias = Callable[..., Case]
+"""`above` or `below`."""
+
+
+def exactly(label: str, is_so: bool, ours: str = "") -> Case:
+    """Compare what no interval decides."""
+    return Case(label, ours, "holds" if is_so else "does not hold", 1.0 if is_so else 0.0)
+
+
+def together(label: str, cases: Sequence[Case], ours: str = "") -> Case:
+    """Make one comparison of several that are to hold together."""
+    strongest = min(case.against for case in cases)
+    shown = ours or ", ".join(map(str, cases))
+    return replace(cases[0], label=label, ours=shown, verdict=all_hold(cases), against=min(len(cases) * strongest, 1.0))
+
+
+def _case(label: str, found: Found, digits: int, unit: str, low: float | None, high: float | None) -> Case:
+    ours = estimate_of(found)
+    tests = ([] if low is None else [(is_above(ours, low), ours, low)]) + (
+        [] if high is None else [(is_below(ours, high), _mirrored(ours), -high)]
+    )
+    against = min(_p_below(number, limit) for _, number, limit in tests)
+    verdict = _together(verdict for verdict, _, _ in tests)
+    return Case(label, _with_unit(show(ours, digits), unit), verdict, against, ours.mean, unit, digits)
+
+
+def _p_below(estimate: Estimate, limit: float) -> float:
+    """Probability of a mean as low by chance, if the true one is at the limit."""
+    from scipy.special import stdtr, stdtrit
+
+    if estimate.mean is None:
+        return 1.0
+    if not estimate.half_width:
+        return 0.0 if estimate.mean <= limit else 1.0
+    degrees = estimate.n - 1
+    error = estimate.half_width / stdtrit(degrees, (1 + CONFIDENCE) / 2)
+    return float(stdtr(degrees, (estimate.mean - limit) / error))
 
 
 def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
@@ -57,61 +185,156 @@ def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
 
 def is_below(estimate: Estimate, limit: float = 0.0) -> Verdict:
     """Verdict on a mean below a limit, by its interval; without an interval, by the mean."""
-    half = estimate.half_width
-    mirrored = Estimate(estimate.n, None if estimate.mean is None else -estimate.mean, half)
-    return is_above(mirrored, -limit)
+    return is_above(_mirrored(estimate), -limit)
 
 
 def is_within(estimate: Estimate, low: float, high: float) -> Verdict:
     """Verdict on a mean between two limits, by its interval."""
-    return all_hold([is_above(estimate, low), is_below(estimate, high)])
+    return _together([is_above(estimate, low), is_below(estimate, high)])
 
 
-WORDS: Mapping[Verdict, tuple[str, str]] = {
-    "holds": ("holds", "hold"),
-    "does not hold": ("does not hold", "do not hold"),
-    "not decided": ("is not decided", "are not decided"),
-}
-"""Of one statement, and of several; in the order in which they are counted."""
-
-FITTED = "fitted: "
-"""What stands before a verdict that is not counted."""
+def _mirrored(estimate: Estimate) -> Estimate:
+    return replace(estimate, mean=None if estimate.mean is None else -estimate.mean)
 
 
-def verdict_in_words(verdict: Verdict) -> str:
-    """Return the verdict on one statement as the end of a sentence: ``is not decided``."""
-    return WORDS[verdict][0]
+# ---------------------------------------------------------------------------- several together
 
 
-def count_verdicts(claims: Iterable[Claim]) -> Counter[Verdict]:
-    """Number of statements by verdict; fitted statements are not counted."""
-    return Counter(claim.verdict for claim in claims if not claim.fitted)
+def all_hold(cases: Iterable[Case]) -> Verdict:
+    """Verdict on several comparisons together, each by its own interval."""
+    return _together(case.verdict for case in cases)
 
 
-def verdicts_in_words(claims: Sequence[Claim]) -> str:
-    """Verdicts in words: ``Of 10 statements, 9 hold, 1 is not decided; 2 more are fitted``."""
-    counts = count_verdicts(claims)
-    words = ", ".join(
-        f"{counts[verdict]} {WORDS[verdict][counts[verdict] != 1]}" for verdict in WORDS if counts[verdict]
-    )
-    fitted = sum(claim.fitted for claim in claims)
-    more = f"; {fitted} more {'is' if fitted == 1 else 'are'} fitted" if fitted else ""
-    return f"Of {counted(counts.total(), 'statement')}, {words}{more}" if counts else f"No statement is judged{more}"
-
-
-def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
-    """Verdict on several statements together."""
+def _together(verdicts: Iterable[Verdict]) -> Verdict:
     found = set(verdicts)
-    if not found:
-        return "not decided"
     if "does not hold" in found:
         return "does not hold"
-    return "not decided" if "not decided" in found else "holds"
+    return "holds" if found == {"holds"} else "not decided"
 
 
-def tally(found: Sequence[tuple[str, Verdict]], of: str = "") -> str:
+def corrected(cases: Sequence[Case]) -> list[Case]:
+    """Correct several comparisons for their number, by Holm's method.
+
+    Of many, some are against a true statement by chance: one that is against is left open if, among so many, it may be.
+    That all hold needs no correction, as each one must (an intersection-union test).
+    """
+    found = list(cases)
+    against = sorted((case.against, place) for place, case in enumerate(cases) if case.verdict == "does not hold")
+    beyond = False
+    for rank, (p, place) in enumerate(against):
+        beyond = beyond or p > (1 - CONFIDENCE) / 2 / (len(found) - rank)
+        if beyond:
+            found[place] = replace(found[place], verdict="not decided")
+    return found
+
+
+def majority(cases: Sequence[Case]) -> Verdict:
+    """Verdict on most of several comparisons: more than half of them."""
+    counts = Counter(case.verdict for case in cases)
+    if 2 * counts["holds"] > len(cases):
+        return "holds"
+    return "does not hold" if 2 * (len(cases) - counts["does not hold"]) <= len(cases) else "not decided"
+
+
+Ours: TypeAlias = str | Callable[[Sequence[Case]], str]
+"""What a claim shows of our numbers: as it is, or made of its comparisons."""
+
+
+def claim(
+    says: str,
+    cases: Case | Iterable[Case],
+    where: str = "",
+    printed: str = "",
+    *,
+    ours: Ours = "",
+    why: str = "",
+    note: str = "",
+    unprinted: str = "",
+    most: bool = False,
+    fitted: bool = False,
+    arithmetic: bool = False,
+) -> Claim:
+    """Judge a statement by its comparisons; those that do not bear it out are named.
+
+    Parameters
+    ----------
+    says, where, printed, fitted, arithmetic
+        Statement, source and so on of the `Claim`.
+    cases : Case or iterable of Case
+        The comparisons.
+    ours : str or callable
+        Our numbers, in words; if absent, `numbers`.
+    why : str
+        Reason to add if it does not hold.
+    note : str
+        Reason to add in any case.
+    unprinted : str
+        What decides it and is not printed: if it does not hold here, that decides nothing.
+    most : bool
+        Whether more than half of the comparisons are to hold, and not all.
+    """
+    found = [cases] if isinstance(cases, Case) else list(cases)
+    judged = found if most else corrected(found)
+    verdict = majority(judged) if most else all_hold(judged)
+    if unprinted and verdict == "does not hold":
+        verdict, why = "not decided", "; ".join(filter(None, [f"not so here, but that rests on {unprinted}", why]))
+    reasons = _named(judged) if len(judged) > 1 and not (most and verdict == "holds") else []
+    cause = [] if verdict == "holds" or not why else [why]
+    if len(judged) == 1 and verdict != "holds" and not (why or note):
+        reasons = [str(judged[0])]
+    shown = ours if isinstance(ours, str) else ours(judged)
+    reason = "; ".join(filter(None, [*reasons, *cause, note]))
+    return Claim(
+        says, verdict, shown or numbers(judged), reason, where, printed, fitted, arithmetic, "; ".join(cause) or note
+    )
+
+
+def _named(cases: Sequence[Case]) -> list[str]:
+    words: Mapping[Verdict, str] = {"does not hold": "against it", "not decided": "within the interval"}
+    named = {verdict: [str(case) for case in cases if case.verdict == verdict] for verdict in words}
+    return [f"{words[verdict]} {len(of)} of {len(cases)}: {_some(of)}" for verdict, of in named.items() if of]
+
+
+def _some(texts: Sequence[str], most: int = 4) -> str:
+    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+
+
+# ---------------------------------------------------------------------------- numbers in words
+
+
+def tally(of: str = "") -> Callable[[Sequence[Case]], str]:
     """Count the comparisons that bear a statement out: ``3 of 5``, of what if that is said."""
-    return f"{sum(verdict == 'holds' for _, verdict in found)} of {len(found)} {of}".rstrip()
+    return lambda cases: f"{sum(case.verdict == 'holds' for case in cases)} of {len(cases)} {of}".rstrip()
+
+
+def numbers(cases: Sequence[Case]) -> str:
+    """Numbers of comparisons: of one with its interval, of several their means."""
+    if len(cases) == 1:
+        return cases[0].ours
+    means = [_mean(case) for case in cases]
+    return _with_unit(", ".join(means), cases[0].unit) if cases else "-"
+
+
+def with_intervals(cases: Sequence[Case]) -> str:
+    """Numbers of comparisons with their intervals."""
+    return "; ".join(case.ours for case in cases)
+
+
+def spread(cases: Iterable[Case]) -> str:
+    """The least and the largest mean of comparisons, as ``1 to 2 %``."""
+    known = [case for case in cases if case.mean is not None]
+    return (
+        span([case.mean for case in known if case.mean is not None], known[0].digits, known[0].unit) if known else "-"
+    )
+
+
+def span(values: Iterable[float | None], digits: int = 0, unit: str = "", sign: str = "") -> str:
+    """The least and the largest of some numbers, as ``1 to 2``; ``-`` of none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    low, high = (f"{value:{sign},.{digits}f}" for value in (min(known), max(known)))
+    return _with_unit(low if low == high else f"{low} to {high}", unit)
 
 
 def show(estimate: Estimate, digits: int) -> str:
@@ -124,44 +347,46 @@ def show(estimate: Estimate, digits: int) -> str:
     return mean if estimate.half_width is None else f"{mean} ± {estimate.half_width:,.{digits}f}"
 
 
-def judged(
-    statement: str,
-    found: Sequence[tuple[str, Verdict]],
-    ours: str,
-    why_not: str = "",
-    *,
-    source: str = "",
-    printed: str = "",
-    fitted: bool = False,
-) -> Claim:
-    """Make a claim that several comparisons decide; those that do not bear it out are named.
-
-    Parameters
-    ----------
-    statement, ours : str
-        Of the `Claim`.
-    found : sequence of (str, str)
-        Each comparison in words, and its verdict.
-    why_not : str
-        Reason to add if not all of them hold.
-    source, printed, fitted
-        Of the `Claim`.
-    """
-    against = [text for text, verdict in found if verdict == "does not hold"]
-    undecided = [text for text, verdict in found if verdict == "not decided"]
-    reasons = []
-    if len(found) == 1:
-        reasons += [text for text in (*against, *undecided) if text not in ours or not why_not]
-    else:
-        if against:
-            reasons.append(f"against it {len(against)} of {len(found)}: {_some(against)}")
-        if undecided:
-            reasons.append(f"within the interval {len(undecided)} of {len(found)}: {_some(undecided)}")
-    if (against or undecided) and why_not:
-        reasons.append(why_not)
-    verdict = all_hold(verdict for _, verdict in found)
-    return Claim(statement, verdict, ours, "; ".join(reasons), source, printed, fitted)
+def _mean(case: Case) -> str:
+    return case.ours if case.mean is None else show(Estimate(1, case.mean, None), case.digits)
 
 
-def _some(texts: Sequence[str], most: int = 4) -> str:
-    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+def _with_unit(text: str, unit: str) -> str:
+    return f"$ {text}" if unit == "$" else f"{text} {unit}".rstrip()
+
+
+# ---------------------------------------------------------------------------- verdicts in words
+
+WORDS: Mapping[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "not decided": ("is not decided", "are not decided"),
+}
+"""Of one statement, and of several; in the order in which they are counted."""
+
+UNCOUNTED: Mapping[str, tuple[str, str]] = {
+    "fitted": ("is fitted", "are fitted"),
+    "arithmetic": ("is arithmetic", "are arithmetic"),
+}
+"""What is not counted, likewise; the word stands before the verdict."""
+
+
+def verdict_in_words(verdict: Verdict) -> str:
+    """Return the verdict on one statement as the end of a sentence: ``is not decided``."""
+    return WORDS[verdict][0]
+
+
+def count_verdicts(claims: Iterable[Claim]) -> Counter[Verdict]:
+    """Number of statements by verdict, without those that are not counted."""
+    return Counter(claim.verdict for claim in claims if not claim.uncounted)
+
+
+def verdicts_in_words(claims: Sequence[Claim]) -> str:
+    """Verdicts in words: ``Of 10 statements, 9 hold, 1 is not decided; 2 more are fitted``."""
+    counts = count_verdicts(claims)
+    words = ", ".join(
+        f"{counts[verdict]} {WORDS[verdict][counts[verdict] != 1]}" for verdict in WORDS if counts[verdict]
+    )
+    apart = Counter(claim.uncounted for claim in claims)
+    more = "".join(f"; {apart[word]} more {UNCOUNTED[word][apart[word] != 1]}" for word in UNCOUNTED if apart[word])
+    return f"Of {counted(counts.total(), 'statement')}, {words}{more}" if counts else f"No statement is judged{more}"

@@ -1,6 +1,7 @@
-"""The page of the docs on a paper: its prose is a template beside the paper, its numbers come from the runs.
+"""The page of the docs on a paper: its verdicts, and an appendix with all that they come from.
 
-All pages have the headings of ``page.md.j2``, in its order; the template of a paper fills its blocks.
+The prose is a template beside the paper, its numbers come from the runs. All pages have the headings of ``page.md.j2``
+and ``appendix.md.j2``, in their order; the template of a paper fills their blocks.
 """
 
 from __future__ import annotations
@@ -12,23 +13,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from ..core.text_files import write_text
 from ..core.text_tables import Column, Table
-from .claims import FITTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
-from .paper import Paper, PaperOptions, compare
+from .claims import UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
+from .paper import Paper, PaperOptions, Setting, compare
 from .paper_pictures import prepare_pictures, write_pictures
 from .paper_result import PublishedComparisonResult
 from .paper_tables import claims_table, docs_table, findings_table, markdown_table
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
 _WIDTH = 120
-_TEMPLATE = "page.md.j2"
 FOLDER = "papers"
 """Folder of the pages in the docs."""
+
+MOST_LINES = 60
+"""Of a page before its appendix."""
 
 Results = Mapping[str, PublishedComparisonResult]
 """By the names of the settings; the first, without an assumption, is that of the page."""
@@ -59,13 +59,37 @@ class Page:
     facts: Callable[[Results], Mapping[str, Any]] = lambda results: {}
 
     @property
-    def file(self) -> str:
-        """File of the page in the folder of the docs."""
-        return f"{FOLDER}/{self.name}.md"
+    def files(self) -> dict[str, str]:
+        """Files in the folder of the docs, by their templates."""
+        return {
+            "page.md.j2": f"{FOLDER}/{self.name}.md",
+            "appendix.md.j2": f"{FOLDER}/{self.name}-appendix.md",
+        }
 
 
-def page_text(page: Page, results: Results) -> str:
-    """Return a page in Markdown."""
+def page_texts(page: Page, results: Results) -> dict[str, str]:
+    """Return a page and its appendix in Markdown, by their files in the folder of the docs."""
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
+    packages = {**dict.fromkeys(page.files, str(__package__)), "paper": f"{__package__}.{page.folder}"}
+    templates = {
+        name: resources.files(package).joinpath("page.md.j2" if name == "paper" else name).read_text(encoding="utf-8")
+        for name, package in packages.items()
+    }
+    environment = Environment(loader=DictLoader(templates), undefined=StrictUndefined, lstrip_blocks=True)
+    environment.filters["fill"] = fill
+    environment.filters["line"] = lambda text: " ".join(text.split())
+    environment.filters["in_words"] = verdict_in_words
+    values = _values(page, results)
+    texts = {}
+    for base, file in page.files.items():
+        body = environment.get_template("paper").render(base=base, **values)
+        texts[file] = re.sub(r"\n{3,}", "\n\n", body).strip() + "\n"
+    return texts
+
+
+def _values(page: Page, results: Results) -> dict[str, Any]:
+    """Return what the templates name."""
     result = next(iter(results.values()))
 
     def table(name: str, number: int = 1, scenarios: Collection[str] | None = None) -> str:
@@ -75,43 +99,26 @@ def page_text(page: Page, results: Results) -> str:
         return markdown_table(docs_table(found, rows))
 
     stated = page.paper.stated
-    body = (
-        _environment(page)
-        .get_template("paper")
-        .render(
-            name=page.name,
-            folder=page.folder.replace(".", "/"),
-            runs_are=page.paper.runs_are,
-            result=result,
-            results=results,
-            table=table,
-            verdicts=verdicts_in_words(result.claims),
-            fitted=any(claim.fitted for claim in result.claims),
-            claims=markdown_table(claims_table(result.claims)),
-            reasons="\n".join(_reasons(result.claims)),
-            findings=markdown_table(findings_table(result.findings)) if result.findings else "",
-            notes="\n".join(fill(f"{number}. {note}", "   ") for number, note in enumerate(result.notes, start=1)),
-            stated="" if stated is None else markdown_table(stated.table(result.rows)),
-            sensitivity=markdown_table(sensitivity_table(page.paper, page.options, results)),
-            **page.facts(results),
-        )
-    )
-    return re.sub(r"\n{3,}", "\n\n", body).strip() + "\n"
-
-
-def _environment(page: Page) -> Environment:
-    """Return the environment with the page's templates."""
-    from jinja2 import DictLoader, Environment, StrictUndefined
-
-    packages = {_TEMPLATE: __package__, "paper": f"{__package__}.{page.folder}"}
-    templates = {
-        name: resources.files(package).joinpath(_TEMPLATE).read_text(encoding="utf-8")
-        for name, package in packages.items()
+    shown, firm = _verdicts(page, results)
+    return {
+        "name": page.name,
+        "folder": page.folder.replace(".", "/"),
+        "runs_are": page.paper.runs_are,
+        "result": result,
+        "results": results,
+        "table": table,
+        "verdicts": verdicts_in_words(result.claims),
+        "uncounted": any(claim.uncounted for claim in result.claims),
+        "shown": markdown_table(shown),
+        "firm": firm,
+        "claims": markdown_table(claims_table(result.claims)),
+        "reasons": "\n".join(_reasons(result.claims)),
+        "findings": markdown_table(findings_table(result.findings)) if result.findings else "",
+        "notes": "\n".join(fill(f"{number}. {note}", "   ") for number, note in enumerate(result.notes, start=1)),
+        "stated": "" if stated is None else markdown_table(stated.table(result.rows)),
+        "sensitivity": markdown_table(sensitivity_table(page, results)),
+        **page.facts(results),
     }
-    environment = Environment(loader=DictLoader(templates), undefined=StrictUndefined, lstrip_blocks=True)
-    environment.filters["fill"] = fill
-    environment.filters["in_words"] = verdict_in_words
-    return environment
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
@@ -121,20 +128,82 @@ def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
             yield fill(f"- **{number}**: {claim.reason[:1].upper()}{claim.reason[1:]}.", "  ")
 
 
-def sensitivity_table(paper: Paper[Any, Any], options: PaperOptions, results: Results) -> Table:
-    """Table of the effects of other assumptions.
+# ---------------------------------------------------------------------------- verdicts, and what turns them
 
-    A result is compared with that of the page's own assumptions with as many runs.
-    """
-    columns = paper.sensitivity.columns
-    cells = []
+
+class Compared(NamedTuple):
+    """A setting, its result, and the verdicts that are others in it, by the numbers of the statements."""
+
+    setting: Setting[Any]
+    result: PublishedComparisonResult
+    others: dict[int, Verdict]
+
+
+def compared(page: Page, results: Results) -> Iterator[Compared]:
+    """Compare results with that of the page's own assumptions with as many runs."""
     own: dict[int, PublishedComparisonResult] = {}
-    for setting in paper.sensitivity.replays(options):
+    for setting in page.paper.sensitivity.replays(page.options):
         result = results[setting.name]
-        base = own.setdefault(setting.options.runs, result)
-        numbers = [number(result) for number in columns.values()]
-        changes = "-" if base is result else _changes(base.claims, result.claims)
-        cells.append([setting.assumption or "as on this page", setting.value, *numbers, changes])
+        claims = zip(own.setdefault(setting.options.runs, result).claims, result.claims, strict=True)
+        pairs = enumerate(claims, start=1)
+        others = {number: other.verdict for number, (claim, other) in pairs if claim.verdict != other.verdict}
+        yield Compared(setting, result, others)
+
+
+_NAMED = 2
+"""Settings that are named where a verdict turns; the others are in the appendix."""
+
+
+def _verdicts(page: Page, results: Results) -> tuple[Table, str]:
+    """Return the statements that do not hold, or turn, and the others in words.
+
+    Beside the page's own, each environment has a column.
+    """
+    result, settings = next(iter(results.values())), list(compared(page, results))
+    environments = [one.setting for one in settings if one.setting.environment]
+    others = [one.result.claims for one in settings if one.setting.environment]
+    cells, firm = [], []
+    for number, claim in enumerate(result.claims, start=1):
+        turned = [one.setting for one in settings if number in one.others]
+        beside = [claims[number - 1] for claims in others]
+        if claim.uncounted:
+            continue
+        if claim.verdict == "holds" and not turned:
+            firm.append(f"**{number}** {claim.statement}" + (f" ({claim.printed})" if claim.printed else ""))
+            continue
+        why = next((one.why for one in (claim, *beside) if one.verdict != "holds" and one.why), "")
+        cells.append(
+            [
+                str(number),
+                claim.statement,
+                claim.printed or "-",
+                *(f"{one.verdict}: {one.ours}" for one in (claim, *beside)),
+                why or "-",
+                _some([setting.name for setting in turned if not setting.environment]),
+            ]
+        )
+    columns = [Column("#", True), Column("the paper says"), Column("printed")]
+    names = ["as printed", *(setting.value for setting in environments)] if environments else ["ours"]
+    return Table([*columns, *map(Column, names), Column("why"), Column("turns with")], cells), "; ".join(firm)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return "; ".join([*names[:_NAMED], *([f"{more} more"] if more > 0 else [])]) or "-"
+
+
+def sensitivity_table(page: Page, results: Results) -> Table:
+    """Table of the effects of other assumptions."""
+    columns = page.paper.sensitivity.columns
+    cells = [
+        [
+            setting.assumption or "as on this page",
+            setting.value,
+            *(number(result) for number in columns.values()),
+            _changes(others) if setting.assumption else "-",
+        ]
+        for setting, result, others in compared(page, results)
+    ]
     headings = [Column(heading, True) for heading in columns]
     return Table([Column("assumption"), Column("value"), *headings, Column("verdicts that change")], cells)
 
@@ -142,12 +211,11 @@ def sensitivity_table(paper: Paper[Any, Any], options: PaperOptions, results: Re
 _SHORT: Mapping[Verdict, str] = {"holds": "holds", "does not hold": "does not", "not decided": "open"}
 
 
-def _changes(before: Sequence[Claim], after: Sequence[Claim]) -> str:
+def _changes(others: Mapping[int, Verdict]) -> str:
     """Numbers of the statements whose verdict is another one, and which."""
     changed: dict[Verdict, list[str]] = {}
-    for number, (claim, other) in enumerate(zip(before, after, strict=True), start=1):
-        if claim.verdict != other.verdict:
-            changed.setdefault(other.verdict, []).append(str(number))
+    for number, verdict in others.items():
+        changed.setdefault(verdict, []).append(str(number))
     return "; ".join(f"{_SHORT[verdict]}: {', '.join(numbers)}" for verdict, numbers in changed.items()) or "none"
 
 
@@ -157,45 +225,48 @@ def fill(text: str, indent: str = "") -> str:
     return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
+# ---------------------------------------------------------------------------- files
+
+
 def results_of(page: Page) -> Results:
     """Replay a paper, as its page assumes and in all other settings."""
-    _environment(page)  # what is missing is said before the replays of many minutes, not after them
+    import jinja2  # noqa: F401 - what is missing is said before the replays of many minutes, not after them
+
     replays = page.paper.sensitivity.replays(page.options)
     return {setting.name: compare(page.paper, setting.options) for setting in replays}
 
 
 def write_page(page: Page, docs: Path) -> None:
-    """Replay a paper, and write its page and the pictures that are in it."""
+    """Replay a paper, and write its page, the appendix, and the pictures that are in them."""
     folder = docs / FOLDER
     prepare_pictures(str(folder))
     results = results_of(page)
-    text = page_text(page, results)
-    write_text(docs / page.file, text)
-    pictures = re.findall(r"\]\(([\w-]+)\.png\)", text)
-    write_pictures(page.paper.pictures, next(iter(results.values())).rows, folder, pictures)
+    for file, text in page_texts(page, results).items():
+        write_text(docs / file, text)
+        pictures = re.findall(r"\]\(([\w-]+)\.png\)", text)
+        write_pictures(page.paper.pictures, next(iter(results.values())).rows, folder, pictures)
 
 
 def is_stale(page: Page, docs: Path) -> bool:
     """Replay a paper, and say whether its page has other numbers or words now."""
-    path = docs / page.file
-    before = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return page_text(page, results_of(page)) != before
+    paths = {docs / file: text for file, text in page_texts(page, results_of(page)).items()}
+    return any(not path.is_file() or path.read_text(encoding="utf-8") != text for path, text in paths.items())
 
 
 def index_text(docs: Path, pages: Iterable[Page]) -> str:
-    """Return the page that leads to all others, with the verdicts that stand in them."""
+    """Return the page that leads to all others, with the verdicts that stand in their appendices."""
     rows: list[list[str]] = []
     counts: list[list[int]] = []
     for page in pages:
-        path = docs / page.file
+        path = docs / page.files["appendix.md.j2"]
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        title = re.search(r"^# (.*)$", text, re.MULTILINE)
+        title = re.search(r"^# (.*): appendix$", text, re.MULTILINE)
         verdicts = Counter(_VERDICT.findall(text.partition("\n## Verdicts\n")[2].partition("\n### ")[0]))
-        fitted = sum(number for verdict, number in verdicts.items() if verdict.startswith(FITTED))
-        counts.append([*(verdicts[word] for word in WORDS), fitted])
+        apart = [sum(n for verdict, n in verdicts.items() if verdict.startswith(f"{word}: ")) for word in UNCOUNTED]
+        counts.append([*(verdicts[word] for word in WORDS), *apart])
         rows.append([f"[{title[1] if title else page.paper.name}]({page.name}.md)", *map(str, counts[-1])])
     rows.append(["all", *map(str, map(sum, zip(*counts, strict=True)))])
-    columns = [Column("paper"), *(Column(word, True) for word in (*WORDS, "fitted"))]
+    columns = [Column("paper"), *(Column(word, True) for word in (*WORDS, *UNCOUNTED))]
     return _INDEX + markdown_table(Table(columns, rows)) + "\n"
 
 
@@ -206,14 +277,15 @@ _INDEX = """\
 
 # The papers
 
-What five papers say, beside what our replays say. All pages have the same order: what the paper says, what is
-implemented and where, decisions, tables, verdicts with their reasons, and what other assumptions change.
+What five papers say, beside what our replays say. A page has the verdicts; its appendix has what is implemented and
+where, decisions, tables, all statements with their reasons, and what other assumptions change.
 
 ```bash
 python -m spotbag.generated --papers    # replay all papers, and write their pages: minutes
 ```
 
-How many statements of each paper hold; *fitted* are those that rest on inputs which were fitted to the same numbers,
-and are in no other column. Each page has its own rules of what holds: the sums count statements, no more.
+How many statements of each paper hold. *Fitted* are those that rest on inputs which were fitted to the same numbers,
+*arithmetic* those that arithmetic or a definition decides; they are in no other column. Each page has its own rules of
+what holds: the sums count statements, no more.
 
 """

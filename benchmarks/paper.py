@@ -60,16 +60,29 @@ class Setting(NamedTuple, Generic[Options]):
         In words, e.g. ``boot of a VM`` and ``180 s``.
     options : PaperOptions
         How the paper is replayed then.
+    environment : bool
+        Whether it is one that the page has verdicts of beside its own.
     """
 
     assumption: str
     value: str
     options: Options
+    environment: bool = False
 
     @property
     def name(self) -> str:
         """Name of the setting's result."""
         return f"{self.assumption}: {self.value}"
+
+
+Change: TypeAlias = tuple[str, str, Mapping[str, Any]]
+"""An assumption, its value in words, and the options that it changes."""
+
+
+def changed(options: Options, runs: int, changes: Iterable[Change]) -> list[Setting[Options]]:
+    """Make settings of changes, with at most so many runs."""
+    few = replace(options, runs=min(runs, options.runs))
+    return [Setting(assumption, value, replace(few, **given)) for assumption, value, given in changes]
 
 
 @dataclass(frozen=True, slots=True)

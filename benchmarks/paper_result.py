@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ..core.json_documents import format_json
-from ..core.statistics import Estimate, Statistic
-from .claims import Claim, Verdict
+from ..core.statistics import Estimate
+from .claims import Claim, Found, Verdict, estimate_of
 
 PUBLISHED_COMPARISON_FORMAT = "spotbag.published-comparison/1"
 RESULT_ENDINGS = (".csv", ".json")
@@ -144,18 +144,18 @@ class PublishedComparisonResult:
         }
 
 
-NOTHING = Estimate(0, None, None)
-"""The mean of no days."""
-
-
-def exactly(value: float) -> Estimate:
-    """A number that no day changes."""
-    return Estimate(1, value, None)
-
-
-def estimate_of(statistic: Statistic | None) -> Estimate:
-    """The estimate of a statistic; of nothing if there is none."""
-    return NOTHING if statistic is None else statistic.estimate
+def row_of(
+    table: str,
+    job: str,
+    scenario: str,
+    policy: str,
+    quantity: str,
+    ours: Found,
+    printed: float | None = None,
+    relation: Relation = "=",
+) -> ComparisonRow:
+    """Make a row of a number of ours: with an interval, exact, or none."""
+    return ComparisonRow(table, job, scenario, policy, quantity, printed, estimate_of(ours), relation)
 
 
 def format_rows_csv(rows: Iterable[ComparisonRow]) -> str:

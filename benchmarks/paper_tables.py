@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..core.limits import LimitReached, stop_point
 from ..core.processes import interruptible
 from ..core.text_tables import Column, Table
-from .claims import FITTED, Claim, show
-from .paper_result import ComparisonRow
+from .claims import Claim, Found, show
+from .paper_result import ComparisonRow, row_of
 
 _UNKNOWN = "-"
+
+Subject = TypeVar("Subject")
 
 
 class Lead(NamedTuple):
@@ -50,6 +52,56 @@ class PaperColumn:
     digits: int
     policy: str = ""
     printed: bool = True
+
+
+@dataclass(frozen=True)
+class Quantity(Generic[Subject]):
+    """A number of ours, stated once: for rows, and for the columns of tables.
+
+    Attributes
+    ----------
+    name : str
+        With its unit; also that of the printed number in a record.
+    heading : str
+        With its unit, in tables.
+    digits : int
+        Decimals.
+    of : callable
+        From what is measured to the number.
+    printed : bool
+        Whether the paper prints one.
+    metric : callable, optional
+        Of a run, if the number is the mean of it.
+    """
+
+    name: str
+    heading: str
+    digits: int
+    of: Callable[[Subject], Found]
+    printed: bool = True
+    metric: Callable[..., float] | None = None
+
+    def column(self, policy: str = "", heading: str = "", *, printed: bool | None = None) -> PaperColumn:
+        """Return the column of a table."""
+        shown = self.printed if printed is None else printed
+        return PaperColumn(heading or self.heading, self.name, self.digits, policy, shown)
+
+
+def mean_of_runs(name: str, heading: str, digits: int, metric: Callable[..., float]) -> Quantity[Any]:
+    """Make a quantity of a `Sample` that is the mean of a number of its runs."""
+    return Quantity(name, heading, digits, lambda sample: sample.mean(metric), metric=metric)
+
+
+def measured(
+    place: tuple[str, str, str, str],
+    quantities: Iterable[Quantity[Subject]],
+    subject: Subject,
+    printed: object = None,
+) -> Iterator[ComparisonRow]:
+    """Return a row for each quantity, in a place: table, job, scenario and policy."""
+    for quantity in quantities:
+        shown = getattr(printed, quantity.name, None) if quantity.printed else None
+        yield row_of(*place, quantity.name, quantity.of(subject), shown)
 
 
 def ours_alone(*columns: PaperColumn) -> list[PaperColumn]:
@@ -192,7 +244,7 @@ def claims_table(claims: Sequence[Claim]) -> Table:
         [
             str(number),
             claim.statement,
-            FITTED * claim.fitted + claim.verdict,
+            (f"{claim.uncounted}: " if claim.uncounted else "") + claim.verdict,
             claim.printed or _UNKNOWN,
             claim.ours,
             claim.source,

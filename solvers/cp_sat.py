@@ -6,19 +6,64 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from ..core.errors import SpotbagError
 from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.work import ITERATIONS
+from ..models.integer_program import INFINITE, IntegerProgram, integer_costs
 from .backend import SolverAnswer, SolverLimits
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
+    from ..core.quantities import IntArray
+
 Values = TypeVar("Values")
 
 _LEAVE_AFTER_S = 0.1
 """Seconds that CP-SAT is waited for after its time is over: long enough for one that has just begun to hear of it."""
+
+
+def solve_with_cp_sat(
+    program: IntegerProgram, limits: SolverLimits, start: IntArray | None = None
+) -> SolverAnswer[IntArray]:
+    """Solve an integer programme whose costs are not negative.
+
+    Parameters
+    ----------
+    program : IntegerProgram
+        Columns and rows.
+    limits : SolverLimits
+        When to stop.
+    start : array of int, optional
+        A solution to start from.
+    """
+    from ortools.sat.python import cp_model
+
+    known = math.inf if start is None else program.value(start) - program.constant
+    costs, factor = integer_costs(program.costs, program.upper, known)
+    model = cp_model.CpModel()
+    columns = [
+        model.new_int_var(low, high, f"x{number}")
+        for number, (low, high) in enumerate(zip(program.lower, program.upper, strict=True))
+    ]
+    for (places, coefficients), low, high in zip(program.rows, program.row_lower, program.row_upper, strict=True):
+        checkpoint()
+        least = cp_model.INT_MIN if low <= -INFINITE else low
+        most = cp_model.INT_MAX if high >= INFINITE else high
+        row = cp_model.LinearExpr.weighted_sum([columns[place] for place in places], coefficients)
+        model.add_linear_constraint(row, least, most)
+    model.minimize(cp_model.LinearExpr.weighted_sum(columns, costs))
+    if start is not None:
+        for column, value in zip(columns, start.tolist(), strict=True):
+            model.add_hint(column, value)
+
+    def read(value: Callable[[cp_model.IntVar], int]) -> IntArray:
+        return np.array([value(column) for column in columns], dtype=np.int64)
+
+    return solve_cp_model(model, limits, read, factor, program.constant)
 
 
 def solve_cp_model(

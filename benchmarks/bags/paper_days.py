@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from ...core.errors import SpotbagError
 from ...core.limits import LimitReached
 from ...core.statistics import Statistic, reduction_percent
+from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import estimate_d_spot
 from ...instances.bags.scenarios import find_scenario
 from ...instances.bags.scripted_days import Scenario
+from ...instances.entries import Burstable, Limits, VmType
 from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...replay.bags.outcome import DayOutcome
@@ -21,9 +24,10 @@ from ...replay.bags.runs import replay_days, trace_day
 from ...schedules.schedule import Schedule
 from ...solvers.bags.solve import solve
 from ...traces.bags.lateness import CAUSES, cause_of_day
-from ..claims import Verdict
-from ..paper import OnRuns, PaperOptions
+from ..claims import Case, Verdict, exactly
+from ..paper import OnRuns, PaperOptions, Setting
 from ..paper_result import PlanUsed, PublishedComparisonResult
+from ..paper_tables import markdown_table
 from ..sample import Sample
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]
@@ -34,6 +38,74 @@ BASELINE_POLICY: dict[BaselineBilling, str] = {"cycles": "on-demand", "last-task
 
 FROM_ALGORITHM_1 = "Algorithm 1"
 FROM_PRINTED_MAKESPAN = "printed makespan"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """VMs that can be rented, where the authors' files differ from what the papers print.
+
+    Attributes
+    ----------
+    per_type : int, optional
+        VMs of a type and market at once; as printed if absent.
+    over_all : int, optional
+        VMs of a market at once, over all types.
+    without : tuple of str
+        VM types that cannot be rented.
+    burstable : Burstable, optional
+        CPU credits of burstable VMs.
+    burstable_vcpus : int, optional
+        Their cores.
+    """
+
+    per_type: int | None = None
+    over_all: int | None = None
+    without: tuple[str, ...] = ()
+    burstable: Burstable | None = None
+    burstable_vcpus: int | None = None
+
+    def applied(self, instance: Instance) -> Instance:
+        """Return a job in this environment."""
+        changes: dict[str, Any] = {
+            "vm_types": [self._type(vm_type) for vm_type in instance.vm_types if vm_type.name not in self.without]
+        }
+        if self.without:
+            changes["tasks"] = [
+                task.model_copy(
+                    update={"runtime_s": {of: s for of, s in (task.runtime_s or {}).items() if of not in self.without}}
+                )
+                for task in instance.tasks
+            ]
+        if self.over_all is not None:
+            changes["limits"] = Limits(max_spot=self.over_all, max_on_demand=self.over_all)
+        return instance.replace(**changes)
+
+    def _type(self, vm_type: VmType) -> VmType:
+        changes: dict[str, Any] = {}
+        if self.per_type is not None:
+            changes["offers"] = {
+                market: offer.model_copy(update={"limit": self.per_type}) for market, offer in vm_type.offers.items()
+            }
+        if vm_type.burstable is not None:
+            given = {"burstable": self.burstable, "vcpus": self.burstable_vcpus}
+            changes |= {name: value for name, value in given.items() if value is not None}
+        return vm_type.model_copy(update=changes)
+
+
+EnvironmentName: TypeAlias = Literal["printed", "3 VMs, 30 %", "env.json"]
+
+ENVIRONMENTS: Mapping[EnvironmentName, Environment] = {
+    "printed": Environment(),
+    "3 VMs, 30 %": Environment(per_type=3, burstable=Burstable(baseline_fraction=0.3, credits_per_hour=36)),
+    "env.json": Environment(
+        per_type=3,
+        over_all=10,
+        without=("c4.xlarge",),
+        burstable=Burstable(baseline_fraction=0.3, credits_per_hour=96),
+        burstable_vcpus=4,
+    ),
+}
+"""What the papers print; the limit and the baseline of the authors' environment files; all of these but prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +121,53 @@ class DayOptions(PaperOptions):
     baseline : {"cycles", "last-task"}
         How the plan on on-demand VMs is billed that schedulers are compared with: as they are, idle VMs to the ends of
         their allocation cycles, or each VM to the end of its last task.
+    environment : {"printed", "3 VMs, 30 %", "env.json"}
+        Which VMs can be rented; see `ENVIRONMENTS`.
     """
 
     rate_scale: float = 1.0
     d_spot: DSpotRule = "printed"
     baseline: BaselineBilling = field(default="cycles", kw_only=True)
+    environment: EnvironmentName = field(default="printed", kw_only=True)
+
+
+Days = TypeVar("Days", bound=DayOptions)
+
+
+def environments(options: Days) -> list[Setting[Days]]:
+    """Return the settings of the environments that are not printed, with all days."""
+    return [
+        Setting("environment", name, replace(options, environment=name), environment=True)
+        for name in ENVIRONMENTS
+        if name != "printed"
+    ]
+
+
+def by_environment(results: Mapping[str, PublishedComparisonResult]) -> dict[str, PublishedComparisonResult]:
+    """Return the results of the environments, the printed one first."""
+    found: dict[str, PublishedComparisonResult] = {}
+    for name in ENVIRONMENTS:
+        found[name] = results[f"environment: {name}"] if found else next(iter(results.values()))
+    return found
+
+
+def environment_table(
+    results: Mapping[str, PublishedComparisonResult],
+    columns: Mapping[str, Callable[[PublishedComparisonResult], str]],
+) -> str:
+    """Return a table of numbers side by side, by environment."""
+    found = by_environment(results)
+    cells = [[heading, *(number(result) for result in found.values())] for heading, number in columns.items()]
+    return markdown_table(Table([Column("environment"), *(Column(name, True) for name in found)], cells))
+
+
+def fleets(results: Mapping[str, PublishedComparisonResult], method: str) -> dict[str, str]:
+    """Return the numbers of VMs in the plans of all jobs but the smallest, by environment."""
+    found = {}
+    for name, result in by_environment(results).items():
+        plans = [plan for plan in result.plans if plan.method == method and plan.job != "J60"]
+        found[name] = ", ".join(str(sum(plan.vms.values())) for plan in plans)
+    return found
 
 
 @dataclass(frozen=True)
@@ -113,9 +227,12 @@ def with_paper_d_spot(instance: Instance, printed_makespan_s: int, rule: DSpotRu
     return instance.replace(d_spot_s=estimated), FROM_ALGORITHM_1
 
 
-def library_job(family: str, job: str, printed_makespan_s: int, rule: DSpotRule) -> tuple[Instance, str]:
-    """A job of the library with D_spot set; see `with_paper_d_spot`."""
-    return with_paper_d_spot(library_instance(f"{family}/{job}"), printed_makespan_s, rule)
+def library_job(
+    family: str, job: str, printed_makespan_s: int, rule: DSpotRule, environment: EnvironmentName = "printed"
+) -> tuple[Instance, str]:
+    """A job of the library in an environment, with D_spot set; see `with_paper_d_spot`."""
+    instance = ENVIRONMENTS[environment].applied(library_instance(f"{family}/{job}"))
+    return with_paper_d_spot(instance, printed_makespan_s, rule)
 
 
 def on_demand_market(instance: Instance) -> Instance:
@@ -261,6 +378,19 @@ def collect_misses(cells: Sequence[Cell], causes: Counter[str]) -> Misses:
     late = [int(makespan_s(day)) - day.deadline_s for cell in cells for day in cell.late_days]
     found = tuple((cause, causes[cause]) for cause in CAUSES if causes[cause])
     return Misses(sum(len(cell.runs) for cell in cells), tuple(late), found)
+
+
+PRINTED_RUNS = 3
+"""Of each cell, in both papers."""
+
+_TOO_RARE = 0.05
+"""What has a lower probability is not taken for chance."""
+
+
+def none_late(cells: Iterable[Cell]) -> Case:
+    """Compare runs of which none is late with our days: whether so few would be, by chance."""
+    chance = math.prod((1 - len(cell.late_days) / len(cell.runs)) ** PRINTED_RUNS for cell in cells)
+    return exactly("", chance > _TOO_RARE, f"probability {chance:.2f}")
 
 
 def n_late_days(result: PublishedComparisonResult, table: str, job: str = "", policy: str = "") -> int:

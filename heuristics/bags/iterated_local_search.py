@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from .greedy import greedy
 
 _TIMES_OF_TRIAL = 3.0
 _TASKS_LAID_OUT_AT_ONCE = 2_000_000
+
+
+VmDestination: TypeAlias = Literal["attempt", "search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,9 @@ class IlsOptions:
         Burstable VMs for each VM used.
     scales : {"instance", "paper"}
         Scales of cost and makespan in the fitness: the instance's, or the cost of the initial plan and D_spot.
+    vm_dest : {"attempt", "search"}
+        How often the VM is drawn that tasks move to: for each attempt of a local search, or once for all of them, as
+        line 5 of Algorithm 3 has it.
     """
 
     max_iteration: int = 200
@@ -54,6 +60,7 @@ class IlsOptions:
     relax_rate: float = 0.25
     burst_rate: float = 0.2
     scales: Literal["instance", "paper"] = "instance"
+    vm_dest: VmDestination = "attempt"
 
 
 def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> Outcome:
@@ -266,9 +273,11 @@ class LocalSearch:
         best_plans = BestPlans(best_task_vm, self.true_task_vm)
         self.current, left = begin, self.options.max_attempt
         slice_of_attempts = max(STEP_MOVES // moves, 1)
+        selected = self.selected[: self.n_selected]
+        target = int(self.random.choice(selected)) if self.options.vm_dest == "search" else -1
         while left > 0:
             checkpoint()
-            walk = Attempts(self.selected[: self.n_selected], min(slice_of_attempts, left), moves)
+            walk = Attempts(selected, min(slice_of_attempts, left), moves, target)
             self.current, self.true_best = local_search(
                 self.vms, fitness, plan, walk, best_plans, self.current, self.true_best
             )

@@ -52,11 +52,15 @@ class PlanState(NamedTuple):
 
 
 class Attempts(NamedTuple):
-    """Length of the walk: the selected VMs (``S.selected_vms``), attempts, and moves of each."""
+    """Length of the walk: the selected VMs (``S.selected_vms``), attempts, and moves of each.
+
+    Tasks move to ``target``, or to a VM that is drawn for each attempt if that is -1.
+    """
 
     selected: IntArray
     attempts: int
     moves: int
+    target: int
 
 
 class BestPlans(NamedTuple):
@@ -108,8 +112,10 @@ def local_search(
         late += vm_end[vm] > vm_limit[vm]
         late_relaxed += vm_end[vm] > vm_relaxed_limit[vm]
     for _ in range(walk.attempts):  # line 6
-        state = (state * 48271) % 2147483647
-        target = walk.selected[state % len(walk.selected)]  # line 5, anew for each attempt
+        target = walk.target
+        if target < 0:  # line 5, anew for each attempt
+            state = (state * 48271) % 2147483647
+            target = walk.selected[state % len(walk.selected)]
         for _ in range(walk.moves):  # line 7
             state = (state * 48271) % 2147483647
             task = state % n_tasks  # line 8

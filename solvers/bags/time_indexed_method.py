@@ -1,4 +1,4 @@
-"""The method ``time-indexed``: the integer programme of Burst-HADS, on HiGHS; the reference for small instances."""
+"""The method ``time-indexed``: the integer programme of Burst-HADS, on HiGHS or CP-SAT; for small instances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...models.bags.time_indexed import BurstableRule, TimeIndexedModel, build_t
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverStatus
-from ..pyomo_highs import solve_pyomo_with_highs
+from ..pyomo_model import Solver, solve_pyomo
 from .exact_method import ModelTrace
 
 
@@ -27,11 +27,14 @@ class TimeIndexedOptions:
         Eq. 2-5 of the paper as corrected, or as printed: then tasks take a period too long, and nothing is proved.
     burstable : {"refuse", "baseline"}
         Refuse instances with burstable VMs, or rent them for tasks in baseline mode only: then nothing is proved.
+    solver : {"highs", "cp-sat"}
+        By which it is solved.
     """
 
     step_s: int = 1
     equations: Literal["corrected", "as-printed"] = "corrected"
     burstable: BurstableRule = "refuse"
+    solver: Solver = "highs"
 
 
 def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> Outcome:
@@ -63,7 +66,7 @@ def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> O
     if run.initial is not None:
         model.set_start(run.initial)
     trace = ModelTrace(run, run.initial)
-    answer = solve_pyomo_with_highs(model.model, trace.limits())
+    answer = solve_pyomo(model.model, trace.limits(), options.solver)
     schedule = None if answer.values is None else model.read_back(answer.values)
     if run.initial is not None and (schedule is None or schedule.objective > run.initial.objective):
         schedule = run.initial

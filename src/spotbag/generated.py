@@ -240,7 +240,7 @@ def _papers(docs: Path, check: bool, names: Sequence[str]) -> int:
         return 0
     stale = [name for name in chosen if is_stale(PAGES[name], docs)]
     for name in stale:
-        print(f"stale: {docs.name}/{PAGES[name].file}")
+        print(f"stale: {docs.name}/{PAGES[name].files['page.md.j2']}")
     return len(stale)
 
 

@@ -16,11 +16,14 @@ from spotbag.benchmarks.page import Page, index_text, is_stale, write_page
 from spotbag.benchmarks.paper import OnRuns, Paper, PaperOptions, Sensitivity, Setting
 from spotbag.benchmarks.paper_tables import PaperTable
 
-BASE = Path(pages.__file__).with_name("page.md.j2").read_text(encoding="utf-8")
+BASES = {
+    name: Path(pages.__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.md.j2", "appendix.md.j2")
+}
 
 TEMPLATE = """\
-{% extends "page.md.j2" %}
+{% extends base %}
 {% block title %}A paper{% endblock %}
+{% block summary %}Of nobody.{% endblock %}
 {% block says %}Little.{% endblock %}
 {% block implemented %}All of it.{% endblock %}
 {% block decisions %}None.{% endblock %}
@@ -36,14 +39,17 @@ def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Folder of a checkout's docs; the templates lie beside it."""
     docs = tmp_path / "docs"
     docs.mkdir()
-    for package, text in ((pages.__package__, BASE), (f"{pages.__package__}.systems.fake", TEMPLATE)):
-        (tmp_path / package).mkdir()
-        (tmp_path / package / "page.md.j2").write_text(text)
+    for package, texts in ((pages.__package__, BASES), (f"{pages.__package__}.systems.fake", {"page.md.j2": TEMPLATE})):
+        (tmp_path / str(package)).mkdir()
+        for name, text in texts.items():
+            (tmp_path / str(package) / name).write_text(text)
     monkeypatch.setattr(pages, "resources", SimpleNamespace(files=lambda package: tmp_path / package))
     return docs
 
 
-def fake_page(seeds: list[int], word: str = "fine", others: Sequence[PaperOptions] = ()) -> Page:
+def fake_page(
+    seeds: list[int], word: str = "fine", others: Sequence[PaperOptions] = (), environment: bool = False
+) -> Page:
     """A page whose paper notes the seeds that it is replayed with."""
 
     def replay(options: PaperOptions, on_runs: OnRuns) -> int:
@@ -57,8 +63,18 @@ def fake_page(seeds: list[int], word: str = "fine", others: Sequence[PaperOption
         replay=replay,
         rows=lambda runs: (),
         claims=lambda runs: [
-            Claim("it is so", "holds" if runs >= LEAST else "does not hold", f"{runs}", "too few", "Table 1", "7"),
+            Claim(
+                "it is so",
+                "holds" if runs >= LEAST else "does not hold",
+                f"{runs}",
+                "against it all; too few",
+                "Table 1",
+                "7",
+                why="too few",
+            ),
             Claim("as it was fitted", "holds", "1", fitted=True),
+            Claim("as it is defined", "holds", "1", arithmetic=True),
+            Claim("it is always so", "holds", "1", printed="1"),
         ],
         findings=lambda runs: [Claim("what nobody says", "holds", "2")],
         notes=lambda runs: ["a note"],
@@ -66,7 +82,7 @@ def fake_page(seeds: list[int], word: str = "fine", others: Sequence[PaperOption
         headline=PaperTable("T", "A table", []),
         sensitivity=Sensitivity(
             {"seed": lambda result: str(result.about["seed"])},
-            lambda options: [Setting("seed", str(other.seed), other) for other in others],
+            lambda options: [Setting("seed", str(other.seed), other, environment) for other in others],
         ),
     )
     return Page("fake", "systems.fake", paper, PaperOptions(seed=3), lambda results: {"word": word})
@@ -74,9 +90,9 @@ def fake_page(seeds: list[int], word: str = "fine", others: Sequence[PaperOption
 
 def test_a_page_has_all_parts_in_their_order(docs: Path) -> None:
     write_page(fake_page([]), docs)
-    text = (docs / "papers" / "fake.md").read_text()
+    text = (docs / "papers" / "fake-appendix.md").read_text()
     assert [line for line in text.splitlines() if line.startswith("#")] == [
-        "# A paper",
+        "# A paper: appendix",
         "## What the paper says",
         "## What is implemented, and where",
         "## Decisions",
@@ -87,12 +103,37 @@ def test_a_page_has_all_parts_in_their_order(docs: Path) -> None:
         "### Why numbers differ",
         "## Sensitivity",
     ]
-    assert "Of 1 statement, 1 does not hold; 1 more is fitted." in text
+    counts = "Of 2 statements, 1 holds, 1 does not hold; 1 more is fitted; 1 more is arithmetic."
+    assert counts in " ".join(text.split())
     assert "| 1 | it is so | does not hold | 7 | 3 | Table 1 |" in text
     assert "| 2 | as it was fitted | fitted: holds | - | 1 |  |" in text
-    assert "- **1**: Too few." in text
+    assert "| 3 | as it is defined | arithmetic: holds | - | 1 |  |" in text
+    assert "- **1**: Against it all; too few." in text
     assert "| what nobody says | holds | 2 |" in text
     assert "1. a note" in text
+
+
+def test_the_page_before_the_appendix_has_the_verdicts_and_what_turns_them(docs: Path) -> None:
+    others = [PaperOptions(seed=LEAST), PaperOptions(seed=6), PaperOptions(seed=7), PaperOptions(seed=2)]
+    page = fake_page([], others=others)
+    write_page(page, docs)
+    text = (docs / "papers" / "fake.md").read_text()
+    assert [line for line in text.splitlines() if line.startswith("|")] == [
+        "| # | the paper says | printed | ours | why | turns with |",
+        "|---:|---|---|---|---|---|",
+        "| 1 | it is so | 7 | does not hold: 3 | too few | seed: 5; seed: 6; 1 more |",
+    ]
+    assert "Hold, whatever is assumed: **4** it is always so (1)." in text
+    assert "as it was fitted" not in text
+    assert "(fake-appendix.md)" in text
+
+
+def test_an_environment_stands_beside_what_is_printed(docs: Path) -> None:
+    page = fake_page([], others=[PaperOptions(seed=LEAST)], environment=True)
+    write_page(page, docs)
+    lines = (docs / "papers" / "fake.md").read_text().splitlines()
+    assert "| # | the paper says | printed | as printed | 5 | why | turns with |" in lines
+    assert "| 1 | it is so | 7 | does not hold: 3 | holds: 5 | too few | - |" in lines
 
 
 def test_a_page_is_stale_until_it_is_written_and_when_it_says_something_else(docs: Path) -> None:
@@ -109,7 +150,7 @@ def test_other_assumptions_are_compared_with_as_many_runs(docs: Path) -> None:
     seeds: list[int] = []
     others = [PaperOptions(seed=LEAST), PaperOptions(seed=4, runs=50), PaperOptions(seed=6, runs=50)]
     write_page(fake_page(seeds, others=others), docs)
-    table = (docs / "papers" / "fake.md").read_text().partition("## Sensitivity\n\n")[2]
+    table = (docs / "papers" / "fake-appendix.md").read_text().partition("## Sensitivity\n\n")[2]
     assert table.partition("\n\n")[0].splitlines()[2:] == [
         "| as on this page | 200 runs | 3 | - |",
         "| as on this page | 50 runs | 3 | - |",
@@ -125,10 +166,10 @@ def test_the_index_counts_the_verdicts_that_stand_in_the_pages(docs: Path) -> No
     write_page(page, docs)
     other = dataclasses.replace(page, name="other")
     assert index_text(docs, [page, other]).splitlines()[-4:] == [
-        "|---|---:|---:|---:|---:|",
-        "| [A paper](fake.md) | 0 | 1 | 0 | 1 |",
-        "| [fake](other.md) | 0 | 0 | 0 | 0 |",
-        "| all | 0 | 1 | 0 | 1 |",
+        "|---|---:|---:|---:|---:|---:|",
+        "| [A paper](fake.md) | 1 | 1 | 0 | 1 | 1 |",
+        "| [fake](other.md) | 0 | 0 | 0 | 0 | 0 |",
+        "| all | 1 | 1 | 0 | 1 | 1 |",
     ]
 
 

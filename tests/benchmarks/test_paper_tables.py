@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from spotbag.benchmarks.page import fill, page_text
+from spotbag.benchmarks.page import fill, page_texts
 from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
 from spotbag.benchmarks.paper_tables import (
     PaperColumn,
@@ -106,4 +106,4 @@ def test_a_template_needs_all_that_it_names() -> None:
     result = PublishedComparisonResult("P", {"runs": 2, "numbers": [5]}, (), (), ())
     bare = dataclasses.replace(page, facts=lambda results: {})
     with pytest.raises(UndefinedError, match="is undefined"):
-        page_text(bare, {setting.name: result for setting in page.paper.sensitivity.replays(page.options)})
+        page_texts(bare, {setting.name: result for setting in page.paper.sensitivity.replays(page.options)})

@@ -157,13 +157,14 @@ def record_pages(entry: Entry) -> Records:
 
 
 def _page(name: str, runs: int) -> list[str]:
-    from spotbag.benchmarks.page import page_text
+    from spotbag.benchmarks.page import page_texts
     from spotbag.benchmarks.paper import compare
     from spotbag.docs import PAGES
 
     page = PAGES[name]
     settings = page.paper.sensitivity.replays(dataclasses.replace(page.options, runs=runs, workers=1))
-    return page_text(page, {setting.name: compare(page.paper, setting.options) for setting in settings}).splitlines()
+    texts = page_texts(page, {setting.name: compare(page.paper, setting.options) for setting in settings})
+    return "\n".join(texts.values()).splitlines()
 
 
 def record_plans(entry: Entry) -> Records:

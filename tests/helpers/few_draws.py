@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spotbag.benchmarks.page import page_text, results_of
+from spotbag.benchmarks.page import page_texts, results_of
 from spotbag.docs import PAGES
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "few_draws"
@@ -29,10 +29,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 
 
 def page_of_few_draws(name: str) -> str:
-    """Return the page of a paper with the means of few draws."""
+    """Return the page of a paper and its appendix with the means of few draws."""
     page = replace(PAGES[name], options=replace(PAGES[name].options, workers=1, **OPTIONS[name]))
-    _, _, rest = page_text(page, results_of(page)).partition("\n")
-    return f"{_FIRST_LINE}\n{rest}"
+    rest = [text.partition("\n")[2] for text in page_texts(page, results_of(page)).values()]
+    return f"{_FIRST_LINE}\n{''.join(rest)}"
 
 
 if __name__ == "__main__":

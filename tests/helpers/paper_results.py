@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spotbag.benchmarks.page import page_text
+from spotbag.benchmarks.page import MOST_LINES, page_texts
 from spotbag.benchmarks.paper import Options, Paper, Runs, compare
 from spotbag.benchmarks.paper_result import PublishedComparisonResult
 from spotbag.core.limits import LimitReached
@@ -49,15 +49,18 @@ def demand_judged_claims(result: PublishedComparisonResult, number: int) -> None
 
 
 def text_of_page(name: str, result: PublishedComparisonResult) -> str:
-    """Return the page of a paper as it were if all settings came to the same result."""
+    """Return the page of a paper and its appendix as they were if all settings came to the same result."""
     page = PAGES[name]
-    return page_text(page, {setting.name: result for setting in page.paper.sensitivity.replays(page.options)})
+    same = {setting.name: result for setting in page.paper.sensitivity.replays(page.options)}
+    return "\n".join(page_texts(page, same).values())
 
 
 def demand_page(name: str, result: PublishedComparisonResult) -> None:
-    """Demand that the page of a paper is the present one but for numbers, and that its pictures are there."""
-    new, path = text_of_page(name, result), DOCS / PAGES[name].file
-    written = path.read_text(encoding="utf-8")
+    """Demand that the page of a paper is the present one but for numbers, that it is short, and has its pictures."""
+    new, paths = text_of_page(name, result), [DOCS / file for file in PAGES[name].files.values()]
+    path = paths[0]
+    assert path.read_text(encoding="utf-8").count("\n") <= MOST_LINES
+    written = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     headings = [re.findall(r"^#+ .*$", text, re.MULTILINE) for text in (written, new)]
     assert headings[0] == headings[1]
     for claim in (*result.claims, *result.findings):

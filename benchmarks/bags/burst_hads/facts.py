@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...claims import is_below
+from ...claims import is_below, show
 from ...paper_result import PublishedComparisonResult
 from ...paper_tables import markdown_table
+from ..paper_days import by_environment, environment_table, fleets
 from .claims import POINTS, SMALL_JOB
 from .runs import ALL
-from .sensitivity import difference_table, result_of
+from .sensitivity import SENSITIVITY, difference_table, result_of
 
 
 def burst_hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
@@ -22,15 +23,33 @@ def burst_hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[s
 
     of_same_plan = result_of(results, {"plan": "greedy"}).row("text", "cost_increase_percent", "all", "", ALL)
     # The page's own setting is replayed with fewer days as well, for the others to be compared with: it counts once.
-    settings = [other for other in results.values() if other is result or not _is_same_setting(other, result)]
+    settings = {
+        name: other for name, other in results.items() if other is result or not _is_same_setting(other, result)
+    }
+    cheap = [name.removeprefix(": ") for name, other in settings.items() if _is_cheap_and_fast(other)]
     return {
         "least_plan": quiet("cost_usd_least"),
         "most_plan": quiet("cost_usd_most"),
         "difference": markdown_table(difference_table(results)),
         "policy_is_no_dearer": is_below(of_same_plan.ours) == "holds",
-        "cheap_and_fast": sum(_is_cheap_and_fast(other) for other in settings),
+        "cheap_and_fast": len(cheap) or "none",
+        "cheap_and_fast_names": "; ".join(cheap),
         "n_settings": len(settings),
+        "near_by_environment": not _is_cheap_and_fast(result)
+        and any(_is_cheap_and_fast(other) for other in by_environment(results).values()),
+        "environments": environment_table(results, SENSITIVITY.columns),
+        "fleets": fleets(results, "ils"),
+        "conclusion": "; ".join(
+            f"with {name}, Burst-HADS costs {_mean(other, 'cost_increase_percent')} % more than HADS and takes "
+            f"{_mean(other, 'makespan_reduction_percent')} % less time"
+            for name, other in by_environment(results).items()
+        )
+        + " (printed: 1.92 and 25.87 %).",
     }
+
+
+def _mean(result: PublishedComparisonResult, quantity: str) -> str:
+    return show(result.row("text", quantity, "all", "", ALL).ours, 1)
 
 
 def _is_same_setting(result: PublishedComparisonResult, other: PublishedComparisonResult) -> bool:

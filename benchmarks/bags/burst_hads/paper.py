@@ -5,10 +5,9 @@ from __future__ import annotations
 from ...paper import Paper
 from .claims import burst_hads_claims, burst_hads_findings
 from .notes import burst_hads_notes
-from .rows import burst_hads_rows
 from .runs import BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
 from .sensitivity import SENSITIVITY
-from .tables import HEADLINE, STATED, TABLES
+from .tables import HEADLINE, STATED, TABLES, burst_hads_rows
 
 BURST_HADS: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
     name="Burst-HADS",

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from ....core.limits import LimitReached
 from ....core.statistics import Statistic, average, mean_of
 from ....heuristics.bags.burst_allocation import burst_allocation
-from ....heuristics.bags.iterated_local_search import IlsOptions
+from ....heuristics.bags.iterated_local_search import IlsOptions, VmDestination
 from ....instances.entries import Burstable
 from ....instances.instance import Instance
 from ....instances.library import library_instance
@@ -33,6 +33,8 @@ from ..paper_days import (
     Cell,
     DayOptions,
     DSpotRule,
+    Environment,
+    EnvironmentName,
     Misses,
     collect_misses,
     cost_usd,
@@ -82,11 +84,13 @@ class BurstHadsOptions(DayOptions):
         Of which VMs Algorithm 7 of HADS asks spare time: of all, as printed, or of spot VMs only.
     ended_early : {"none", "burst-hads", "both"}
         Which schedulers end an idle VM that is not burstable after a minute, not at the end of its allocation cycle.
-    t3_baseline_percent : {20, 30}
-        What a burstable VM does without credits, of a core: as printed, or as its provider has it; it earns credits at
-        that rate.
+    t3_baseline_percent : {20, 30}, optional
+        What a burstable VM does without credits, of a core, if not as in the environment; it earns credits at that
+        rate.
     boot_s : int
         Seconds from the request of a VM until it is ready.
+    vm_dest : {"attempt", "search"}
+        How often the local search draws the VM that tasks move to: see `IlsOptions`.
     """
 
     scales: Scales = "paper"
@@ -94,8 +98,9 @@ class BurstHadsOptions(DayOptions):
     plan_seed: int | None = None
     spare_time: Literal["all", "spot"] = "all"
     ended_early: Literal["none", "burst-hads", "both"] = "none"
-    t3_baseline_percent: Literal[20, 30] = 20
+    t3_baseline_percent: Literal[20, 30] | None = None
     boot_s: int = 0
+    vm_dest: VmDestination = "attempt"
 
     @property
     def policies(self) -> tuple[str, str]:
@@ -162,6 +167,10 @@ class Pair:
     hads: Cell
     at_full_speed: Statistic
 
+    def of(self, policy: str) -> Cell:
+        """The days of one of them."""
+        return self.burst if policy == "burst-hads" else self.hads
+
     @property
     def cost_reduction(self) -> Statistic:
         """Percentage by which Burst-HADS is cheaper."""
@@ -218,8 +227,7 @@ class BurstHadsDays:
 
     def mean_saving(self, policy: str, billing: BaselineBilling) -> Statistic:
         """Mean saving of a scheduler over all cells."""
-        cells = [pair.burst if policy == "burst-hads" else pair.hads for pair in self.pairs.values()]
-        return average([self.saving(cell, billing) for cell in cells])
+        return average([self.saving(pair.of(policy), billing) for pair in self.pairs.values()])
 
     def shorter(self, job: str = "") -> Statistic:
         """Mean reduction of the makespan over the scenarios of a job, or over all cells."""
@@ -314,7 +322,7 @@ def _rivals(job: str, options: BurstHadsOptions, days: list[_Day]) -> Rivals:
         return Cell(tuple(day.quiet[name] for day in days), job, "", policy)
 
     plans = _plans(job, options, 0)
-    source = _instance(job, options.d_spot, options.t3_baseline_percent, options.boot_s)[1]
+    source = _instance(_inputs(job, options))[1]
     return Rivals(
         quiet("burst-hads", "burst-hads"),
         quiet("hads", "hads"),
@@ -360,65 +368,73 @@ def _burst_plan(plan: Schedule) -> BurstPlan:
     return BurstPlan(len(burstable), int(burstable.sum()), plan.makespan_s, int(regular.max(initial=0)))
 
 
+class _Inputs(NamedTuple):
+    """What the plans of a job depend on, but for seeds."""
+
+    job: str
+    d_spot: DSpotRule
+    environment: EnvironmentName
+    t3_baseline_percent: int | None
+    boot_s: int
+    vm_dest: VmDestination
+    scales: Scales
+
+
+def _inputs(job: str, options: BurstHadsOptions) -> _Inputs:
+    return _Inputs(job, *(getattr(options, name) for name in _Inputs._fields[1:]))
+
+
 def _plans(job: str, options: BurstHadsOptions, number: int) -> tuple[Schedule, Schedule, Schedule]:
     """Plans of a day: of Burst-HADS, of HADS, and of the search on on-demand VMs."""
-    about = job, options.d_spot, options.t3_baseline_percent, options.boot_s
+    inputs = _inputs(job, options)
     seed = options.seed * _SEEDS_APART + number if options.plan_seed is None else options.plan_seed
-    greedy = _greedy_plan(*about)
+    greedy = _greedy_plan(inputs)
     if options.plan == "searched":
-        planned = _search_plan(*about, options.scales, seed)
+        planned = _search_plan(inputs, seed)
     else:
-        planned = greedy if options.plan == "greedy" else _initial_plan(*about)
-    return planned, greedy, _on_demand_plan(*about, options.scales, seed)
+        planned = greedy if options.plan == "greedy" else _initial_plan(inputs)
+    return planned, greedy, _on_demand_plan(inputs, seed)
 
 
 @cache
-def _instance(job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int) -> tuple[Instance, str]:
+def _instance(inputs: _Inputs) -> tuple[Instance, str]:
     """A job, and where its D_spot comes from."""
-    [printed] = [entry for entry in burst_hads_figures().quiet if entry.job == job]
-    instance, source = library_job(FAMILY, job, printed.hads_makespan_s, d_spot)
-    vm_types = [
-        vm_type
-        if vm_type.burstable is None
-        else vm_type.model_copy(update={"burstable": _burstable(t3_baseline_percent, vm_type.vcpus)})
-        for vm_type in instance.vm_types
-    ]
-    return instance.replace(vm_types=vm_types, boot_overhead_s=boot_s), source
+    [printed] = [entry for entry in burst_hads_figures().quiet if entry.job == inputs.job]
+    instance, source = library_job(FAMILY, inputs.job, printed.hads_makespan_s, inputs.d_spot, inputs.environment)
+    if inputs.t3_baseline_percent is not None:
+        # A type earns what all its cores spend at the baseline, a credit for a minute at full speed.
+        fraction = inputs.t3_baseline_percent / 100
+        earned = Environment(burstable=Burstable(baseline_fraction=fraction, credits_per_hour=fraction * 60 * 2))
+        instance = earned.applied(instance)
+    return instance.replace(boot_overhead_s=inputs.boot_s), source
 
 
-def _burstable(baseline_percent: int, vcpus: int) -> Burstable:
-    """CPU credits of a type: it earns what all its cores spend at the baseline, a credit for a minute at full speed."""
-    return Burstable(baseline_fraction=baseline_percent / 100, credits_per_hour=baseline_percent / 100 * 60 * vcpus)
+def _ils(instance: Instance, inputs: _Inputs, seed: int, **options: float) -> Schedule:
+    return make_plan(instance, "ils", seed, {"scales": inputs.scales, "vm_dest": inputs.vm_dest, **options})
 
 
 @cache
-def _search_plan(
-    job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int, scales: Scales, seed: int
-) -> Schedule:
+def _search_plan(inputs: _Inputs, seed: int) -> Schedule:
     """Plan of the iterated local search of a seed."""
-    instance, _ = _instance(job, d_spot, t3_baseline_percent, boot_s)
-    return make_plan(instance, "ils", seed, {"scales": scales})
+    return _ils(_instance(inputs)[0], inputs, seed)
 
 
 @cache
-def _initial_plan(job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int) -> Schedule:
+def _initial_plan(inputs: _Inputs) -> Schedule:
     """Initial solution of the iterated local search, with burstable VMs (Algorithm 1, lines 3 and 25-27)."""
-    instance, _ = _instance(job, d_spot, t3_baseline_percent, boot_s)
+    instance, _ = _instance(inputs)
     initial = replace(make_plan(instance.replace(markets=["spot"]), "greedy"), instance=instance)
     queues = burst_allocation(instance, queues_of_schedule(initial), IlsOptions().burst_rate)
     return initial if queues is None else schedule_of_queues(instance, queues)
 
 
 @cache
-def _greedy_plan(job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int) -> Schedule:
+def _greedy_plan(inputs: _Inputs) -> Schedule:
     """Plan of HADS."""
-    return make_plan(_instance(job, d_spot, t3_baseline_percent, boot_s)[0], "greedy")
+    return make_plan(_instance(inputs)[0], "greedy")
 
 
 @cache
-def _on_demand_plan(
-    job: str, d_spot: DSpotRule, t3_baseline_percent: int, boot_s: int, scales: Scales, seed: int
-) -> Schedule:
+def _on_demand_plan(inputs: _Inputs, seed: int) -> Schedule:
     """Plan of the iterated local search of a seed that has regular on-demand VMs only."""
-    instance, _ = _instance(job, d_spot, t3_baseline_percent, boot_s)
-    return make_plan(on_demand_market(instance), "ils", seed, {"scales": scales, "burst_rate": 0.0})
+    return _ils(on_demand_market(_instance(inputs)[0]), inputs, seed, burst_rate=0.0)

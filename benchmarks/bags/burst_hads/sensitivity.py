@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 from ....core.text_tables import Column, Table
 from ...claims import show
-from ...paper import Sensitivity, Setting
+from ...paper import Change, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
+from ..paper_days import environments
 from .claims import BURST_CHEAPER, SMALL_JOB
 from .runs import ALL, BurstHadsOptions
 
@@ -50,16 +49,17 @@ _DIFFERENCE: Sequence[Mapping[str, str]] = (
 """Options that take the difference apart, in the order of their table; without any, it is what the page assumes."""
 
 
-def _in_words(changes: Mapping[str, str]) -> tuple[str, str, Mapping[str, str]]:
+def _in_words(changes: Mapping[str, str]) -> Change:
     """Return the assumption in words, its value, and the options."""
     words = [(_WORDS[name][0], _WORDS[name][1][value]) for name, value in changes.items()]
     return ", ".join(name for name, _ in words), "; ".join(value for _, value in words), changes
 
 
-_OTHERS: Sequence[tuple[str, str, Mapping[str, Any]]] = (
+_OTHERS: Sequence[Change] = (
     ("billing of ILS On-demand", "to the last task", {"baseline": "last-task"}),
     *(("plan of the search", f"seed {seed} on all days", {"plan_seed": seed}) for seed in _SEEDS),
     ("baseline of T3", "30 %", {"t3_baseline_percent": 30}),
+    ("destination of moves in Algorithm 3", "once per search", {"vm_dest": "search"}),
     ("boot of a VM", "180 s", {"boot_s": 180}),
     ("rates of the scenarios", "half", {"rate_scale": 0.5}),
     ("D_spot", "by Algorithm 1 of HADS", {"d_spot": "estimated"}),
@@ -68,11 +68,8 @@ _OTHERS: Sequence[tuple[str, str, Mapping[str, Any]]] = (
 
 
 def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
-    few = replace(options, runs=min(_DAYS, options.runs))
-    return [
-        Setting(assumption, value, replace(few, **changes))
-        for assumption, value, changes in (*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS)
-    ]
+    changes = [*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS]
+    return [*environments(options), *changed(options, _DAYS, changes)]
 
 
 def mean_of_all(quantity: str) -> Callable[[PublishedComparisonResult], str]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from ....instances.library import library_instance
 from ...paper_result import PublishedComparisonResult
-from ..paper_days import FROM_PRINTED_MAKESPAN, n_late_days
+from ..paper_days import FROM_PRINTED_MAKESPAN, environment_table, fleets, n_late_days
 from ..printed import hads_figures
-from .rows import ALL, MEANS
 from .runs import BIG_JOB, FAMILY, POLICY, on_demand_rate_usd, spot_offers
-from .sensitivity import AS_READ, BY_ALGORITHM_1, base_of, could_be, n_days
+from .sensitivity import AS_READ, BY_ALGORITHM_1, SENSITIVITY, base_of, could_be, n_days
+from .tables import ALL, MEANS
 
 
 def hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, Any]:
@@ -34,6 +34,8 @@ def hads_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, An
 
     [big_estimated] = [plan for plan in estimated.plans if plan.job == BIG_JOB]
     return {
+        "environments": environment_table(results, SENSITIVITY.columns),
+        "fleets": fleets(results, "greedy"),
         "jobs": ", ".join(printed.job for printed in hads_figures().baselines),
         "fitted_jobs": " and ".join(fitted),
         "printed_over_rates": f"{', '.join(ratios[:-1])} and {ratios[-1]}",

@@ -3,91 +3,61 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ....core.statistics import CONFIDENCE, sd_of
-from ....replay.bags.outcome import DayOutcome
-from ...claims import Claim, Verdict, is_below, judged, show
-from ..paper_days import Cell, cost_usd, makespan_s
+from ...claims import Case, Claim, below, exactly, tally
+from ...paper_tables import Quantity
+from ...statements import Statements
+from ..paper_days import Cell
 from ..printed import hads_figures
-from .runs import BIG_JOB, HadsDays, migrations
+from .runs import BIG_JOB, HadsDays
+from .tables import CHECKPOINTS, TABLE_10, hibernations
 
 _RUNS = 3
 """Runs of which the paper prints means."""
 
+_COLUMNS = ("hibernations", "new on-demand VMs", "makespan", "cost")
+_SAVED = ("checkpoints", "migrations", "recoveries", "CPU time saved")
+_SAID = Statements.read(__package__)
+
 
 def hads_findings(days: HadsDays) -> Iterator[Claim]:
-    """Judge statements of ours."""
-    yield _fewer_hibernations(days)
-    yield from _three_runs(days)
-
-
-def _hibernations(day: DayOutcome) -> float:
-    return day.hibernations
-
-
-def _fewer_hibernations(days: HadsDays) -> Claim:
-    """Printed as numbers, not as a sentence; under the law of Table 8 it cannot be."""
-    found, ours = [], []
-    for job in days.jobs:
-        less = days.cells[job, "sc4"].less(days.cells[job, "sc2"], _hibernations)
-        found.append((f"{job} {show(less, 2)}", is_below(less)))
-        ours.append(f"{less.mean or 0:+.1f}")
-    printed = {(row.job, row.scenario): row.hibernations for row in hads_figures().results}
-    return judged(
-        "fewer hibernations in sc4 than in sc2 for every job, as Table 10 has it",
-        found,
-        ", ".join(ours),
-        "the rate of hibernation is the same, and in sc4 VMs resume and hibernate again",
+    """Judge statements of ours: whether hibernations fall from sc2 to sc4, and what three days may come to."""
+    figures, cells = hads_figures(), days.cells
+    printed = {(row.job, row.scenario): row.hibernations for row in figures.results}
+    fewer = [below(job, cells[job, "sc4"].less(cells[job, "sc2"], hibernations), 2) for job in days.jobs]
+    yield _SAID.judge(
+        "fewer-in-sc4",
+        fewer,
+        ", ".join(f"{case.mean:+.1f}" for case in fewer),
         printed=", ".join(f"{printed[job, 'sc4'] - printed[job, 'sc2']:+.1f}" for job in days.jobs),
     )
+    of_table_10 = [(f"{row.job} {row.scenario}", cells[row.job, row.scenario], row) for row in figures.results]
+    of_table_11 = [(row.scenario, cells[BIG_JOB, row.scenario], row) for row in figures.checkpoints]
+    yield from _three_runs("Table 10", _COLUMNS, TABLE_10, of_table_10)
+    yield from _three_runs("Table 11", _SAVED, CHECKPOINTS, of_table_11)
 
 
-def _three_runs(days: HadsDays) -> Iterator[Claim]:
+def _three_runs(
+    table: str,
+    columns: Sequence[str],
+    quantities: Sequence[Quantity[Cell]],
+    rows: Sequence[tuple[str, Cell, object]],
+) -> Iterator[Claim]:
     """Of each column, how many printed means could be those of three of our days."""
-    figures = hads_figures()
-    columns: dict[str, tuple[str, Callable[[DayOutcome], float]]] = {
-        "hibernations": ("hibernations", _hibernations),
-        "new on-demand VMs": ("on_demand_started", lambda day: day.on_demand_started),
-        "makespan": ("makespan_s", makespan_s),
-        "cost": ("cost_usd", cost_usd),
-    }
-    for name, (quantity, metric) in columns.items():
-        cells = [
-            (f"{row.job} {row.scenario}", days.cells[row.job, row.scenario], getattr(row, quantity))
-            for row in figures.results
-        ]
-        yield _could_be_ours("Table 10", name, cells, metric)
-    saved: dict[str, tuple[str, Callable[[DayOutcome], float]]] = {
-        "checkpoints": ("checkpoints", lambda day: day.checkpoints),
-        "migrations": ("migrations", migrations),
-        "recoveries": ("recoveries", lambda day: day.recoveries),
-        "CPU time saved": ("cpu_time_saved_s", lambda day: day.cpu_time_saved_s),
-    }
-    for name, (quantity, metric) in saved.items():
-        cells = [
-            (row.scenario, days.cells[BIG_JOB, row.scenario], getattr(row, quantity)) for row in figures.checkpoints
-        ]
-        yield _could_be_ours("Table 11", name, cells, metric)
+    for column, quantity in zip(columns, quantities, strict=False):
+        assert quantity.metric is not None
+        found = [_within(label, cell, quantity.metric, getattr(row, quantity.name)) for label, cell, row in rows]
+        yield _SAID.judge("could-be-ours", found, tally(), table=table, column=column)
 
 
-def _could_be_ours(
-    table: str, name: str, cells: list[tuple[str, Cell, float]], metric: Callable[[DayOutcome], float]
-) -> Claim:
-    found: list[tuple[str, Verdict]] = []
-    for label, cell, printed in cells:
-        low, high = range_of_three(cell.values(metric))
-        found.append((f"{label} {low:,.2f} to {high:,.2f}, printed {printed:,.2f}", _within(printed, low, high)))
-    held = sum(verdict == "holds" for _, verdict in found)
-    return judged(
-        f"{table}, {name}: printed means could be those of three of our days", found, f"{held} of {len(found)}"
-    )
-
-
-def _within(value: float, low: float, high: float) -> Verdict:
+def _within(label: str, cell: Cell, metric: Callable[..., float], printed: float) -> Case:
+    low, high = range_of_three(cell.values(metric))
+    ours = f"{low:,.2f} to {high:,.2f}, printed {printed:,.2f}"
     if math.isinf(high):
-        return "not decided"
-    return "holds" if low <= value <= high else "does not hold"
+        return Case(label, ours, "not decided")
+    return exactly(label, low <= printed <= high, ours)
 
 
 def range_of_three(values: list[float]) -> tuple[float, float]:

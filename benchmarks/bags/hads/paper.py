@@ -6,10 +6,9 @@ from ...paper import Paper
 from .claims import hads_claims
 from .findings import hads_findings
 from .notes import hads_notes
-from .rows import hads_rows
 from .runs import HadsDays, HadsOptions, hads_days, n_hads_days
 from .sensitivity import SENSITIVITY
-from .tables import MEANS_OF_TABLE_10, TABLES
+from .tables import MEANS_OF_TABLE_10, TABLES, hads_rows
 
 HADS: Paper[HadsOptions, HadsDays] = Paper(
     name="HADS",

@@ -62,16 +62,16 @@ class HadsOptions(DayOptions):
 
     Attributes
     ----------
-    baseline_plan : {"own", "same"}
-        What the on-demand baseline carries out: the greedy's plan for on-demand VMs only, or the plan of HADS, each
-        spot VM replaced by one on demand.
+    baseline_plan : {"same", "own"}
+        What the on-demand baseline carries out: the plan of HADS, each spot VM replaced by one on demand, as in the
+        paper, or the greedy's plan for on-demand VMs only.
     policy : str
         The scheduler: ``hads``, with other rules than the paper's after a plus, such as ``hads+spare-time-spot``.
     boot_s : int
         Seconds from the request of a VM until it is ready.
     """
 
-    baseline_plan: BaselinePlan = field(default="own", kw_only=True)
+    baseline_plan: BaselinePlan = field(default="same", kw_only=True)
     policy: str = field(default=POLICY, kw_only=True)
     boot_s: int = field(default=0, kw_only=True)
 
@@ -138,13 +138,18 @@ class HadsDays:
         """The jobs, in the order of the paper."""
         return list(self.baselines)
 
-    def on_demand_usd(self, job: str, billing: BaselineBilling | None = None) -> float:
-        """Cost of a job on on-demand VMs; billed as the options say if nothing else is said."""
-        return self.baselines[job].on_demand[self.options.baseline_plan, billing or self.options.baseline].cost_usd
+    def on_demand_usd(
+        self, job: str, billing: BaselineBilling | None = None, plan: BaselinePlan | None = None
+    ) -> float:
+        """Cost of a job on on-demand VMs; planned and billed as the options say if nothing else is said."""
+        key = plan or self.options.baseline_plan, billing or self.options.baseline
+        return self.baselines[job].on_demand[key].cost_usd
 
-    def saving_percent(self, job: str, scenario: str, billing: BaselineBilling | None = None) -> Statistic:
+    def saving_percent(
+        self, job: str, scenario: str, billing: BaselineBilling | None = None, plan: BaselinePlan | None = None
+    ) -> Statistic:
         """Saving against on-demand VMs."""
-        price = self.on_demand_usd(job, billing)
+        price = self.on_demand_usd(job, billing, plan)
         return self.cells[job, scenario].statistic(lambda day: 100 * (1 - day.cost_usd / price))
 
     def mean_saving_percent(self, billing: BaselineBilling | None = None) -> Statistic:
@@ -198,7 +203,7 @@ def _sweep_scenario(k_h: int, k_r: int, options: HadsOptions) -> Scenario:
 
 
 def _baseline(job: str, printed_makespan_s: int, options: HadsOptions) -> HadsBaseline:
-    instance, source = library_job(FAMILY, job, printed_makespan_s, options.d_spot)
+    instance, source = library_job(FAMILY, job, printed_makespan_s, options.d_spot, options.environment)
     instance = instance.replace(boot_overhead_s=options.boot_s)
     schedule = make_plan(instance, "greedy")
     plans: dict[BaselinePlan, Schedule] = {"own": make_plan(on_demand_market(instance), "greedy"), "same": schedule}

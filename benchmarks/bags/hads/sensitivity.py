@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
-from ...paper import Sensitivity, Setting
+from ...paper import Change, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
-from ..paper_days import n_late_days
-from .rows import ALL, MEANS
+from ..paper_days import environments, n_late_days
 from .runs import POLICY, HadsOptions
+from .tables import ALL, MEANS
 
 _RUNS = 100
 """Days of each cell in the table."""
@@ -24,27 +23,21 @@ BY_ALGORITHM_1 = ": ".join(_D_SPOT)
 
 
 def _settings(options: HadsOptions) -> Sequence[Setting[HadsOptions]]:
-    """Other values of what is assumed, one at a time."""
-    few = replace(options, runs=min(options.runs, _RUNS))
-    other_rules = {
-        "spare-time-spot": _SPARE_TIME,
-        "trigger-once": ("migration trigger", "computed once"),
-        "any-thief": ("thieves", "on-demand VMs, too"),
-        "idle-60": ("idle VMs", "end within a minute"),
-    }
-    return [
-        Setting("on-demand VMs are paid", "to their last tasks", replace(few, baseline="last-task")),
-        Setting("plan of on-demand VMs", "that of HADS", replace(few, baseline_plan="same")),
-        Setting(*_D_SPOT, replace(few, d_spot="estimated")),
-        Setting("boot of a VM", "180 s", replace(few, boot_s=180)),
-        Setting("rates of the scenarios", "half", replace(few, rate_scale=0.5)),
-        *(Setting(*words, replace(few, policy=f"{POLICY}+{rule}")) for rule, words in other_rules.items()),
-        Setting(
-            "rates, spare time, plan of on-demand VMs",
-            "half, of spot VMs only, that of HADS",
-            replace(few, rate_scale=0.5, policy=f"{POLICY}+spare-time-spot", baseline_plan="same"),
-        ),
+    """Other environments, and other values of what is assumed, one at a time."""
+    read = {"policy": f"{POLICY}+spare-time-spot"}
+    changes: list[Change] = [
+        ("on-demand VMs are paid", "to their last tasks", {"baseline": "last-task"}),
+        ("plan of on-demand VMs", "their own", {"baseline_plan": "own"}),
+        (*_D_SPOT, {"d_spot": "estimated"}),
+        ("boot of a VM", "180 s", {"boot_s": 180}),
+        ("rates of the scenarios", "half", {"rate_scale": 0.5}),
+        (*_SPARE_TIME, read),
+        ("migration trigger", "computed once", {"policy": f"{POLICY}+trigger-once"}),
+        ("thieves", "on-demand VMs, too", {"policy": f"{POLICY}+any-thief"}),
+        ("idle VMs", "end within a minute", {"policy": f"{POLICY}+idle-60"}),
+        ("rates, spare time", "half, of spot VMs only", {"rate_scale": 0.5, **read}),
     ]
+    return [*environments(options), *changed(options, _RUNS, changes)]
 
 
 def base_of(

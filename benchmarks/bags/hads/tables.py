@@ -1,135 +1,265 @@
-"""Tables and figures of the HADS paper."""
+"""The tables and figures of the HADS paper on our instances, beside what is printed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import attrgetter
 
-from ...paper_tables import JOB, SCENARIO, Lead, PaperColumn, PaperTable, ours_alone
+from ....core.statistics import average, estimate
+from ....replay.bags.outcome import DayOutcome
+from ...paper_result import ComparisonRow, row_of
+from ...paper_tables import JOB, SCENARIO, Lead, PaperColumn, PaperTable, mean_of_runs, measured
+from ..paper_days import BaselineBilling, cost_usd, makespan_s
+from ..printed import PublishedBaseline, hads_figures
+from .runs import (
+    BIG_JOB,
+    POLICY,
+    SCENARIOS,
+    SHARES,
+    HadsDays,
+    baseline_name,
+    hibernation_duration_s,
+    migrations,
+    planned_tasks,
+    share_percent,
+    steal_success_percent,
+    stolen_tasks,
+    sweep_name,
+)
 
-MEANS_OF_TABLE_10 = PaperTable(
-    "Table 10, means",
+MEANS, ALL = "Table 10, means", "all"
+
+
+def hibernations(day: DayOutcome) -> float:
+    """Hibernations of a day."""
+    return day.hibernations
+
+
+_STARTED = mean_of_runs("on_demand_started", "new on-demand VMs", 2, lambda day: day.on_demand_started)
+_MAKESPAN = mean_of_runs("makespan_s", "makespan (s)", 0, makespan_s)
+_COST = mean_of_runs("cost_usd", "cost ($)", 3, cost_usd)
+_LATE = mean_of_runs("late_days_percent", "late days (%)", 1, lambda day: 100.0 * (not day.meets_deadline))
+TABLE_10 = (mean_of_runs("hibernations", "hibernations", 2, hibernations), _STARTED, _MAKESPAN, _COST)
+CHECKPOINTS = (
+    mean_of_runs("checkpoints", "checkpoints", 1, lambda day: day.checkpoints),
+    mean_of_runs("migrations", "task migrations", 1, migrations),
+    mean_of_runs("recoveries", "recoveries", 1, lambda day: day.recoveries),
+    mean_of_runs("cpu_time_saved_s", "CPU time saved (s)", 0, lambda day: day.cpu_time_saved_s),
+)
+_SAVINGS: dict[str, BaselineBilling] = {"saving_percent": "cycles", "saving_to_last_task_percent": "last-task"}
+
+
+def hads_rows(days: HadsDays) -> Iterator[ComparisonRow]:
+    """Tables 9 to 11 and Figs 8 to 13; of Figs 9 to 13 only what the text says is known."""
+    figures = hads_figures()
+    for baseline in figures.baselines:
+        yield from _table_9(baseline, days)
+    yield from _table_10(days)
+    yield from _means(days)
+    for printed in figures.checkpoints:
+        place = "Table 11", BIG_JOB, printed.scenario, POLICY
+        yield from measured(place, CHECKPOINTS, days.cells[BIG_JOB, printed.scenario], printed)
+    for scenario, duration_s in figures.hibernation_duration_s.items():
+        ours = hibernation_duration_s(days, scenario)
+        yield row_of("Fig. 8", "all", scenario, POLICY, "hibernation_duration_s", ours, duration_s)
+    known = {(entry.job, entry.scenario, entry.share): entry for entry in figures.shares}
+    for (job, scenario), cell in days.cells.items():
+        for share in SHARES:
+            stated = known.get((job, scenario, share))
+            shown = (None, "=") if stated is None else (stated.percent, stated.relation)
+            ours = share_percent(cell, share)
+            yield row_of("Figs 9-10", job, scenario, POLICY, f"share_{share}_percent", ours, *shown)
+    yield from _fig_11(days)
+    for scenario in SCENARIOS:
+        ours, rate = steal_success_percent(days.cells[BIG_JOB, scenario]), figures.steal_success_percent.get(scenario)
+        yield row_of("Fig. 12", BIG_JOB, scenario, POLICY, "steal_success_percent", ours, rate)
+    for steal in figures.steals:
+        # Tasks of spot VMs in sc2, planned and stolen; the lines are of VM types.
+        planned, place = planned_tasks(days, steal.type), ("Fig. 13", BIG_JOB, "sc2", steal.type)
+        mean = sum(planned) / len(planned) if planned else None
+        yield row_of(*place, "planned_tasks", mean, steal.planned)
+        yield row_of(*place, "stolen_tasks", stolen_tasks(days, steal.type), steal.stolen)
+
+
+def _table_9(printed: PublishedBaseline, days: HadsDays) -> Iterator[ComparisonRow]:
+    """A job without hibernation."""
+    found, place = days.baselines[printed.job], ("Table 9", printed.job, "")
+    ours = found.plan.vms
+    for name in (vm_type.name for vm_type in found.schedule.instance.vm_types):
+        yield row_of(*place, "static", f"vms_{name}", ours.get(name, 0), printed.vms.get(name, 0))
+    yield row_of(*place, "static", "vms", sum(ours.values()), sum(printed.vms.values()))
+    own = found.on_demand["own", "cycles"]
+    yield row_of(*place, baseline_name("own", "cycles"), "vms", len(own.bills))
+    yield row_of(*place, baseline_name("own", "cycles"), "makespan_s", makespan_s(own))
+    for (plan, billing), outcome in found.on_demand.items():
+        alike, policy = (plan, billing) == ("same", "cycles"), baseline_name(plan, billing)
+        yield row_of(*place, policy, "cost_usd", outcome.cost_usd, printed.on_demand_usd if alike else None)
+        saving = 100 * (1 - found.hads.cost_usd / outcome.cost_usd)
+        yield row_of(*place, policy, "difference_percent", saving, printed.difference_percent if alike else None)
+    for policy, outcome in (("static", found.static), (POLICY, found.hads)):
+        yield row_of(*place, policy, "makespan_s", makespan_s(outcome), printed.makespan_s)
+        yield row_of(*place, policy, "cost_usd", outcome.cost_usd, printed.spot_usd)
+
+
+def _table_10(days: HadsDays) -> Iterator[ComparisonRow]:
+    """Jobs in scenarios."""
+    for printed in hads_figures().results:
+        cell = days.cells[printed.job, printed.scenario]
+        place = "Table 10", printed.job, printed.scenario, POLICY
+        # The paper counts on-demand VMs in the runs in which VMs hibernated.
+        struck = estimate([day.on_demand_started for day in cell.runs if day.hibernations])
+        yield row_of(*place, _STARTED.name, struck, printed.on_demand_started)
+        yield from measured(place, [entry for entry in TABLE_10 if entry is not _STARTED], cell, printed)
+        for name, billing in _SAVINGS.items():
+            saving = days.saving_percent(printed.job, printed.scenario, billing)
+            yield row_of(*place, name, saving, getattr(printed, name, None))
+        yield row_of(*place, _LATE.name, _LATE.of(cell), 0.0)
+
+
+def _means(days: HadsDays) -> Iterator[ComparisonRow]:
+    """Means over the jobs of each scenario of Table 10, and over all cells."""
+    for scenario in (*SCENARIOS, ALL):
+        keys = [key for key in days.cells if scenario in (ALL, key[1])]
+        printed = [row for row in hads_figures().results if scenario in (ALL, row.scenario)]
+        ours = {
+            name: average([days.saving_percent(*key, billing) for key in keys]) for name, billing in _SAVINGS.items()
+        }
+        for quantity in (_COST, _MAKESPAN, _STARTED, _LATE):
+            assert quantity.metric is not None
+            ours[quantity.name] = average([days.cells[key].statistic(quantity.metric) for key in keys])
+        for name, statistic in ours.items():
+            known = hasattr(printed[0], name)
+            shown = sum(getattr(row, name) for row in printed) / len(printed) if known else None
+            yield row_of(MEANS, ALL, scenario, POLICY, name, statistic, shown)
+
+
+def _fig_11(days: HadsDays) -> Iterator[ComparisonRow]:
+    """Cost as the rates grow, and by how much it is above the on-demand baseline."""
+    price = days.on_demand_usd(BIG_JOB)
+    for (k_h, k_r), cell in days.sweep.items():
+        place = "Fig. 11", BIG_JOB, sweep_name(k_h, k_r), POLICY
+        yield row_of(*place, "cost_usd", cell.mean(cost_usd))
+        above = cell.mean(lambda day: 100 * (day.cost_usd / price - 1))
+        stated = (k_h, k_r) == (7, 0)
+        yield row_of(*place, "above_on_demand_percent", above, 0.0 if stated else None, ">" if stated else "=")
+
+
+def _of(name: str, title: str, *columns: PaperColumn, leads: tuple[Lead, ...] = (JOB, SCENARIO)) -> PaperTable:
+    return PaperTable(name, title, columns, leads)
+
+
+def _saving(heading: str = "saving (%)", name: str = "saving_percent") -> PaperColumn:
+    return PaperColumn(heading, name, 1, POLICY, name == "saving_percent")
+
+
+_TO_LAST_TASKS = _saving("to last tasks (%)", "saving_to_last_task_percent")
+
+MEANS_OF_TABLE_10 = _of(
+    MEANS,
     "Table 10: means of the jobs; saving against on-demand VMs that are paid alike, and to their last tasks",
-    [
-        PaperColumn("new on-demand VMs", "on_demand_started", 2, "hads"),
-        PaperColumn("makespan (s)", "makespan_s", 0, "hads"),
-        PaperColumn("cost ($)", "cost_usd", 3, "hads"),
-        PaperColumn("saving (%)", "saving_percent", 1, "hads"),
-        *ours_alone(
-            PaperColumn("to last tasks (%)", "saving_to_last_task_percent", 1, "hads"),
-            PaperColumn("late days (%)", "late_days_percent", 1, "hads"),
-        ),
-    ],
+    *(quantity.column(POLICY) for quantity in (_STARTED, _MAKESPAN, _COST)),
+    _saving(),
+    _TO_LAST_TASKS,
+    _LATE.column(POLICY, printed=False),
     leads=(SCENARIO,),
 )
 
+
+def _baselines(quantity: str, digits: int, headings: dict[str, str]) -> list[PaperColumn]:
+    """Columns of on-demand baselines; printed is that of the same plan, paid alike."""
+    printed = baseline_name("same", "cycles")
+    return [PaperColumn(heading, quantity, digits, policy, policy == printed) for policy, heading in headings.items()]
+
+
 TABLES = (
-    PaperTable(
+    _of(
         "Table 9",
         "Table 9: without hibernation. static ends a VM with its last task, HADS with its allocation cycle",
-        [
-            PaperColumn("VMs", "vms", 0, "static"),
-            PaperColumn("makespan, static (s)", "makespan_s", 0, "static"),
-            PaperColumn("makespan, HADS (s)", "makespan_s", 0, "hads"),
-            PaperColumn("cost, static ($)", "cost_usd", 3, "static", printed=False),
-            PaperColumn("cost, HADS ($)", "cost_usd", 3, "hads"),
-        ],
+        PaperColumn("VMs", "vms", 0, "static"),
+        _MAKESPAN.column("static", "makespan, static (s)"),
+        _MAKESPAN.column(POLICY, "makespan, HADS (s)"),
+        _COST.column("static", "cost, static ($)", printed=False),
+        _COST.column(POLICY, "cost, HADS ($)"),
         leads=(JOB,),
     ),
-    PaperTable(
+    _of(
         "Table 9",
         "Table 9: on-demand VMs, with a plan of their own and with that of HADS; paid alike, and to their last tasks",
-        [
-            *ours_alone(
-                PaperColumn("own plan: VMs", "vms", 0, "on-demand"),
-                PaperColumn("makespan (s)", "makespan_s", 0, "on-demand"),
-                PaperColumn("cost ($)", "cost_usd", 3, "on-demand"),
-            ),
-            PaperColumn("to last tasks ($)", "cost_usd", 3, "on-demand+last-task", printed=False),
-            PaperColumn("same plan: cost ($)", "cost_usd", 3, "on-demand, same plan"),
-            PaperColumn("to last tasks ($)", "cost_usd", 3, "on-demand+last-task, same plan", printed=False),
-        ],
+        PaperColumn("own plan: VMs", "vms", 0, "on-demand", printed=False),
+        _MAKESPAN.column("on-demand", printed=False),
+        *_baselines(
+            "cost_usd",
+            3,
+            {
+                "on-demand": "cost ($)",
+                "on-demand+last-task": "to last tasks ($)",
+                "on-demand, same plan": "same plan: cost ($)",
+                "on-demand+last-task, same plan": "to last tasks ($)",
+            },
+        ),
         leads=(JOB,),
     ),
-    PaperTable(
+    _of(
         "Table 9",
         "Table 9: difference of HADS without hibernation to on-demand VMs",
-        [
-            PaperColumn("own plan (%)", "difference_percent", 1, "on-demand", printed=False),
-            PaperColumn("to last tasks (%)", "difference_percent", 1, "on-demand+last-task", printed=False),
-            PaperColumn("same plan (%)", "difference_percent", 1, "on-demand, same plan"),
-            PaperColumn("to last tasks (%)", "difference_percent", 1, "on-demand+last-task, same plan", printed=False),
-        ],
+        *_baselines(
+            "difference_percent",
+            1,
+            {
+                "on-demand": "own plan (%)",
+                "on-demand+last-task": "to last tasks (%)",
+                "on-demand, same plan": "same plan (%)",
+                "on-demand+last-task, same plan": "to last tasks (%)",
+            },
+        ),
         leads=(JOB,),
     ),
-    PaperTable(
+    _of(
         "Table 10",
         "Table 10, first half: hibernations, on-demand VMs started in runs with hibernations, and late days",
-        [
-            PaperColumn("hibernations", "hibernations", 2, "hads"),
-            PaperColumn("on-demand VMs", "on_demand_started", 2, "hads"),
-            PaperColumn("late days (%)", "late_days_percent", 1, "hads"),
-        ],
+        TABLE_10[0].column(POLICY),
+        _STARTED.column(POLICY, "on-demand VMs"),
+        _LATE.column(POLICY),
     ),
-    PaperTable(
+    _of(
         "Table 10",
         "Table 10, second half: saving against on-demand VMs that are paid alike, and to their last tasks",
-        [
-            PaperColumn("makespan (s)", "makespan_s", 0, "hads"),
-            PaperColumn("cost ($)", "cost_usd", 3, "hads"),
-            PaperColumn("saving (%)", "saving_percent", 1, "hads"),
-            PaperColumn("to last tasks (%)", "saving_to_last_task_percent", 1, "hads", printed=False),
-        ],
+        _MAKESPAN.column(POLICY),
+        _COST.column(POLICY),
+        _saving(),
+        _TO_LAST_TASKS,
     ),
     MEANS_OF_TABLE_10,
-    PaperTable(
-        "Table 11",
-        "Table 11: checkpoints of ED200",
-        [
-            PaperColumn("checkpoints", "checkpoints", 1, "hads"),
-            PaperColumn("task migrations", "migrations", 1, "hads"),
-            PaperColumn("recoveries", "recoveries", 1, "hads"),
-            PaperColumn("CPU time saved (s)", "cpu_time_saved_s", 0, "hads"),
-        ],
-    ),
-    PaperTable(
+    _of("Table 11", "Table 11: checkpoints of ED200", *(quantity.column(POLICY) for quantity in CHECKPOINTS)),
+    _of(
         "Fig. 8",
         "Fig. 8: mean duration of a hibernation, all jobs together",
-        [
-            PaperColumn("duration (s)", "hibernation_duration_s", 0, "hads"),
-        ],
+        PaperColumn("duration (s)", "hibernation_duration_s", 0, POLICY),
     ),
-    PaperTable(
+    _of(
         "Figs 9-10",
         "Figs 9 and 10: what came of the hibernations of VMs that had tasks (%); one may count for several",
-        [
-            PaperColumn("new VMs", "share_new_percent", 1, "hads"),
-            PaperColumn("idle VMs", "share_idle_percent", 1, "hads"),
-            PaperColumn("busy VMs", "share_busy_percent", 1, "hads"),
-            PaperColumn("resumed in time", "share_resumed_percent", 1, "hads"),
-        ],
+        PaperColumn("new VMs", "share_new_percent", 1, POLICY),
+        PaperColumn("idle VMs", "share_idle_percent", 1, POLICY),
+        PaperColumn("busy VMs", "share_busy_percent", 1, POLICY),
+        PaperColumn("resumed in time", "share_resumed_percent", 1, POLICY),
     ),
-    PaperTable(
+    _of(
         "Fig. 11",
         "Fig. 11: ED200, cost as the rates grow",
-        [
-            PaperColumn("cost ($)", "cost_usd", 3, "hads", printed=False),
-            PaperColumn("above on-demand (%)", "above_on_demand_percent", 1, "hads"),
-        ],
+        _COST.column(POLICY, printed=False),
+        PaperColumn("above on-demand (%)", "above_on_demand_percent", 1, POLICY),
     ),
-    PaperTable(
+    _of(
         "Fig. 12",
         "Fig. 12: ED200, attempts to steal that took a task",
-        [
-            PaperColumn("success (%)", "steal_success_percent", 1, "hads"),
-        ],
+        PaperColumn("success (%)", "steal_success_percent", 1, POLICY),
     ),
-    PaperTable(
+    _of(
         "Fig. 13",
         "Fig. 13: ED200 in sc2, tasks of a spot VM, those of its plan and those it stole; printed: two VMs of a run",
-        [
-            PaperColumn("planned tasks", "planned_tasks", 1),
-            PaperColumn("stolen tasks", "stolen_tasks", 2),
-        ],
+        PaperColumn("planned tasks", "planned_tasks", 1),
+        PaperColumn("stolen tasks", "stolen_tasks", 2),
         leads=(Lead("VM type", attrgetter("policy")),),
     ),
 )

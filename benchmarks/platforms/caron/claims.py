@@ -10,38 +10,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
 from ....core.statistics import mean_of
 from ....instances.platforms.job_draws import JobSetKind
-from ...claims import Claim, Verdict, all_hold, is_below, judged, verdict_in_words
+from ...claims import Case, Claim, Verdict, all_hold, exactly, is_below, tally, verdict_in_words
+from ...statements import Statements
 from .assumptions import ROUND_ROBIN
 from .runs import CaronRuns, Cell, Cells
 from .settings import METRICS, MONEY, SETS, THEIRS, TIME
 from .trees import TreeRuns
-
-FIGURES: Mapping[tuple[JobSetKind, str], str] = {
-    ("mixed", "cost"): "Fig. 2",
-    ("mixed", "execution_time_h"): "Fig. 3",
-    ("mixed", "delay_h"): "Fig. 4",
-    ("small", "execution_time_h"): "Fig. 5",
-    ("small", "cost"): "Fig. 6",
-    ("small", "delay_h"): "Fig. 7",
-}
-"""Figures of the paper; those of big jobs are not shown in it."""
 
 WORDS = {"cost": "cost", "execution_time_h": "execution time", "delay_h": "delay"}
 
 MUCH = 0.5
 """What is much lower is at most this part of the other: the paper does not say how much is much."""
 
+SHOWN_SETS: tuple[JobSetKind, ...] = ("mixed", "small")
+"""Those of the figures; big jobs are not shown in them."""
+
+SAID = Statements.read(__package__)
+
 Comparison: TypeAlias = Verdict | Literal["alike"]
 """Whether a number is lower than another one, by the interval of their difference; alike if equal in each draw."""
 
-COMPARISONS: tuple[Comparison, ...] = ("holds", "does not hold", "not decided", "alike")
+VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not decided")
 
 
 class Lower(NamedTuple):
@@ -83,7 +78,7 @@ def counted(cells: Cells, lowers: Sequence[Lower]) -> Counter[Comparison]:
 
 def in_general(counts: Mapping[Comparison, int]) -> Verdict:
     """Verdict by the majority of the comparisons, without those that are equal in each draw."""
-    lower, higher, either = (counts.get(verdict, 0) for verdict in COMPARISONS[:3])
+    lower, higher, either = (counts.get(verdict, 0) for verdict in VERDICTS)
     if lower > higher + either:
         return "holds"
     return "does not hold" if lower + either <= higher else "not decided"
@@ -110,46 +105,29 @@ AGAINST_ONE_ANOTHER = tuple(
 )
 """By their nature, A is the cheaper one and B has less delay; the figures show it of mixed and small jobs."""
 
-SHOWN_SETS = tuple(dict.fromkeys(kind for kind, _ in FIGURES))
+
+def share(counts: Mapping[Comparison, int], word: str = "lower") -> str:
+    """Number of comparisons that bear a statement out, of those in which the two are not alike."""
+    return f"{word} in {counts.get('holds', 0)} of {sum(counts.values()) - counts.get('alike', 0)}"
 
 
 def caron_claims(runs: CaronRuns) -> Iterator[Claim]:
     """Judge the statements of sections V and VI, in their order."""
-    yield _bottleneck(runs.trees)
-    yield _one_root(runs.trees)
-    yield _complexity(runs.trees)
+    yield from _trees(runs.trees)
     for metric in METRICS:
-        yield _below_round_robin(runs, "mixed", metric)
-    yield _exception(runs)
-    yield _much_cheaper(runs)
-    yield _below_round_robin(runs, "small", "delay_h")
-    yield _all_metrics(runs)
-    yield _policies(runs, "cost", "policy A (money saving) spends less than policy B (time saving)")
-    yield _policies(runs, "delay_h", "policy B has less delay than policy A")
+        yield _in_general(runs.grid, f"mixed-{metric}", against_round_robin("mixed", metric))
+    yield _in_general(runs.grid, "exception", against_round_robin("small", "execution_time_h"), opposite=True)
+    plainly = share(counted(runs.grid, against_round_robin("small", "cost")))
+    halved = against_round_robin("small", "cost", MUCH)
+    yield _in_general(runs.grid, "much-cheaper", halved, "at most half", plainly=plainly)
+    yield _in_general(runs.grid, "small-delay_h", against_round_robin("small", "delay_h"))
+    yield _all_metrics(runs.grid)
+    for name, metric in (("money-saving", "cost"), ("time-saving", "delay_h")):
+        lowers = [lower for lower in AGAINST_ONE_ANOTHER if lower.metric == metric and lower.kind in SHOWN_SETS]
+        yield _in_general(runs.grid, name, lowers)
 
 
 # ---------------------------------------------------------------------------------------------- against round robin
-
-_CAUSES = {
-    "cost": "not so where more work arrives than the clusters do: round robin then lets a third of the jobs wait for "
-    "each of them, and pays with delay instead of money (note 2)",
-    "execution_time_h": "not so where jobs wait for the free cluster as long as their deadlines allow (note 3)",
-    "delay_h": "open where the clusters keep up: hardly any job is late there, whatever the policy",
-}
-
-
-def _below_round_robin(runs: CaronRuns, kind: Literal["mixed", "small"], metric: str) -> Claim:
-    lowers = against_round_robin(kind, metric)
-    verdict = in_general(counted(runs.grid, lowers))
-    how = {"mixed": "in general", "small": "significantly"}[kind]
-    return Claim(
-        f"{kind} jobs: the {WORDS[metric]} of the policies is {how} below that of round robin",
-        verdict,
-        _share(runs.grid, lowers),
-        f"{_details(runs.grid, lowers)}; {_CAUSES[metric]}",
-        _source(kind, metric),
-    )
-
 
 _OPPOSITE: Mapping[Verdict, Verdict] = {
     "holds": "does not hold",
@@ -158,91 +136,60 @@ _OPPOSITE: Mapping[Verdict, Verdict] = {
 }
 
 
-def _exception(runs: CaronRuns) -> Claim:
-    """Claim on small jobs as the exception to the general result."""
-    metric = "execution_time_h"
-    lowers = against_round_robin("small", metric)
-    return Claim(
-        "small jobs are the exception: their execution time is in general not below that of round robin",
-        _OPPOSITE[in_general(counted(runs.grid, lowers))],
-        _share(runs.grid, lowers),
-        f"{_details(runs.grid, lowers)}; on large clusters a job takes a minute or two, and round robin sends every "
-        "third one to the cloud, on no more machines than the deadline asks for (note 3)",
-        _source("small", metric),
-    )
+def _in_general(
+    cells: Cells, name: str, lowers: Sequence[Lower], word: str = "lower", *, opposite: bool = False, **texts: str
+) -> Claim:
+    """Claim on most settings, or against them."""
+    counts = counted(cells, lowers)
+    judge = (lambda counts: _OPPOSITE[in_general(counts)]) if opposite else in_general
+    by_size = {size: judge(counted(found, lowers)) for size, found in of_sizes(cells).items()}
+    details = f"{by_platform(by_size)}; {_details(cells, lowers)}"
+    return SAID.decided(name, together(by_size, judge(counts)), share(counts, word), details=details, **texts)
 
 
-def _much_cheaper(runs: CaronRuns) -> Claim:
-    lowers = against_round_robin("small", "cost", MUCH)
-    plainly = against_round_robin("small", "cost")
-    return Claim(
-        "small jobs: the policies cost much less than round robin: half, or less",
-        in_general(counted(runs.grid, lowers)),
-        _share(runs.grid, lowers, "at most half"),
-        f"{_details(runs.grid, lowers)}; it is {_share(runs.grid, plainly)}; {_CAUSES['cost']}",
-        _source("small", "cost"),
-    )
+def of_sizes(cells: Cells) -> dict[int, Cells]:
+    """Settings by the processors of each cluster, which are not printed."""
+    sizes = sorted({setting.processors for setting in cells})
+    return {size: {setting: cells[setting] for setting in cells if setting.processors == size} for size in sizes}
 
 
-def _all_metrics(runs: CaronRuns) -> Claim:
+def together(by_size: Mapping[int, Verdict], over_all: Verdict) -> Verdict:
+    """Verdict over all sizes of clusters: none where two of them contradict each other, as none is printed."""
+    return "not decided" if {"holds", "does not hold"} <= set(by_size.values()) else over_all
+
+
+def by_platform(by_size: Mapping[int, Verdict]) -> str:
+    """Verdicts by the size of the clusters, in words."""
+    found = {verdict: [str(size) for size, one in by_size.items() if one == verdict] for verdict in VERDICTS}
+    listed = "; ".join(f"{verdict} with {', '.join(sizes)}" for verdict, sizes in found.items() if sizes)
+    return f"by processors in each cluster, it {listed}"
+
+
+def _all_metrics(grid: Cells) -> Claim:
     """Claim on big jobs, with all three metrics below round robin in the same setting; equal is not below."""
     counts: Counter[Comparison] = Counter()
-    for setting, cells in runs.grid.items():
+    for setting, cells in grid.items():
         if setting.kind == "big":
             for policy in THEIRS:
                 found = [compared(cells, Lower("big", metric, policy, ROUND_ROBIN)) for metric in METRICS]
-                counts[all_hold("does not hold" if verdict == "alike" else verdict for verdict in found)] += 1
-    one_by_one = ", ".join(
-        f"{WORDS[metric]} {_share(runs.grid, against_round_robin('big', metric))}" for metric in METRICS
-    )
-    singly = all_hold(in_general(counted(runs.grid, against_round_robin("big", metric))) for metric in METRICS)
-    return Claim(
-        "big jobs: the policies are better in all three metrics",
+                counts[all_hold(Case("", "", "does not hold" if one == "alike" else one) for one in found)] += 1
+    singly = {metric: counted(grid, against_round_robin("big", metric)) for metric in METRICS}
+    return SAID.decided(
+        "all-metrics",
         in_general(counts),
         f"all three in {counts['holds']} of {counts.total()}",
-        f"not so in {counts['does not hold']}, left open by the interval in {counts['not decided']}: cost is lower "
-        "while the clusters keep up, execution time and delay once they do not (notes 2 and 3); metrics taken "
-        f"one by one, it {verdict_in_words(singly)}: {one_by_one}",
-        "section VI",
+        against=counts["does not hold"],
+        open=counts["not decided"],
+        singly=verdict_in_words(all_hold(Case("", "", in_general(of)) for of in singly.values())),
+        one_by_one=", ".join(f"{WORDS[metric]} {share(of)}" for metric, of in singly.items()),
     )
-
-
-def _policies(runs: CaronRuns, metric: str, statement: str) -> Claim:
-    lowers = [lower for lower in AGAINST_ONE_ANOTHER if lower.metric == metric and lower.kind in SHOWN_SETS]
-    figures = " and ".join(FIGURES[kind, metric].split()[1] for kind in SHOWN_SETS)
-    causes = {
-        "cost": "policy A lets jobs be late, and by the printed rule late jobs block the queues, so that others go to "
-        "the cloud (note 4)",
-        "delay_h": _CAUSES[metric],
-    }
-    return Claim(
-        statement,
-        in_general(counted(runs.grid, lowers)),
-        _share(runs.grid, lowers),
-        f"{_details(runs.grid, lowers)}; {causes[metric]}",
-        f"section VI, Figs {figures}",
-    )
-
-
-def _source(kind: JobSetKind, metric: str) -> str:
-    figure = FIGURES.get((kind, metric))
-    return f"section VI, {figure}" if figure else "section VI"
-
-
-def _share(cells: Cells, lowers: Sequence[Lower], word: str = "lower") -> str:
-    counts = counted(cells, lowers)
-    return f"{word} in {counts['holds']} of {counts.total() - counts['alike']}"
 
 
 def _details(cells: Cells, lowers: Sequence[Lower]) -> str:
     """Phrase on the settings where a claim fails or is open, and on its share by the size of the clusters."""
     counts = counted(cells, lowers)
-    by_size = {
-        processors: counted({setting: cells[setting] for setting in cells if setting.processors == processors}, lowers)
-        for processors in sorted({setting.processors for setting in cells})
-    }
     shares = ", ".join(
-        f"{found['holds']} of {found.total() - found['alike']} with {size}" for size, found in by_size.items()
+        f"{share(counted(found, lowers), '')[4:]} with {size}" for size, found in of_sizes(cells).items()
     )
     return (
         f"not so in {counts['does not hold']}, left open by the interval in {counts['not decided']}; so in {shares} "
@@ -267,45 +214,20 @@ def growth(trees: Sequence[TreeRuns], alone: bool) -> tuple[float, float]:
     return large.resources / small.resources, large.busiest / small.busiest
 
 
-def _bottleneck(trees: Sequence[TreeRuns]) -> Claim:
+def _trees(trees: Sequence[TreeRuns]) -> Iterator[Claim]:
     resources, alone = growth(trees, alone=True)
     _, in_tree = growth(trees, alone=False)
-    return Claim(
-        "a single scheduler becomes the bottleneck as the number of resources grows",
-        "holds" if alone > in_tree else "does not hold",
-        f"messages × {alone:.1f}, in a tree × {in_tree:.1f}",
-        f"what the busiest agent sends and gets for a placement, where resources are {resources:.0f} times as many; it "
-        "follows from the counting (note 6), and no time is measured",
-        "section V",
+    grows = exactly("", alone > in_tree, f"messages × {alone:.1f}, in a tree × {in_tree:.1f}")
+    yield SAID.judge("bottleneck", grows, resources=resources)
+    roots = [tree for tree in trees if tree.shape.agents == 1]
+    alike = [same for tree in roots for same in tree.as_basic]
+    yield SAID.judge(
+        "one-root",
+        [exactly(f"{tree.shape.resources} resources", all(tree.as_basic)) for tree in roots],
+        f"{sum(alike)} of {len(alike)} replays alike",
     )
-
-
-def _one_root(trees: Sequence[TreeRuns]) -> Claim:
-    alone = [tree for tree in trees if tree.shape.agents == 1]
-    found = [alike for tree in alone for alike in tree.as_basic]
-    return judged(
-        "a scheduler that asks all resources itself is the tree of one root",
-        [(f"{tree.shape.resources} resources", "holds" if all(tree.as_basic) else "does not hold") for tree in alone],
-        f"{sum(found)} of {len(found)} replays alike",
-        source="section V",
-    )
-
-
-def _complexity(trees: Sequence[TreeRuns]) -> Claim:
-    found: list[tuple[str, Verdict]] = [
-        (
-            f"{tree.shape.path} of {tree.shape.resources} resources",
-            "holds" if tree.shape.path <= tree.shape.depth * tree.shape.children else "does not hold",
-        )
-        for tree in trees
+    within = [
+        exactly(f"{shape.path} of {shape.resources} resources", shape.path <= shape.depth * shape.children)
+        for shape in (tree.shape for tree in trees)
     ]
-    holding = sum(verdict == "holds" for _, verdict in found)
-    claim = judged(
-        "a placement takes O(mn), for m levels of agents with n children at most: answers handled one after another",
-        found,
-        f"at most mn in {holding} of {len(found)} trees",
-        source="section V",
-    )
-    return replace(
-        claim, reason=claim.reason or "it follows from the counting; in all messages, it does not hold (below)"
-    )
+    yield SAID.judge("complexity", within, f"at most mn in {tally('trees')(within)}")

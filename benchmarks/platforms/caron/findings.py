@@ -2,116 +2,73 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ...claims import Claim
-from .claims import AGAINST_ONE_ANOTHER, MUCH, Comparison, Lower, against_round_robin, counted, in_general
+from ...claims import Claim, exactly
+from .claims import AGAINST_ONE_ANOTHER, MUCH, SAID, Lower, against_round_robin, counted, in_general, share
 from .runs import CaronRuns, Cells
 from .settings import BY_DEADLINE, FASTEST, METRICS, MONEY, PATIENT, SETS, THEIRS, TIME, UNDISPLACED
 from .trees import TreeRuns
 
+_EXCEPTION = ("small", "execution_time_h")
+
 
 def caron_findings(runs: CaronRuns) -> Iterator[Claim]:
-    """Judge questions beyond the paper; rules and bounds only if they were replayed."""
+    """Judge questions beyond the paper; rules and bounds only if they were replayed.
+
+    Of rescheduling under policy B, which does as one that takes the fastest of all (note 10).
+    """
     yield _all_at_once(runs.grid)
-    yield _every_tree(runs.trees)
+    alike = [same for tree in runs.trees for same in tree.same]
+    yield SAID.judge("every-tree", exactly("", all(alike), f"{sum(alike)} of {len(alike)} replays"))
     yield _messages(runs.trees)
-    if runs.figures:
-        yield _big_jobs(runs.figures)
-        yield _patient(runs.figures)
-        yield _by_deadline(runs.figures)
-        yield _moving(runs.figures, "cost", "moving jobs that would be late to other resources saves cost")
-        yield _moving(runs.figures, "delay_h", "moving them saves delay")
+    if not runs.figures:
+        return
+    for name, lowers in {
+        "big-jobs": [Lower("big", "cost", MONEY, TIME)],
+        "patient": [
+            lower._replace(mine=lower.mine + PATIENT, other=lower.other + PATIENT)
+            for lower in AGAINST_ONE_ANOTHER
+            if lower.metric == "cost"
+        ],
+        "by-deadline": [Lower(kind, "cost", policy + BY_DEADLINE, policy) for kind in SETS for policy in THEIRS],
+        "moving-cost": [Lower(kind, "cost", FASTEST, UNDISPLACED) for kind in SETS],
+        "moving-delay_h": [Lower(kind, "delay_h", FASTEST, UNDISPLACED) for kind in SETS],
+    }.items():
+        counts = counted(runs.figures, lowers)
+        yield SAID.decided(name, in_general(counts), share(counts))
 
 
 def _all_at_once(grid: Cells) -> Claim:
     """Finding on a single platform for which all claims about round robin hold, over the numbers of jobs."""
     said = [
-        (against_round_robin(kind, metric, MUCH if (kind, metric) == ("small", "cost") else 1.0), kind, metric)
+        (against_round_robin(kind, metric, MUCH if (kind, metric) == ("small", "cost") else 1.0), (kind, metric))
         for kind in SETS
         for metric in METRICS
     ]
-    platforms = dict.fromkeys((setting.processors, setting.budgets) for setting in grid)
     hold = []
-    for platform in platforms:
+    for platform in dict.fromkeys((setting.processors, setting.budgets) for setting in grid):
         cells = {setting: grid[setting] for setting in grid if (setting.processors, setting.budgets) == platform}
-        verdicts = [
-            in_general(counted(cells, lowers)) == ("does not hold" if (kind, metric) == _EXCEPTION else "holds")
-            for lowers, kind, metric in said
-        ]
-        hold.append(sum(verdicts))
+        hold.append(
+            sum(
+                in_general(counted(cells, lowers)) == ("does not hold" if of == _EXCEPTION else "holds")
+                for lowers, of in said
+            )
+        )
     complete = sum(number == len(said) for number in hold)
-    return Claim(
-        f"on some platform, all {len(said)} comparisons with round robin are as the paper says",
-        "holds" if complete else "does not hold",
-        f"{complete} of {len(hold)} platforms; at most {max(hold)} of {len(said)}",
-    )
-
-
-_EXCEPTION = ("small", "execution_time_h")
-
-
-def _every_tree(trees: Sequence[TreeRuns]) -> Claim:
-    alike = [same for tree in trees for same in tree.same]
-    return Claim(
-        "every tree places jobs as one agent above the same resources does",
-        "holds" if all(alike) else "does not hold",
-        f"{sum(alike)} of {len(alike)} replays",
-    )
+    ours = f"{complete} of {len(hold)} platforms; at most {max(hold)} of {len(said)}"
+    return SAID.judge("all-at-once", exactly("", complete > 0, ours), n=len(said))
 
 
 def _messages(trees: Sequence[TreeRuns]) -> Claim:
     """Growth of messages and of ``mn`` between platforms whose agents have as many children."""
-    by_children: dict[int, list[TreeRuns]] = {}
+    first: dict[int, TreeRuns] = {}
+    factors = []
     for tree in trees:
-        by_children.setdefault(tree.shape.children, []).append(tree)
-    factors = [
-        (
-            other.shape.messages / first.shape.messages,
-            other.shape.depth * other.shape.children / (first.shape.depth * first.shape.children),
-        )
-        for first, *others in by_children.values()
-        for other in others
-    ]
-    within = sum(messages <= product for messages, product in factors)
+        shape, least = tree.shape, first.setdefault(tree.shape.children, tree).shape
+        if shape is not least:
+            product = shape.depth * shape.children / (least.depth * least.children)
+            factors.append((shape.messages / least.messages, product))
+    within = all(messages <= product for messages, product in factors)
     most_messages, most_product = (max(column) for column in zip(*factors, strict=True))
-    return Claim(
-        "counted in all messages, too, a placement is O(mn)",
-        "holds" if within == len(factors) else "does not hold",
-        f"× {most_messages:.1f}, mn × {most_product:.1f} at most",
-    )
-
-
-def _share(counts: Counter[Comparison]) -> str:
-    return f"lower in {counts['holds']} of {counts.total() - counts['alike']}"
-
-
-def _patient(figures: Cells) -> Claim:
-    lowers = [
-        lower._replace(mine=lower.mine + PATIENT, other=lower.other + PATIENT)
-        for lower in AGAINST_ONE_ANOTHER
-        if lower.metric == "cost"
-    ]
-    counts = counted(figures, lowers)
-    return Claim(
-        "where late jobs let others pass (`+patient`), policy A spends less than policy B",
-        in_general(counts),
-        _share(counts),
-    )
-
-
-def _by_deadline(figures: Cells) -> Claim:
-    counts = counted(figures, [Lower(kind, "cost", policy + BY_DEADLINE, policy) for kind in SETS for policy in THEIRS])
-    return Claim("queues by deadline (`+deadline`) cost less than the printed ones", in_general(counts), _share(counts))
-
-
-def _moving(figures: Cells, metric: str, statement: str) -> Claim:
-    """Finding on rescheduling under policy B, which does as one that takes the fastest of all (note 10)."""
-    counts = counted(figures, [Lower(kind, metric, FASTEST, UNDISPLACED) for kind in SETS])
-    return Claim(statement, in_general(counts), _share(counts))
-
-
-def _big_jobs(figures: Cells) -> Claim:
-    counts = counted(figures, [Lower("big", "cost", MONEY, TIME)])
-    return Claim("big jobs: policy A spends less than policy B", in_general(counts), _share(counts))
+    return SAID.judge("messages", exactly("", within, f"× {most_messages:.1f}, mn × {most_product:.1f} at most"))

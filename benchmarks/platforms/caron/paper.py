@@ -7,11 +7,10 @@ from .claims import caron_claims
 from .findings import caron_findings
 from .notes import caron_notes
 from .pictures import PICTURES
-from .rows import caron_rows
 from .runs import CaronRuns, caron_runs, n_caron_runs
 from .sensitivity import SENSITIVITY
 from .settings import CaronOptions
-from .tables import AGAINST_ROUND_ROBIN, TABLES
+from .tables import AGAINST_ROUND_ROBIN, TABLES, caron_rows
 
 CARON: Paper[CaronOptions, CaronRuns] = Paper(
     name="Caron & de Assuncao",

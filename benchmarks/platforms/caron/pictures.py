@@ -11,9 +11,7 @@ from ...claims import is_below
 from ...paper_pictures import Pictures, Rows, bare_frame, half_or_0, legend_below, mean_or_nan, new_figure, rows_of
 from ...paper_result import ComparisonRow
 from .assumptions import ROUND_ROBIN
-from .claims import FIGURES as FIGURE_NUMBERS
 from .claims import Comparison
-from .rows import BOUND, CELLS, FIGURES, FRONTIER, GAPS, TREES, grid_name
 from .settings import (
     CHEAPEST,
     FASTEST,
@@ -28,10 +26,21 @@ from .settings import (
     TIME,
     Setting,
 )
+from .tables import BOUND, CELLS, FIGURES, FRONTIER, GAPS, TREES, grid_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+FIGURE_NUMBERS: dict[tuple[JobSetKind, str], str] = {
+    ("mixed", "cost"): "Fig. 2",
+    ("mixed", "execution_time_h"): "Fig. 3",
+    ("mixed", "delay_h"): "Fig. 4",
+    ("small", "execution_time_h"): "Fig. 5",
+    ("small", "cost"): "Fig. 6",
+    ("small", "delay_h"): "Fig. 7",
+}
+"""Figures of the paper; those of big jobs are not shown in it."""
 
 _LOOKS: dict[str, dict[str, Any]] = {
     CHEAPEST: {"color": "#8DB6DE", "marker": "v", "linestyle": ":"},

@@ -10,8 +10,8 @@ from typing import Any
 from ...paper import Sensitivity, Setting
 from ...paper_result import PublishedComparisonResult
 from .assumptions import Assumptions
-from .rows import GRID, PAIR
 from .settings import BUDGETS, GRID_BUDGETS, GRID_PROCESSORS, CaronOptions
+from .tables import GRID, PAIR
 
 
 def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -> str:

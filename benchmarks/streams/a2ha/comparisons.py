@@ -3,57 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from collections.abc import Callable
 
 import numpy as np
 
 from ....core.statistics import Estimate
-from ...claims import Claim, Verdict, judged
-from ...paper_result import NOTHING
+from ...claims import estimate_of
+from ...statements import Statements
 from .runs import METRICS, A2haCell, A2haRun, Metric
 from .settings import Ratios
 
-Found: TypeAlias = tuple[str, Verdict]
-"""A comparison in words, and its verdict."""
-
-BY_ARITHMETIC = "arithmetic decides it, no replay"
-"""In the reasons of statements on formulas, on printed numbers, and on what a set-up without decisions comes to."""
+SAID = Statements.read(__package__)
 
 TWO_JOBS = ("image", "synthetic")
 """The jobs of section 4.2, and of what is said of Figs 9 and 10."""
 
 
-def judged_with(
-    statement: str, found: Sequence[Found], ours: str, why: str, *, against: str = "", **where: Any
-) -> Claim:
-    """Return a claim as `judged` does, with a remark for any verdict, and another for a failed claim.
-
-    A single comparison is not named: it is what stands in ``ours``.
-    """
-    claim = judged(statement, found, ours, **where)
-    reasons = [claim.reason if len(found) > 1 else "", against if claim.verdict != "holds" else "", why]
-    return replace(claim, reason="; ".join(filter(None, reasons)))
-
-
 def name_of(ratios: Ratios) -> str:
     """Both ratios in a sentence."""
     return f"{ratios[0]:g}/{ratios[1]:g}"
-
-
-def span(values: Iterable[float], digits: int) -> str:
-    """The least and the largest of some numbers, as ``1.0 to 2.0``; ``-`` of none."""
-    found = list(values)
-    if not found:
-        return "-"
-    low, high = (f"{value:.{digits}f}" for value in (min(found), max(found)))
-    return low if low == high else f"{low} to {high}"
-
-
-def mean_span(estimates: Iterable[Estimate], digits: int) -> str:
-    """The least and the largest of some means."""
-    return span((each.mean for each in estimates if each.mean is not None), digits)
 
 
 def value(cell: A2haCell, quantity: str) -> float:
@@ -69,7 +37,7 @@ def percent_of_runs(cell: A2haCell, is_so: Callable[[A2haRun], bool]) -> Estimat
 def sd_less(one: A2haCell, other: A2haCell, metric: Metric) -> Estimate:
     """Standard deviation of the one less that of the other, over the same orderings."""
     mine, its = one.sd(metric), other.sd(metric)
-    return NOTHING if mine is None or its is None else (mine - its).estimate
+    return estimate_of(None if mine is None or its is None else mine - its)
 
 
 def same_hosts_difference(one: A2haCell, other: A2haCell) -> Estimate:
@@ -84,7 +52,7 @@ def same_hosts_difference(one: A2haCell, other: A2haCell) -> Estimate:
         if min(len(mine), len(other.by_hosts.get(hosts, ()))) > 1
     ]
     if not pairs:
-        return NOTHING
+        return estimate_of(None)
     weights = np.array([min(map(len, pair)) for pair in pairs], dtype=float)
     shares = weights / weights.sum()
     means = np.array([np.mean(mine) - np.mean(its) for mine, its in pairs])
@@ -102,7 +70,7 @@ def speedup_elasticity(cell: A2haCell, metric: Metric) -> Estimate:
     less = logs - logs.mean(axis=0)
     n, square = len(logs), float(less[:, 0] @ less[:, 0])
     if n <= 2 or square == 0:
-        return NOTHING
+        return estimate_of(None)
     slope = float(less[:, 0] @ less[:, 1]) / square
     rest = less[:, 1] - slope * less[:, 0]
     return Estimate(n, slope, 1.96 * math.sqrt(float(rest @ rest) / (n - 2) / square))

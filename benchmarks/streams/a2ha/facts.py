@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...claims import verdicts_in_words
+from ...claims import span
 from ...paper_result import PublishedComparisonResult
-from .comparisons import BY_ARITHMETIC, span
 from .printed import LONG_QUANTITIES, a2ha_figures
-from .rows import AT_ONCE, BY_HOSTS, NOT_KNOWING, SWEEP, sweep_name
 from .runs import AT_THE_START
 from .settings import LONG_JOB, RATIOS, SHORT_JOBS, STYLES, sweep_ratios
+from .tables import AT_ONCE, BY_HOSTS, NOT_KNOWING, SWEEP, sweep_name
 
 _MANY = 1.5
 """From how many times the optimal number of hosts on the docs speak of many."""
@@ -33,18 +32,11 @@ def a2ha_facts(results: Mapping[str, PublishedComparisonResult]) -> dict[str, An
         "n_settings": len(list(sweep_ratios())),
         "first_orderings": next(row.ours.n for row in result.rows if row.table == NOT_KNOWING),
         "few_orderings": min(other.about["runs"] for other in results.values()),
-        **_arithmetic(result),
         **_start(result),
         **_sweeps(result),
         **_many_hosts(result),
         **_not_knowing(result),
     }
-
-
-def _arithmetic(result: PublishedComparisonResult) -> dict[str, Any]:
-    """Number of statements decided by arithmetic, and the verdicts on the others."""
-    others = [claim for claim in result.claims if BY_ARITHMETIC not in claim.reason]
-    return {"n_arithmetic": len(result.claims) - len(others), "others": verdicts_in_words(others)}
 
 
 def _start(result: PublishedComparisonResult) -> dict[str, Any]:

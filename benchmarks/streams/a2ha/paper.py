@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...paper import Paper, Sensitivity, Setting
+from ...paper import Change, Paper, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
 from .claims import a2ha_claims
 from .findings import a2ha_findings
 from .notes import a2ha_notes
 from .pictures import PICTURES
 from .printed import a2ha_figures
-from .rows import BOOTING, OPTIMAL_HOSTS, a2ha_rows
 from .runs import A2haRuns, a2ha_runs, n_a2ha_runs
 from .settings import LONG_JOB, A2haOptions
-from .tables import TABLES
+from .tables import BOOTING, OPTIMAL_HOSTS, TABLES, a2ha_rows
 
 _RUNS = 40
 """Orderings for each setting of the table of sensitivity, which are nine."""
@@ -36,18 +35,18 @@ def _long(initial: int, quantity: str, digits: int) -> _Number:
 
 
 def _settings(options: A2haOptions) -> Sequence[Setting[A2haOptions]]:
-    few = replace(options, runs=min(_RUNS, options.runs), optimum_runs=min(2, options.optimum_runs))
-    return [
-        Setting("time to boot", "none", replace(few, boot_s=0)),
-        Setting("work expected of a new host", "60 min", replace(few, host_processing_time_s=3600)),
-        Setting("rounding of hosts to create", "to the nearest", replace(few, rounding="nearest")),
-        Setting("rule for long tasks", "`new`", replace(few, long_tasks="new")),
-        Setting("rule for long tasks", "`total`", replace(few, long_tasks="total")),
-        Setting("ratios where none are printed", "0.75 and 0.75", replace(few, style="aggressive")),
-        Setting("run times of image", "gamma distribution", replace(few, image_shape="gamma")),
-        Setting("mean of the test suite", "63.5 s", replace(few, suite_mean_s=63.5)),
-        Setting("orderings", "others", replace(few, seed=options.seed + options.runs)),
+    changes: list[Change] = [
+        ("time to boot", "none", {"boot_s": 0}),
+        ("work expected of a new host", "60 min", {"host_processing_time_s": 3600}),
+        ("rounding of hosts to create", "to the nearest", {"rounding": "nearest"}),
+        ("rule for long tasks", "`new`", {"long_tasks": "new"}),
+        ("rule for long tasks", "`total`", {"long_tasks": "total"}),
+        ("ratios where none are printed", "0.75 and 0.75", {"style": "aggressive"}),
+        ("run times of image", "gamma distribution", {"image_shape": "gamma"}),
+        ("mean of the test suite", "63.5 s", {"suite_mean_s": 63.5}),
+        ("orderings", "others", {"seed": options.seed + options.runs}),
     ]
+    return changed(replace(options, optimum_runs=min(2, options.optimum_runs)), _RUNS, changes)
 
 
 A2HA: Paper[A2haOptions, A2haRuns] = Paper(

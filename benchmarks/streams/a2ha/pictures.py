@@ -20,9 +20,9 @@ from ...paper_pictures import (
 )
 from ...paper_result import ComparisonRow
 from .printed import a2ha_figures
-from .rows import AT_ONCE, BOOTING, BY_HOSTS, NOT_KNOWING, OPTIMAL_HOSTS, SWEEP, sweep_name
 from .runs import AT_THE_START
 from .settings import LONG_JOB, RATIOS, SHORT_JOBS, STYLES
+from .tables import AT_ONCE, BOOTING, BY_HOSTS, NOT_KNOWING, OPTIMAL_HOSTS, SWEEP, sweep_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -204,6 +204,21 @@ class NotKnowing:
     bound_s: int
 
     @property
+    def later_percent(self) -> float:
+        """Percentage by which the heuristic ends after the best plan of its payment."""
+        return 100 * (self.run.wall_s / self.wall_s - 1)
+
+    @property
+    def dearer_percent(self) -> float:
+        """Percentage by which the heuristic pays more than the best plan that ends as early."""
+        return 100 * (self.run.paid_units / self.least_units - 1)
+
+    @property
+    def least_units_gap_percent(self) -> float:
+        """Percentage by which that payment might be lower at most."""
+        return 100 * (1 - self.least_units_bound / self.least_units)
+
+    @property
     def gap_percent(self) -> float:
         """Percentage by which the wall time might be lower at most."""
         return 100 * (1 - self.bound_s / self.wall_s)

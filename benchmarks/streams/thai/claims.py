@@ -7,14 +7,13 @@ sums up sentences that are judged. The abstract, the introduction and the conclu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ....core.statistics import Estimate
-from ....replay.streams.outcome import StreamOutcome
-from ...claims import Claim, Verdict, all_hold, is_above, is_below, is_within, judged, show, tally
-from .printed import Quantity, ThaiFigures, thai_figures
-from .runs import XLARGE, ThaiRuns, cost_usd, idle_s, late_s, late_tasks
-from .settings import KNOWN, UNKNOWN
+from ...claims import Case, Claim, Compare, about, above, below, exactly, span, tally, together
+from ...statements import Statements
+from .printed import QUANTITIES, Quantity, thai_figures
+from .runs import XLARGE, Metric, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, types_used
+from .settings import EXAMPLE_FRACTION, KNOWN, UNKNOWN
 
 ABOUT_POINTS = 5.0
 """What a number of percent means: so many points up or down."""
@@ -31,30 +30,8 @@ NO_IDLE_PERCENT = 1.0
 WORST_TIMES = 700.0
 """By which factor the highest violation cost is said to be above that of ``unknown``."""
 
-_LESS, _MORE = 1 - ABOUT_PERCENT / 100, 1 + ABOUT_PERCENT / 100
-_ALIKE = ("medium.8", "medium.10", "large.5")
-_NAMES_ALIKE = "medium.8, medium.10 and large.5"
-_BOTH_XLARGE = ("xlarge.2", "xlarge.3")
-_TEXT, _TABLE_3, _FIG_3, _FIG_4, _FIG_5 = "section 6.3", "Table 3", "Fig. 3", "Fig. 4", "Fig. 5"
-
-_ABOVE_KNOWN: dict[Quantity, tuple[str, str, str]] = {
-    "cost_usd": ("unknown costs {} % more than known", _TABLE_3, f"each phase wants an {XLARGE} too (note 4)"),
-    "late_tasks": ("unknown has {} % more late tasks than known", _TABLE_3, "the samples are few (notes 3 and 5)"),
-    "violation_cost_usd": (
-        "the violation cost of unknown is {} % above that of known",
-        _FIG_3,
-        "it is made of the late tasks (notes 3 and 5)",
-    ),
-}
-"""By quantity: what is said, where, and why it may not be so."""
-
-_LATE_FOR_WANT_OF_SAMPLES = (
-    "unknown is late where its few samples make tasks look too short (note 3); large.5 has time to spare (note 1)"
-)
-_NEAR_THE_LIMIT = "so near 0 that other draws can leave it open (last line of Sensitivity)"
-
-_Found = tuple[str, Verdict]
-_Metric = Callable[[StreamOutcome], float]
+_ALIKE, _BOTH_XLARGE = ("medium.8", "medium.10", "large.5"), ("xlarge.2", "xlarge.3")
+_SAID = Statements.read(__package__)
 
 
 def thai_claims(runs: ThaiRuns) -> Iterator[Claim]:
@@ -63,418 +40,189 @@ def thai_claims(runs: ThaiRuns) -> Iterator[Claim]:
     The costs of the fixed settings, and that one of them is never idle, are what the scale of our run times was chosen
     by: statements on them are marked as fitted.
     """
-    figures = thai_figures()
-    for quantity in ("cost_usd", "late_tasks"):
-        yield _percent_above_known(figures, runs, quantity)
-    yield _alike(figures, runs)
-    yield _more_late_tasks(figures, runs)
-    yield _times_the_late_tasks(figures, runs)
-    yield _cheapest(figures, runs)
-    yield _large_4_late(figures, runs)
-    yield _dearest(figures, runs)
-    yield _xlarge_late(figures, runs)
-    yield _percent_above_known(figures, runs, "violation_cost_usd")
-    yield _dearer_and_later(figures, runs)
-    yield _twice(figures, runs)
-    yield _worst(figures, runs)
-    yield _mixed(runs)
-    yield _known_without_xlarge(runs)
-    yield _unknown_with_xlarge(runs)
-    yield _outperformed(figures, runs)
-    yield _due_to_xlarge(runs)
-    yield _idle(figures, runs)
-    yield _lateness(figures, runs)
-    yield _early(figures, runs)
-    yield _idle_and_late(figures, runs)
-    yield _no_idle(runs)
-    yield _much_late_time(figures, runs)
+    yield from _table_3(runs)
+    yield from _violation_costs(runs)
+    yield from _blocks(runs)
+    yield from _mis_utilisation(runs)
 
 
-# ---------------------------------------------------------------------------- unknown and known
-
-
-def _is_times(runs: ThaiRuns, policy: str, against: str, quantity: Quantity, low: float, high: float) -> Verdict:
-    """Verdict on a mean between two multiples of that of another policy."""
-    above, below = (runs.difference(policy, against, quantity, times) for times in (low, high))
-    return all_hold([is_above(above), is_below(below)])
-
-
-def _percent_above_known(figures: ThaiFigures, runs: ThaiRuns, quantity: Quantity) -> Claim:
-    [stated] = [entry for entry in figures.ratios if (entry.policy, entry.quantity) == (UNKNOWN, quantity)]
-    statement, source, why_not = _ABOVE_KNOWN[quantity]
-    more = runs.ratio(UNKNOWN, KNOWN, quantity, "percent_more")
-    ours = f"{show(more, 1)} %"
-    low, high = (1 + (stated.printed + points) / 100 for points in (-ABOUT_POINTS, ABOUT_POINTS))
-    return judged(
-        statement.format(f"{stated.printed:g}"),
-        [(ours, _is_times(runs, UNKNOWN, KNOWN, quantity, low, high))],
-        ours,
-        why_not,
-        source=source,
-        printed=f"{stated.printed:g} %",
-    )
-
-
-def _dearer_and_later(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    cost, late = runs.less(UNKNOWN, KNOWN, cost_usd), runs.less(UNKNOWN, KNOWN, late_tasks)
-    printed = [figures.approach(policy) for policy in (UNKNOWN, KNOWN)]
-    return judged(
-        "unknown costs more than known, and has more late tasks",
-        [(f"cost {show(cost, 3)} $", is_above(cost)), (f"late tasks {show(late, 1)}", is_above(late))],
-        f"{show(cost, 3)} $, {show(late, 1)} tasks more",
-        source=_TEXT,
-        printed=f"{printed[0].cost_usd - printed[1].cost_usd:.2f} $, "
-        f"{printed[0].late_tasks - printed[1].late_tasks:.1f} tasks more",
-    )
-
-
-def _outperformed(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    more = runs.difference(UNKNOWN, KNOWN, "violation_cost_usd")
-    printed = figures.violation_cost_usd(UNKNOWN) - figures.violation_cost_usd(KNOWN)
-    return judged(
-        "known outperforms unknown (violation cost)",
-        [(f"{show(more, 3)} $", is_above(more))],
-        f"{show(more, 3)} $ lower",
-        source=_TEXT,
-        printed=f"{printed:.3f} $ lower",
-    )
-
-
-def _due_to_xlarge(runs: ThaiRuns) -> Claim:
-    cost, violation = (runs.difference_without_xlarge(quantity) for quantity in ("cost_usd", "violation_cost_usd"))
-    late = runs.difference_without_xlarge("late_tasks")
-    return judged(
-        f"{XLARGE} is why: without it, the cost and the violation cost of unknown are lower",
-        [
-            (f"cost {show(cost, 3)} $ lower", is_above(cost)),
-            (f"violation cost {show(violation, 3)} $ lower", is_above(violation)),
-        ],
-        f"{show(cost, 3)} and {show(violation, 3)} $ lower",
-        f"late tasks of unknown less those without it: {show(late, 1)}, which outweighs the lower cost; "
-        f"{_NEAR_THE_LIMIT}",
-        source=_TEXT,
-    )
-
-
-# ---------------------------------------------------------------------------- unknown and the fixed settings
-
-
-def _against(
-    runs: ThaiRuns,
-    policies: Sequence[str],
-    others: Sequence[str],
-    metric: _Metric,
-    decide: Callable[[Estimate], Verdict],
-    digits: int,
-) -> list[_Found]:
+def _less(
+    runs: ThaiRuns, compare: Compare, policies: Iterable[str], others: Sequence[str], metric: Metric, digits: int
+) -> list[Case]:
     """Policies less others, run by run."""
-    found = []
-    for policy in policies:
-        for other in others:
-            less = runs.less(policy, other, metric)
-            found.append((f"{policy} - {other} = {show(less, digits)}", decide(less)))
-    return found
+    return [compare(f"{one} - {other}", runs.less(one, other, metric), digits) for one in policies for other in others]
 
 
-def _others(figures: ThaiFigures, *policies: str) -> list[str]:
-    return [policy for policy in figures.policies if policy not in policies]
+def _others(*policies: str) -> list[str]:
+    return [policy for policy in thai_figures().policies if policy not in policies]
 
 
-def _mean(runs: ThaiRuns, policy: str, metric: _Metric) -> float:
-    return runs.approaches[policy].statistic(metric).value
+def _is_times(
+    runs: ThaiRuns, policy: str, against: str, quantity: Quantity, limits: tuple[float, float], ours: str
+) -> Case:
+    """Compare a mean: it is to be between two multiples of another, which may be 0: there is no ratio then."""
+    low, high = (runs.difference(policy, against, quantity, times) for times in limits)
+    return together(policy, [above(policy, low), below(policy, high)], ours)
 
 
-def _range(runs: ThaiRuns, policies: Sequence[str], metric: _Metric, digits: int) -> str:
-    """Lowest and highest mean of several policies."""
-    means = [_mean(runs, policy, metric) for policy in policies]
-    texts = [f"{mean:,.{digits}f}" for mean in (min(means), max(means))]
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+def _above_known(runs: ThaiRuns, name: str, quantity: Quantity) -> Claim:
+    """Claim on `unknown` against `known`."""
+    stated = thai_figures().stated(UNKNOWN, quantity)
+    more = above("", runs.ratio(UNKNOWN, KNOWN, quantity, "percent_more"), 1, "%")
+    limits = 1 + (stated - ABOUT_POINTS) / 100, 1 + (stated + ABOUT_POINTS) / 100
+    case = _is_times(runs, UNKNOWN, KNOWN, quantity, limits, more.ours)
+    return _SAID.judge(name, case, stated=stated, points=ABOUT_POINTS)
 
 
-def _alike(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    found: list[_Found] = []
-    percents = []
+def _times(runs: ThaiRuns, policy: str, low: float, high: float) -> Case:
+    """Late tasks against those of `unknown`, between two numbers of times, give or take some percent."""
+    times = above(policy, runs.ratio(policy, UNKNOWN, "late_tasks", "times"), 1, "times")
+    limits = low * (1 - ABOUT_PERCENT / 100), high * (1 + ABOUT_PERCENT / 100)
+    return _is_times(runs, policy, UNKNOWN, "late_tasks", limits, times.ours)
+
+
+def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
+    figures, mean = thai_figures(), runs.span
+    printed = {approach.policy: approach for approach in figures.approaches}
+    yield _above_known(runs, "cost-above-known", "cost_usd")
+    yield _above_known(runs, "late-above-known", "late_tasks")
+    alike = []
     for policy in _ALIKE:
-        more = runs.ratio(policy, UNKNOWN, "cost_usd", "percent_more")
-        dollars = runs.less(policy, UNKNOWN, cost_usd)
-        verdict = all_hold([is_within(more, -ABOUT_PERCENT, ABOUT_PERCENT), is_below(dollars, LESS_THAN_USD)])
-        found.append((f"{policy} {show(more, 1)} %", verdict))
-        percents.append(more.mean)
-    printed = [figures.ratio(policy, UNKNOWN, "cost_usd", "percent_more") for policy in _ALIKE]
-    return judged(
-        f"{_NAMES_ALIKE} cost almost the same as unknown, less than {LESS_THAN_USD:g} $ more",
-        found,
-        _ends([percent for percent in percents if percent is not None], "%"),
-        source=_TABLE_3,
-        printed=_ends(printed, "%"),
-        fitted=True,
+        percent = runs.ratio(policy, UNKNOWN, "cost_usd", "percent_more")
+        more = about(policy, percent, 1, "%", value=0.0, points=ABOUT_PERCENT)
+        dollars = below(policy, runs.less(policy, UNKNOWN, cost_usd), limit=LESS_THAN_USD)
+        alike.append(together(policy, [more, dollars], more.ours))
+    percents = [figures.ratio(policy, UNKNOWN, "cost_usd", "percent_more") for policy in _ALIKE]
+    ours = span([case.mean for case in alike], 1, "%", "+")
+    yield _SAID.judge("alike", alike, ours, most=LESS_THAN_USD, printed=span(percents, 1, "%", "+"))
+    late = [printed[policy].late_tasks for policy in _ALIKE]
+    yield _SAID.judge(
+        "more-late-tasks",
+        _less(runs, above, _ALIKE, [UNKNOWN], late_tasks, 1),
+        f"{mean(_ALIKE, late_tasks, 1)} against {mean([UNKNOWN], late_tasks, 1)}",
+        low=min(late),
+        high=max(late),
+        its=printed[UNKNOWN].late_tasks,
     )
-
-
-def _ends(values: Sequence[float], unit: str) -> str:
-    """Lowest and highest of some numbers."""
-    texts = [f"{value:+.1f}" for value in (min(values), max(values))]
-    return f"{texts[0] if texts[0] == texts[1] else ' to '.join(texts)} {unit}"
-
-
-def _more_late_tasks(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    found = _against(runs, _ALIKE, [UNKNOWN], late_tasks, is_above, 1)
-    printed = [figures.approach(policy).late_tasks for policy in _ALIKE]
-    return judged(
-        f"{_NAMES_ALIKE} have significantly more late tasks than unknown",
-        found,
-        f"{_range(runs, _ALIKE, late_tasks, 1)} against {_mean(runs, UNKNOWN, late_tasks):.1f}",
-        f"{_LATE_FOR_WANT_OF_SAMPLES}; {_NEAR_THE_LIMIT}",
-        source=_TABLE_3,
-        printed=f"{min(printed)} to {max(printed)} against {figures.approach(UNKNOWN).late_tasks}",
-    )
-
-
-def _times_the_late_tasks(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    stated = {ratio.policy: ratio.printed for ratio in figures.ratios if ratio.quantity == "late_tasks"}
-    least, most = stated["large.5"], stated["medium.8"]
+    least, most, times = (figures.stated(policy, "late_tasks") for policy in ("large.5", "medium.8", "large.4"))
     limits = {"large.5": (least, least), "medium.10": (least, most), "medium.8": (most, most)}
-    found: list[_Found] = []
-    times = []
-    for policy, (low, high) in limits.items():
-        ratio = runs.ratio(policy, UNKNOWN, "late_tasks", "times")
-        verdict = _is_times(runs, policy, UNKNOWN, "late_tasks", low * _LESS, high * _MORE)
-        found.append((f"{policy} {show(ratio, 1)}", verdict))
-        times.append(show(ratio, 1))
-    return judged(
-        f"{_NAMES_ALIKE} have {least:g} to {most:g} times the late tasks of unknown",
-        found,
-        f"{times[0]} to {times[-1]} times",
-        "unknown has more late tasks than printed (note 5)",
-        source=_TABLE_3,
-        printed=f"{least:g} to {most:g} times",
+    found = [_times(runs, policy, *limits[policy]) for policy in limits]
+    ours = f"{found[0].ours.removesuffix(' times')} to {found[-1].ours}"
+    yield _SAID.judge("times-late-tasks", found, ours, least=least, most=most, percent=ABOUT_PERCENT)
+    yield _SAID.judge(
+        "cheapest",
+        _less(runs, below, ["large.4"], _others("large.4"), cost_usd, 3),
+        f"{mean(['large.4'], cost_usd, 3)} against {mean([KNOWN], cost_usd, 3)} $",
+        printed=printed["large.4"].cost_usd,
+        its=printed[KNOWN].cost_usd,
+    )
+    yield _SAID.judge("large-4-late", _times(runs, "large.4", times, times), times=times, percent=ABOUT_PERCENT)
+    for name, metric, digits, unit in (("dearest", cost_usd, 3, " $"), ("latest", late_tasks, 1, "")):
+        found = _less(runs, above, _BOTH_XLARGE, _others(*_BOTH_XLARGE), metric, digits)
+        ours = " and ".join(mean([policy], metric, digits) for policy in _BOTH_XLARGE) + unit
+        yield _SAID.judge(name, found, ours, two=printed["xlarge.2"], three=printed["xlarge.3"])
+
+
+def _violation_costs(runs: ThaiRuns) -> Iterator[Claim]:
+    figures = thai_figures()
+    yield _above_known(runs, "violation-above-known", "violation_cost_usd")
+    mine, its = (figures.approach(policy) for policy in (UNKNOWN, KNOWN))
+    yield _SAID.judge(
+        "dearer-and-later",
+        [
+            above("cost", runs.less(UNKNOWN, KNOWN, cost_usd), 3, "$"),
+            above("late tasks", runs.less(UNKNOWN, KNOWN, late_tasks)),
+        ],
+        lambda cases: f"{cases[0].ours}, {cases[1].ours} tasks more",
+        cost=mine.cost_usd - its.cost_usd,
+        late=mine.late_tasks - its.late_tasks,
     )
 
+    def times(policy: str, limit: float) -> Case:
+        ratio = above(policy, runs.ratio(policy, UNKNOWN, "violation_cost_usd", "times"), 1, "times")
+        more = above(policy, runs.difference(policy, UNKNOWN, "violation_cost_usd", limit))
+        return together(policy, [more], ratio.ours)
 
-def _cheapest(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    printed = [figures.approach(policy).cost_usd for policy in ("large.4", KNOWN)]
-    return judged(
-        "large.4 costs least of all, less than known",
-        _against(runs, ["large.4"], _others(figures, "large.4"), cost_usd, is_below, 3),
-        f"{_mean(runs, 'large.4', cost_usd):.3f} against {_mean(runs, KNOWN, cost_usd):.3f} $",
-        "the cost of a fixed setting jumps with the end of its last task (note 2)",
-        source=_TABLE_3,
-        printed=f"{printed[0]:.2f} against {printed[1]:.2f} $",
-        fitted=True,
-    )
-
-
-def _large_4_late(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    [stated] = [ratio.printed for ratio in figures.ratios if ratio.policy == "large.4"]
-    times = runs.ratio("large.4", UNKNOWN, "late_tasks", "times")
-    verdict = _is_times(runs, "large.4", UNKNOWN, "late_tasks", stated * _LESS, stated * _MORE)
-    return judged(
-        f"large.4 has {stated:g} times the late tasks of unknown",
-        [(f"{show(times, 1)} times", verdict)],
-        f"{show(times, 1)} times",
-        "unknown has more late tasks than printed (note 5)",
-        source=_TABLE_3,
-        printed=f"{stated:g} times",
-    )
-
-
-def _pair(runs: ThaiRuns, metric: _Metric, digits: int) -> str:
-    return " and ".join(f"{_mean(runs, policy, metric):,.{digits}f}" for policy in _BOTH_XLARGE)
-
-
-def _dearest(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    printed = [figures.approach(policy).cost_usd for policy in _BOTH_XLARGE]
-    return judged(
-        "xlarge.2 and xlarge.3 are the most expensive",
-        _against(runs, _BOTH_XLARGE, _others(figures, *_BOTH_XLARGE), cost_usd, is_above, 3),
-        f"{_pair(runs, cost_usd, 3)} $",
-        source=_TABLE_3,
-        printed=f"{printed[0]:.2f} and {printed[1]:.2f} $",
-        fitted=True,
-    )
-
-
-def _xlarge_late(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    printed = [figures.approach(policy).late_tasks for policy in _BOTH_XLARGE]
-    return judged(
-        "xlarge.2 and xlarge.3 have the most late tasks",
-        _against(runs, _BOTH_XLARGE, _others(figures, *_BOTH_XLARGE), late_tasks, is_above, 1),
-        _pair(runs, late_tasks, 1),
-        source=_TABLE_3,
-        printed=f"{printed[0]:.1f} and {printed[1]:.1f}",
-    )
-
-
-def _twice(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    found: list[_Found] = []
-    for policy in figures.fixed:
-        more = runs.difference(policy, UNKNOWN, "violation_cost_usd", 2)
-        times = runs.ratio(policy, UNKNOWN, "violation_cost_usd", "times")
-        found.append((f"{policy} {show(times, 1)} times", is_above(more)))
-    return judged(
-        "every fixed setting has at least twice the violation cost of unknown",
-        found,
-        tally(found, "settings"),
-        "unknown has more late tasks than printed (note 5)",
-        source=f"abstract, {_FIG_3}",
-        printed=f"{len(figures.fixed)} of {len(figures.fixed)} settings",
-    )
-
-
-def _worst(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
+    yield _SAID.judge("twice", [times(policy, 2) for policy in figures.fixed], tally("settings"), n=len(figures.fixed))
     worst = max(figures.fixed, key=figures.violation_cost_usd)
-    times = runs.ratio(worst, UNKNOWN, "violation_cost_usd", "times")
-    more = runs.difference(worst, UNKNOWN, "violation_cost_usd", WORST_TIMES)
-    return judged(
-        f"the highest violation cost is more than {WORST_TIMES:g} times that of unknown",
-        [(f"{show(times, 1)} times", is_above(more))],
-        f"{show(times, 1)} times",
-        f"of {worst}; unknown has more late tasks than printed (note 5)",
-        source=_FIG_3,
-        printed=f"> {WORST_TIMES:g} times",
-    )
+    yield _SAID.judge("worst", times(worst, WORST_TIMES), times=WORST_TIMES, worst=worst)
 
 
-# ---------------------------------------------------------------------------- blocks
+def _blocks(runs: ThaiRuns) -> Iterator[Claim]:
+    figures = thai_figures()
+    types = {policy: runs.approaches[policy].mean(types_used) for policy in (KNOWN, UNKNOWN)}
+    yield _SAID.judge("mixed", [above(policy, types[policy], 2, "types", limit=1) for policy in types])
+    for policy, name in ((KNOWN, "known-without-xlarge"), (UNKNOWN, "unknown-with-xlarge")):
+        used = [run.blocks[XLARGE] > 0 for run in runs.approaches[policy].runs]
+        as_said = not any(used) if policy == KNOWN else all(used)
+        yield _SAID.judge(name, exactly(policy, as_said, f"in {sum(used)} of {len(used)} runs"))
+    printed = figures.violation_cost_usd(UNKNOWN) - figures.violation_cost_usd(KNOWN)
+    more = runs.difference(UNKNOWN, KNOWN, "violation_cost_usd")
+    yield _SAID.judge("outperformed", above("", more, 3, "$"), lambda cases: f"{cases[0].ours} lower", printed=printed)
+    without = {name: runs.difference_without_xlarge(name) for name in QUANTITIES}
+    lower = [
+        above("cost", without["cost_usd"], 3, "$"),
+        above("violation cost", without["violation_cost_usd"], 3, "$"),
+    ]
+    ours = f"{lower[0].ours} and {lower[1].ours} lower"
+    yield _SAID.judge("due-to-xlarge", lower, ours, late=above("", without["late_tasks"]).ours)
 
 
-def _types_used(run: StreamOutcome) -> float:
-    return sum(number > 0 for number in run.blocks.values())
-
-
-def _mixed(runs: ThaiRuns) -> Claim:
-    found: list[_Found] = []
-    for policy in (KNOWN, UNKNOWN):
-        types = runs.approaches[policy].mean(_types_used)
-        found.append((f"{policy} {show(types, 2)} types a run", is_above(types, 1)))
-    means = [f"{_mean(runs, policy, _types_used):.2f}" for policy in (KNOWN, UNKNOWN)]
-    return judged(
-        "known and unknown use VMs of different types",
-        found,
-        " and ".join(means) + " types",
-        source=_FIG_4,
-        printed="> 1 type",
-    )
-
-
-def _runs_with_xlarge(runs: ThaiRuns, policy: str) -> tuple[int, int]:
-    """Runs in which a policy rents `XLARGE`, and all runs."""
-    blocks = [run.blocks[XLARGE] for run in runs.approaches[policy].runs]
-    return sum(number > 0 for number in blocks), len(blocks)
-
-
-def _known_without_xlarge(runs: ThaiRuns) -> Claim:
-    some, n_runs = _runs_with_xlarge(runs, KNOWN)
-    ours = f"in {some} of {n_runs} runs"
-    return judged(
-        f"known uses no {XLARGE}",
-        [(f"known rents one {ours}", "does not hold" if some else "holds")],
-        ours,
-        source=_FIG_4,
-        printed="0 blocks",
-    )
-
-
-def _unknown_with_xlarge(runs: ThaiRuns) -> Claim:
-    some, n_runs = _runs_with_xlarge(runs, UNKNOWN)
-    ours = f"in {some} of {n_runs} runs"
-    return judged(
-        f"unknown has to rent {XLARGE} for its samples",
-        [(f"unknown rents one {ours}", "holds" if some == n_runs else "does not hold")],
-        ours,
-        source=_FIG_4,
-        printed="> 0 blocks",
-    )
-
-
-# ---------------------------------------------------------------------------- mis-utilisation
-
-
-def _idle(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    fixed = [policy for policy in figures.fixed if policy != "xlarge.2"]
-    found = _against(runs, [KNOWN, UNKNOWN], fixed, idle_s, is_below, 0)
-    return judged(
-        "known and unknown are less idle than the fixed settings but xlarge.2",
-        found,
-        tally(found, "pairs"),
-        "a setting that is nearly always behind is hardly idle",
-        source=_FIG_5,
-        printed="very low",
-    )
-
-
-def _lateness(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    found = _against(runs, [KNOWN, UNKNOWN], figures.fixed, late_s, is_below, 0)
-    return judged(
-        "known and unknown have less late time than the fixed settings",
-        found,
-        tally(found, "pairs"),
-        _LATE_FOR_WANT_OF_SAMPLES,
-        source=_FIG_5,
-        printed="very low",
-    )
-
-
-def _most(statement: str, found: Sequence[_Found], source: str, why_not: str = "") -> Claim:
-    """Judge a statement on most of several settings: more than half of them."""
-    needed = len(found) // 2 + 1
-    against = sum(verdict == "does not hold" for _, verdict in found)
-    bear_out = sum(verdict == "holds" for _, verdict in found)
-    verdict: Verdict = "not decided"
-    if bear_out >= needed:
-        verdict = "holds"
-    elif len(found) - against < needed:
-        verdict = "does not hold"
-    but = ", ".join(text for text, found_verdict in found if found_verdict != "holds")
-    reason = "" if verdict == "holds" else "; ".join(part for part in (f"not so {but}", why_not) if part)
-    return Claim(statement, verdict, tally(found, "settings"), reason, source, "most")
-
-
-def _ends_early(runs: ThaiRuns) -> _Metric:
-    """Jobs of a run that end before the next one is submitted."""
-    submitted_s = [job.submitted_s for job in runs.stream.jobs_by_submission]
-    return lambda run: sum(job.last_finish_s < next_s for job, next_s in zip(run.jobs, submitted_s[1:], strict=False))
-
-
-def _early(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    found: list[_Found] = []
-    for policy in figures.fixed:
-        early = runs.approaches[policy].mean(_ends_early(runs))
-        late = runs.approaches[policy].mean(late_tasks)
-        found.append((f"{policy} {show(early, 2)} jobs", all_hold([is_above(early), is_above(late)])))
-    return _most(
-        "most fixed settings end some jobs before the next is submitted, and are late with others", found, _FIG_5
-    )
-
-
-def _idle_and_late(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    found: list[_Found] = []
-    for policy in figures.fixed:
-        pairs = [runs.less(policy, other, metric) for metric in (idle_s, late_s) for other in (KNOWN, UNKNOWN)]
-        idle, late = _mean(runs, policy, idle_s), _mean(runs, policy, late_s)
-        found.append((f"{policy} {idle:,.0f} s idle and {late:,.0f} s late", all_hold(map(is_above, pairs))))
-    return _most("most fixed settings are idle for long, and late for long", found, _FIG_5)
-
-
-def _no_idle(runs: ThaiRuns) -> Claim:
+def _mis_utilisation(runs: ThaiRuns) -> Iterator[Claim]:
+    fixed, adaptive = thai_figures().fixed, (KNOWN, UNKNOWN)
+    but_one = [policy for policy in fixed if policy != "xlarge.2"]
+    yield _SAID.judge("less-idle", _less(runs, below, adaptive, but_one, idle_s, 0), tally("pairs"))
+    yield _SAID.judge("less-late-time", _less(runs, below, adaptive, fixed, late_s, 0), tally("pairs"))
+    early, idle_and_late = [], []
+    for policy in fixed:
+        found = runs.approaches[policy]
+        ends = above(policy, found.mean(runs.ends_early), 2, "jobs")
+        early.append(together(policy, [ends, above(policy, found.mean(late_tasks))], ends.ours))
+        pairs = [case for metric in (idle_s, late_s) for case in _less(runs, above, [policy], adaptive, metric, 0)]
+        idle, late = (runs.span([policy], metric, 0) for metric in (idle_s, late_s))
+        idle_and_late.append(together(policy, pairs, f"{idle} s idle and {late} s late"))
+    yield _SAID.judge("early", early, tally("settings"))
+    yield _SAID.judge("idle-and-late", idle_and_late, tally("settings"))
     share = runs.approaches["xlarge.2"].share_percent(idle_s, lambda run: run.idle_s + run.busy_s)
-    estimate = Estimate(0, None, None) if share is None else share.estimate
-    return judged(
-        "xlarge.2 has no idle time",
-        [(f"xlarge.2 {show(estimate, 3)} %", is_below(estimate, NO_IDLE_PERCENT))],
-        f"{show(estimate, 3)} %",
-        source=_FIG_5,
-        printed="0",
-        fitted=True,
-    )
+    yield _SAID.judge("no-idle", below("", share, 3, "%", limit=NO_IDLE_PERCENT))
+    others = _others("xlarge.2")
+    most = max(runs.approaches[other].statistic(late_s).value for other in others)
+    ours = f"{runs.span(['xlarge.2'], late_s, 0)} against {most:,.0f} s"
+    yield _SAID.judge("much-late-time", _less(runs, above, ["xlarge.2"], others, late_s, 0), ours)
 
 
-def _much_late_time(figures: ThaiFigures, runs: ThaiRuns) -> Claim:
-    others = _others(figures, "xlarge.2")
-    return judged(
-        "xlarge.2 has a very high late time",
-        _against(runs, ["xlarge.2"], others, late_s, is_above, 0),
-        f"{_mean(runs, 'xlarge.2', late_s):,.0f} against {max(_mean(runs, other, late_s) for other in others):,.0f} s",
-        source=_FIG_5,
-        printed="very high",
+def thai_findings(runs: ThaiRuns) -> Iterator[Claim]:
+    """Judge statements of ours on the same runs."""
+    quantities: tuple[Quantity, ...] = ("late_tasks", "violation_cost_usd")
+    found = [
+        above(f"{quantity}, xlarge.2 - {other}", runs.difference("xlarge.2", other, quantity), 3)
+        for other in _others("xlarge.2")
+        for quantity in quantities
+    ]
+    late, violation = (
+        above("", runs.approaches["xlarge.2"].number(name), n).ours for name, n in zip(quantities, (1, 2), strict=True)
     )
+    yield _SAID.judge("worst-of-table-3", found, f"{late} tasks, {violation} $")
+    saved = above("", runs.difference_without_xlarge("cost_usd"), 3)
+    extra = above("", runs.less(UNKNOWN, KNOWN, cost_usd), 3)
+    yield _SAID.judge("extra-cost-of-xlarge", saved, f"{saved.ours} of {extra.ours} $ above known")
+    every = {**runs.approaches, **runs.variants}
+    for what, policy, base in (
+        ("to the letter of section 3.2, known", "known-paid-blocks", KNOWN),
+        ("to the letter of section 3.2, unknown", "unknown-paid-blocks", UNKNOWN),
+        ("if every finished task counts, unknown-paid-blocks", "unknown-learning", "unknown-paid-blocks"),
+    ):
+        cost, tasks = (every[policy].less(every[base], metric) for metric in (cost_usd, late_tasks))
+        both = [below("cost", cost, 3, "$"), below("late tasks", tasks)]
+        yield _SAID.judge("cheaper-and-in-time", both, _cost_and_tasks, what=what)
+    if EXAMPLE_FRACTION in runs.sweep:
+        longest = max(runs.sweep)
+        longer, example = (runs.sweep[fraction].runs for fraction in (longest, EXAMPLE_FRACTION))
+        cost, tasks = (longer.less(example, metric) for metric in (cost_usd, late_tasks))
+        both = [above("cost", cost, 3, "$"), below("late tasks", tasks)]
+        percents = {"longest": 100 * longest, "example": 100 * EXAMPLE_FRACTION}
+        yield _SAID.judge("longer-samples", both, _cost_and_tasks, **percents)
+
+
+def _cost_and_tasks(cases: Sequence[Case]) -> str:
+    return f"{cases[0].ours}, {cases[1].ours} tasks"

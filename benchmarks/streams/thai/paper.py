@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from ...paper import Paper
-from .claims import thai_claims
-from .findings import thai_findings
+from .claims import thai_claims, thai_findings
 from .notes import thai_notes
 from .pictures import PICTURES
-from .rows import thai_rows
 from .runs import ThaiRuns, n_thai_runs, thai_runs
 from .sensitivity import SENSITIVITY
 from .settings import ThaiOptions
-from .tables import STATED, TABLES
+from .tables import STATED, TABLES, thai_rows
 
 THAI: Paper[ThaiOptions, ThaiRuns] = Paper(
     name="Thai et al.",

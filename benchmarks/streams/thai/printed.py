@@ -12,6 +12,7 @@ from ...paper import read_figures
 from ...paper_result import Relation
 
 Quantity: TypeAlias = Literal["cost_usd", "late_tasks", "violation_cost_usd"]
+QUANTITIES: tuple[Quantity, ...] = ("cost_usd", "late_tasks", "violation_cost_usd")
 RatioUnit: TypeAlias = Literal["percent_more", "times"]
 
 _Count: TypeAlias = Annotated[int, Field(ge=1), INTEGRAL]
@@ -91,6 +92,10 @@ class ThaiFigures(Record):
     def approach(self, policy: str) -> PublishedApproach:
         """Return a row of Table 3."""
         return next(approach for approach in self.approaches if approach.policy == policy)
+
+    def stated(self, policy: str, quantity: Quantity) -> float:
+        """Return a ratio of the text."""
+        return next(ratio.printed for ratio in self.ratios if (ratio.policy, ratio.quantity) == (policy, quantity))
 
     def violation_cost_usd(self, policy: str) -> float:
         """Recompute the violation cost from Table 3 by eq. 7 and 8; Fig. 3 shows it in a picture only."""

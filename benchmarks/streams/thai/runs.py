@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 from ....core.limits import LimitReached
 from ....core.statistics import Estimate, Statistic, quotient
@@ -17,8 +18,8 @@ from ....replay.streams.outcome import StreamOutcome, violation_cost_usd
 from ....replay.streams.policies.unknown import Sampling, Unknown, UnknownPaidBlocks
 from ....replay.streams.policy import StreamPolicy
 from ....replay.streams.runs import replay_stream
+from ...claims import estimate_of, span
 from ...paper import OnRuns
-from ...paper_result import NOTHING
 from ...sample import Sample
 from .printed import Quantity, RatioUnit, thai_figures
 from .settings import KNOWN, UNKNOWN, ThaiOptions, fixed_setting, thai_stream, without_type
@@ -32,6 +33,8 @@ VARIANTS = ("known-paid-blocks", "unknown-paid-blocks", "unknown-learning")
 """What the paper can be read as, too, and our own variation of it."""
 
 _SEEDS_A_BATCH = 4
+
+Metric: TypeAlias = Callable[[StreamOutcome], float]
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ class ThaiRuns:
     variants: dict[str, Approach]
     without_xlarge: Approach
 
-    def less(self, policy: str, other: str, metric: Callable[[StreamOutcome], float]) -> Estimate:
+    def less(self, policy: str, other: str, metric: Metric) -> Estimate:
         """Mean of a policy less that of another, run by run."""
         return self.approaches[policy].less(self.approaches[other], metric)
 
@@ -124,20 +127,27 @@ class ThaiRuns:
         """Mean of ``unknown`` less that where no m3.xlarge can be rented."""
         return _difference(self.approaches[UNKNOWN], self.without_xlarge, quantity)
 
+    def span(self, policies: Sequence[str], metric: Metric, digits: int) -> str:
+        """Lowest and highest mean of several policies, in words."""
+        return span([self.approaches[policy].statistic(metric).value for policy in policies], digits)
+
+    def ends_early(self, run: StreamOutcome) -> float:
+        """Jobs of a run that end before the next one is submitted."""
+        submitted_s = [job.submitted_s for job in self.stream.jobs_by_submission]
+        return sum(job.last_finish_s < next_s for job, next_s in zip(run.jobs, submitted_s[1:], strict=False))
+
     def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> Estimate:
         """Ratio of the means of two policies, in times or in percent above."""
         mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
-        if mine is None or other is None:
-            return NOTHING
         factor, base = (1.0, 0.0) if unit == "times" else (100.0, 100.0)
-        found = quotient(mine, other, factor)
-        return NOTHING if found is None else Statistic(found.value - base, found.influence).estimate
+        found = None if mine is None or other is None else quotient(mine, other, factor)
+        return estimate_of(found and Statistic(found.value - base, found.influence))
 
 
 def _difference(one: Approach, other: Approach, quantity: Quantity, times: float = 1.0) -> Estimate:
     mine, its = one.number(quantity), other.number(quantity)
     if mine is None or its is None:
-        return NOTHING
+        return estimate_of(None)
     return (mine - Statistic(times * its.value, tuple(times * each for each in its.influence))).estimate
 
 
@@ -159,6 +169,11 @@ def idle_s(run: StreamOutcome) -> float:
 def late_s(run: StreamOutcome) -> float:
     """Seconds by which the tasks of a run were late."""
     return run.late_s
+
+
+def types_used(run: StreamOutcome) -> float:
+    """VM types of which a run paid blocks."""
+    return sum(number > 0 for number in run.blocks.values())
 
 
 def n_thai_runs(options: ThaiOptions) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...claims import show
-from ...paper import Sensitivity, Setting
+from ...paper import Change, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
 from .settings import KNOWN, STREAM, UNKNOWN, ThaiOptions
 
@@ -17,25 +17,22 @@ def _number(policy: str, quantity: str, digits: int) -> Callable[[PublishedCompa
 
 def _settings(options: ThaiOptions) -> Sequence[Setting[ThaiOptions]]:
     """Return settings that each change one thing; lengths of the sampling phase are not compared again."""
-    base = replace(options, sampling_fractions=())
-    return [
+    changes: list[Change] = [
         *(
-            Setting("scale of our run times", f"{100 * scale:g} %", replace(base, run_time_scale=scale))
+            ("scale of our run times", f"{100 * scale:g} %", {"run_time_scale": scale})
             for scale in (0.9, 0.95, 1.05, 1.1)
         ),
-        Setting("spread of our run times", "none", replace(base, run_time_spread=0.0)),
-        Setting("spread of our run times", "half", replace(base, run_time_spread=0.5)),
-        Setting("app2", "as long on all types", replace(base, sequential_app2=True)),
-        Setting("creation of a VM", "0 s", replace(base, creation_overhead_s=0)),
-        *(
-            Setting("sampling phase", f"{100 * fraction:g} % of the time", replace(base, sampling_fraction=fraction))
-            for fraction in (0.05, 0.2)
-        ),
-        Setting("existing VMs take new tasks", "in paid blocks only", replace(base, paid_blocks=True)),
-        Setting("VMs of fixed settings end", "each for itself", replace(base, fixed_vms_end="each")),
-        Setting("price of a block", "a sixth", replace(base, block_price="sixth")),
-        Setting("draws", f"{options.runs} others", replace(base, seed=options.seed + options.runs)),
+        ("spread of our run times", "none", {"run_time_spread": 0.0}),
+        ("spread of our run times", "half", {"run_time_spread": 0.5}),
+        ("app2", "as long on all types", {"sequential_app2": True}),
+        ("creation of a VM", "0 s", {"creation_overhead_s": 0}),
+        *(("sampling phase", f"{100 * part:g} % of the time", {"sampling_fraction": part}) for part in (0.05, 0.2)),
+        ("existing VMs take new tasks", "in paid blocks only", {"paid_blocks": True}),
+        ("VMs of fixed settings end", "each for itself", {"fixed_vms_end": "each"}),
+        ("price of a block", "a sixth", {"block_price": "sixth"}),
+        ("draws", f"{options.runs} others", {"seed": options.seed + options.runs}),
     ]
+    return changed(replace(options, sampling_fractions=()), options.runs, changes)
 
 
 SENSITIVITY = Sensitivity(

@@ -239,7 +239,7 @@ def test_intervals_of_reductions_cover_them_where_a_rival_has_no_chance_and_wher
 
 
 def test_every_statement_is_judged(burst: PublishedComparisonResult) -> None:
-    demand_judged_claims(burst, 31)
+    demand_judged_claims(burst, 32)
     assert [number for number, claim in enumerate(burst.claims, 1) if claim.fitted] == [1, 2]
     assert all(claim.source for claim in burst.claims)
     assert len(burst.findings) == 3

@@ -217,14 +217,14 @@ def test_statements_on_times_are_decided_where_unknown_has_no_late_task() -> Non
     approaches = runs_as_the_paper_says()
     none = tuple(dataclasses.replace(run, late_tasks=0) for run in approaches[UNKNOWN].runs)
     claims = {claim.statement: claim for claim in judge({**approaches, UNKNOWN: Approach(none, UNKNOWN)})}
-    large_4 = claims["large.4 has 27 times the late tasks of unknown"]
+    large_4 = claims["large.4 has 27 times the late tasks of unknown (ours: within 10 %)"]
     assert (large_4.verdict, large_4.ours) == ("does not hold", "- times")
     for statement in (
         "the highest violation cost is more than 700 times that of unknown",
         "every fixed setting has at least twice the violation cost of unknown",
     ):
         assert claims[statement].verdict == "holds"
-    assert claims["unknown has 16 % more late tasks than known"].verdict == "does not hold"
+    assert claims["unknown has 16 % more late tasks than known (ours: within 5 points)"].verdict == "does not hold"
 
 
 @pytest.mark.parametrize(
@@ -268,8 +268,10 @@ def test_a_statement_does_not_hold_where_numbers_are_against_it(
     approaches = runs_as_the_paper_says()
     changed = tuple(dataclasses.replace(run, **changes) for run in approaches[policy].runs)
     claims = judge({**approaches, policy: Approach(changed, policy)})
-    failed = [claim for claim in claims if claim.verdict == "does not hold"]
+    failed = [claim for claim in claims if claim.verdict != "holds"]
     assert len(failed) == len(against)
+    unprinted = [claim.verdict == "not decided" for claim in failed]
+    assert unprinted == ["the spread of our run times" in claim.why for claim in failed]
     for claim, start in zip(failed, against, strict=True):
         assert claim.statement.startswith(start)
         assert policy in f"{claim.statement}; {claim.reason}"

@@ -135,6 +135,23 @@ def test_moves_are_evaluated_as_if_everything_were_scheduled_anew() -> None:
                 assert queue_end == max((end for _, _, end in times), default=0)
 
 
+def test_all_attempts_of_a_search_move_tasks_to_one_vm_if_that_is_asked_for() -> None:
+    """Line 5 of Algorithm 3 stands before the loop of attempts."""
+    instance = library_instance("burst-hads/J60")
+    instance = with_d_spot(instance)
+    initial = solve(instance.replace(markets=["spot"]), "greedy").schedule
+    assert initial is not None
+    for vm_dest, most in (("search", 1), ("attempt", 99)):
+        options = IlsOptions(vm_dest=vm_dest, max_attempt=30)  # type: ignore[arg-type]
+        search = LocalSearch(instance, initial, options, Run(seed=1))
+        before = search.task_vm.copy()
+        search.local_search()
+        reached = set(search.task_vm[search.task_vm != before].tolist())
+        assert len(reached) <= most
+    plans = [solve(instance, "ils", seed=1, options={"vm_dest": name}).objective for name in ("attempt", "search")]
+    assert plans[0] != plans[1]
+
+
 def test_relaxing_never_goes_beyond_the_deadline_and_is_traced() -> None:
     instance = with_d_spot(library_instance("burst-hads/J60"))
     points: list[TracePoint] = []

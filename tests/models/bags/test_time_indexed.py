@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from pyomo.common.collections import ComponentMap
 
 from spotbag.audits.bags.plan import check
+from spotbag.benchmarks.bags.time_indexed import tiny_bag
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
@@ -21,7 +22,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
-from spotbag.solvers.pyomo_highs import integer_program_of, solve_pyomo_with_highs
+from spotbag.solvers.pyomo_model import Solver, integer_program_of, solve_pyomo
 from tests.helpers.second_by_second import brute_force_objective
 from tests.helpers.soaks import some
 
@@ -68,7 +69,7 @@ def outcome_of(
 
 def solve_model(model: TimeIndexedModel) -> tuple[Schedule, Any]:
     """Best plan of a model, and the values of its variables."""
-    answer = solve_pyomo_with_highs(model.model, SolverLimits())
+    answer = solve_pyomo(model.model, SolverLimits())
     assert answer.status == "optimal"
     assert answer.values is not None
     schedule = model.read_back(answer.values)
@@ -229,7 +230,7 @@ def test_a_coarse_grid_gives_feasible_plans_no_better_than_the_optimum_and_no_bo
 def test_a_grid_that_all_durations_fit_loses_nothing() -> None:
     types = [vm_type("cheap", spot=(1, 1)), vm_type("fast", spot=(5, 1))]
     problem = instance(types, [task("t0", cheap=15, fast=5), task("t1", cheap=10, fast=10)], boot_overhead_s=5)
-    answers = [solve_pyomo_with_highs(build_time_indexed(problem, step).model, SolverLimits()).bound for step in (1, 5)]
+    answers = [solve_pyomo(build_time_indexed(problem, step).model, SolverLimits()).bound for step in (1, 5)]
     assert answers == pytest.approx([brute_force_objective(problem)] * 2, rel=1e-8)
 
 
@@ -237,7 +238,7 @@ def test_on_a_coarse_grid_true_durations_count() -> None:
     problem = instance([vm_type("a", spot=(1, 1))], [task("t0", a=11), task("t1", a=11)])
     model = build_time_indexed(problem, 10)
     # Two tasks of 2 periods each do not fit into the 3 periods of D_spot, while 22 s would.
-    assert solve_pyomo_with_highs(model.model, SolverLimits()).status == "infeasible"
+    assert solve_pyomo(model.model, SolverLimits()).status == "infeasible"
     outcome = outcome_of(problem, TimeIndexedOptions(step_s=10))
     assert (outcome.schedule, outcome.bound) == (None, None)
     assert "10 s" in outcome.explanation
@@ -278,7 +279,7 @@ def test_as_printed_is_the_corrected_model_with_longer_tasks() -> None:
     problem = instance(types, [task(f"t{k}", memory, a=a, b=b) for k, (memory, a, b) in enumerate(needs)], d_spot_s=15)
     longer = problem.replace(tasks=[task(f"t{k}", memory, a=a + 1, b=b + 1) for k, (memory, a, b) in enumerate(needs)])
     model = build_time_indexed(problem, literal=True)
-    answer = solve_pyomo_with_highs(model.model, SolverLimits())
+    answer = solve_pyomo(model.model, SolverLimits())
     assert answer.bound == pytest.approx(plan(longer).objective, rel=1e-8)
 
 
@@ -416,7 +417,7 @@ def test_models_of_other_shapes_are_translated_or_named() -> None:
     model.fixed.fix(1)
     model.row = pyo.Constraint(expr=2 * model.x + 3 * model.y + model.fixed >= 12)
     model.objective = pyo.Objective(expr=1.5 * model.x + 2 * model.y + 0.25)
-    answer = solve_pyomo_with_highs(model, SolverLimits())
+    answer = solve_pyomo(model, SolverLimits())
     assert answer.status == "optimal"
     assert answer.values is not None
     # 2 x + 3 y >= 11: x = 1, y = 3 costs 7.75.
@@ -433,3 +434,43 @@ def test_models_of_other_shapes_are_translated_or_named() -> None:
     model.z = pyo.Var(bounds=(0, 1))
     with pytest.raises(ValueError, match="variable z is not a bounded integer"):
         integer_program_of(model)
+
+
+# ---------------------------------------------------------------------------------------------------- both solvers
+
+
+def demand_the_same_of_both_solvers(seed: int) -> None:
+    """Demand one optimum of HiGHS and CP-SAT, proved by both, that the interval model has, too."""
+    bag = tiny_bag(seed)
+    highs, cp_sat = (outcome_of(bag, TimeIndexedOptions(solver=solver)) for solver in get_args(Solver))
+    assert (highs.schedule is None) == (cp_sat.schedule is None)
+    if highs.schedule is None or cp_sat.schedule is None:
+        assert highs.bound == cp_sat.bound == math.inf
+        return
+    assert highs.schedule.objective == pytest.approx(cp_sat.schedule.objective, abs=1e-6)
+    assert solve(bag, "interval").objective == pytest.approx(cp_sat.schedule.objective, abs=1e-6)
+    for outcome in (highs, cp_sat):
+        assert outcome.bound == pytest.approx(cp_sat.schedule.objective, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_highs_and_cp_sat_find_the_same_optimum(seed: int) -> None:
+    demand_the_same_of_both_solvers(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 200, 20))
+def test_highs_and_cp_sat_find_the_same_optimum_of_200_tiny_bags(first: int) -> None:
+    for seed in range(first, first + 20):
+        demand_the_same_of_both_solvers(seed)
+
+
+def test_cp_sat_starts_from_a_plan_and_proves_that_there_is_none() -> None:
+    bag = tiny_bag(1)
+    best = outcome_of(bag, TimeIndexedOptions(solver="cp-sat")).schedule
+    assert best is not None
+    again = outcome_of(bag, TimeIndexedOptions(solver="cp-sat"), best)
+    assert again.schedule is not None
+    assert again.schedule.objective == pytest.approx(best.objective)
+    too_many = tiny_bag(1, tasks=80, horizon_s=6)
+    assert outcome_of(too_many, TimeIndexedOptions(solver="cp-sat")).bound == math.inf

@@ -1,4 +1,4 @@
-"""Pyomo models of integers, solved with HiGHS.
+"""Pyomo models of integers, solved with HiGHS or CP-SAT.
 
 Pyomo's own interfaces to HiGHS are not used: ``appsi_highs`` loses the solution when the user interrupts it, the one of
 ``pyomo.contrib.solver`` takes no solution to start from, and neither tells its progress. The model is translated, and
@@ -8,7 +8,7 @@ solved like all others.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from ..core.limits import checkpoint
 from ..core.quantities import IntArray
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits
+from .cp_sat import solve_with_cp_sat
 from .highs import solve_with_highs
 
+Solver: TypeAlias = Literal["highs", "cp-sat"]
 
-def solve_pyomo_with_highs(model: Any, limits: SolverLimits) -> SolverAnswer[Mapping[Any, float]]:
-    """Solve a Pyomo model with HiGHS. The model is not changed.
+
+def solve_pyomo(model: Any, limits: SolverLimits, solver: Solver = "highs") -> SolverAnswer[Mapping[Any, float]]:
+    """Solve a Pyomo model. The model is not changed.
 
     Parameters
     ----------
@@ -28,6 +31,8 @@ def solve_pyomo_with_highs(model: Any, limits: SolverLimits) -> SolverAnswer[Map
         See `integer_program_of`. If all its variables have values, the search starts from them.
     limits : SolverLimits
         When to stop.
+    solver : {"highs", "cp-sat"}
+        By which; CP-SAT takes no negative costs.
 
     Returns
     -------
@@ -42,7 +47,8 @@ def solve_pyomo_with_highs(model: Any, limits: SolverLimits) -> SolverAnswer[Map
     from pyomo.common.collections import ComponentMap
 
     program, columns = integer_program_of(model)
-    answer = solve_with_highs(program, limits, _start(columns))
+    solve = solve_with_highs if solver == "highs" else solve_with_cp_sat
+    answer = solve(program, limits, _start(columns))
     values = None if answer.values is None else ComponentMap(zip(columns, answer.values.tolist(), strict=True))
     return SolverAnswer(answer.status, values, answer.bound)
 
