@@ -35,10 +35,10 @@ types: $(BIN)/pytest ## mypy --strict alone
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/types
 
 generated: $(BIN)/pytest ## write the schemas, the library and the figures of the docs anew
-	$(BIN)/python -m spotbag.generated
+	$(BIN)/python -m spotbag_papers.generated
 
 papers: $(BIN)/pytest ## check the pages of the docs on the papers (replays of many minutes)
-	$(BIN)/python -m spotbag.generated --check --papers
+	$(BIN)/python -m spotbag_papers.generated --check --papers
 
 nightly: $(BIN)/pytest ## figures of spotbag itself as a page that the site links to: speeds, gaps of the library, open instances
 	rm -rf .cache/nightly

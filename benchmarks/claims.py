@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ..core.statistics import CONFIDENCE, Estimate, Statistic
-from ..core.wording import counted
+from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic
+from spotbag.core.wording import counted
 
 Verdict: TypeAlias = Literal["holds", "does not hold", "not decided"]
 

@@ -15,8 +15,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.text_files import write_text
-from ..core.text_tables import Column, Table
+from spotbag.core.text_files import write_text
+from spotbag.core.text_tables import Column, Table
 from .claims import UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
 from .paper import Paper, PaperOptions, Setting, compare
 from .paper_pictures import prepare_pictures, write_pictures
@@ -273,7 +273,7 @@ def index_text(docs: Path, pages: Iterable[Page]) -> str:
 _VERDICT = re.compile(r"^\| \d+ \| [^|]* \| ([^|]+) \|", re.MULTILINE)
 
 _INDEX = """\
-<!-- Written by `python -m spotbag.generated` from the pages themselves. -->
+<!-- Written by `python -m spotbag_papers.generated` from the pages themselves. -->
 
 # The papers
 
@@ -281,7 +281,7 @@ What five papers say, beside what our replays say. A page has the verdicts; its 
 where, decisions, tables, all statements with their reasons, and what other assumptions change.
 
 ```bash
-python -m spotbag.generated --papers    # replay all papers, and write their pages: minutes
+python -m spotbag_papers.generated --papers    # replay all papers, and write their pages: minutes
 ```
 
 How many statements of each paper hold. *Fitted* are those that rest on inputs which were fitted to the same numbers,

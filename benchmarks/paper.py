@@ -8,11 +8,11 @@ from importlib import resources
 from string import Formatter
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ..core.json_documents import check_format, parse_json
-from ..core.limits import LimitReached, Stop, stop_point
-from ..core.processes import interruptible
-from ..core.records import Record, validate_record
-from ..core.workers import Workers
+from spotbag.core.json_documents import check_format, parse_json
+from spotbag.core.limits import LimitReached, Stop, stop_point
+from spotbag.core.processes import interruptible
+from spotbag.core.records import Record, validate_record
+from spotbag.core.workers import Workers
 from .claims import Claim
 from .paper_pictures import Picture
 from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult

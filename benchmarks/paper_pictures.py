@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..charts.matplotlib_renderer import figure_bytes
-from ..charts.matplotlib_renderer import new_figure as empty_figure
-from ..core.errors import SpotbagError
-from ..core.statistics import Estimate
-from ..core.text_files import write_bytes
+from spotbag.charts.matplotlib_renderer import figure_bytes
+from spotbag.charts.matplotlib_renderer import new_figure as empty_figure
+from spotbag.core.errors import SpotbagError
+from spotbag.core.statistics import Estimate
+from spotbag.core.text_files import write_bytes
 from .paper_result import ComparisonRow
 
 if TYPE_CHECKING:

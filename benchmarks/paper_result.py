@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..core.json_documents import format_json
-from ..core.statistics import Estimate
+from spotbag.core.json_documents import format_json
+from spotbag.core.statistics import Estimate
 from .claims import Claim, Found, Verdict, estimate_of
 
 PUBLISHED_COMPARISON_FORMAT = "spotbag.published-comparison/1"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ..core.limits import LimitReached, stop_point
-from ..core.processes import interruptible
-from ..core.text_tables import Column, Table
+from spotbag.core.limits import LimitReached, stop_point
+from spotbag.core.processes import interruptible
+from spotbag.core.text_tables import Column, Table
 from .claims import Claim, Found, show
 from .paper_result import ComparisonRow, row_of
 

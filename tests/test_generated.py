@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spotbag import generated
+from spotbag_papers import generated
 from spotbag.cli import main
 from spotbag.instances.instance import Instance
 
@@ -64,11 +64,11 @@ def test_times_that_are_measured_are_left_out(checkout: Path) -> None:
 TABLES = """\
 Before.
 
-<!-- checked: python -m spotbag.benchmarks.few --table two -->
+<!-- checked: python -m spotbag_papers.few --table two -->
 old
 <!-- end -->
 
-<!-- measured: python -m spotbag.benchmarks.slow -->
+<!-- measured: python -m spotbag_papers.slow -->
 measured
 <!-- end -->
 """
@@ -90,10 +90,10 @@ def test_tables_between_marks_are_those_of_their_module(
     (checkout / "README.md").write_text(TABLES)
     assert generated.main(words) == 0
     assert [command[2].rpartition(".")[2] for command in commands] == ran
-    assert commands[0][1:] == ["-m", "spotbag.benchmarks.few", "--table", "two"]
+    assert commands[0][1:] == ["-m", "spotbag_papers.few", "--table", "two"]
     page = (checkout / "README.md").read_text()
     few = "| few |\n|---:|\n| 1 |\n"
-    mark = "<!-- checked: python -m spotbag.benchmarks.few --table two -->"
+    mark = "<!-- checked: python -m spotbag_papers.few --table two -->"
     assert page.startswith(f"Before.\n\n{mark}\n\n{few}\n{few}\n<!-- end -->\n\n<!--")
     assert ("measured\n" in page) == (ran == ["few"])
     assert ("| slow |" in page) == ("slow" in ran)
@@ -106,10 +106,10 @@ def test_what_is_measured_is_not_checked(checkout: Path) -> None:
 
 
 def test_a_module_without_tables_is_an_error(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    block = "<!-- checked: python -m spotbag.benchmarks.none -->\n<!-- end -->\n"
+    block = "<!-- checked: python -m spotbag_papers.none -->\n<!-- end -->\n"
     (checkout / "README.md").write_text(block)
     assert generated.main([]) == 2
-    assert "python -m spotbag.benchmarks.none ends with 1, 0 tables" in capsys.readouterr().err
+    assert "python -m spotbag_papers.none ends with 1, 0 tables" in capsys.readouterr().err
 
 
 def test_elsewhere_it_says_where_it_belongs(
@@ -150,7 +150,7 @@ def test_a_block_that_would_not_be_run_is_refused(
 @pytest.mark.parametrize(
     "block",
     [
-        "<!-- checked: python -m spotbag.benchmarks.few -->\n| no end |\n",
+        "<!-- checked: python -m spotbag_papers.few -->\n| no end |\n",
         "<!-- checked: spotbag size tiny/two-jobs -->\n<!-- end -->\n",
     ],
 )

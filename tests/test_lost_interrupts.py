@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from spotbag.benchmarks.bags.experiments.run import run_experiment
-from spotbag.benchmarks.bags.experiments.specification import Specification
+from spotbag.experiments.bags.run import run_experiment
+from spotbag.experiments.bags.specification import Specification
 from spotbag.core import processes
 from spotbag.core.limits import within
 from spotbag.core.processes import Signalled, interruptible

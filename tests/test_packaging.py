@@ -40,7 +40,7 @@ def test_printed_numbers_and_sections_of_the_papers_are_packaged() -> None:
     packaged = {
         path
         for package, patterns in SETUPTOOLS["package-data"].items()
-        if package.startswith("spotbag.benchmarks")
+        if package.startswith("spotbag_papers")
         for pattern in patterns
         for path in folder_of(package).glob(pattern)
     }

@@ -1,4 +1,4 @@
-"""The best policy that does not know the day, for one task: ``python -m spotbag.benchmarks.bags.best_online``.
+"""The best policy that does not know the day, for one task: ``python -m spotbag_papers.bags.best_online``.
 
 One task meets days of the laws of HADS, on a few spot types that go down and come back at multiples of a step of 30 s.
 For those the best policy is known, by a dynamic programme (`online_programme`), and replayed beside the others, on the
@@ -20,20 +20,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.quantities import SECONDS_PER_HOUR
-from ...core.statistics import estimate
-from ...core.workers import each
-from ...instances.bags.day_draws import horizon_s, spot_types, uniform_numbers
-from ...instances.bags.scenarios import SCENARIOS
-from ...instances.bags.timeline import Timeline, TimelineEvent
-from ...instances.entries import Checkpoints, CloudName, Offer, Task, VmType
-from ...instances.instance import Instance
-from ...replay.bags.policy import Policy
-from ...replay.bags.runs import replay_days
-from ...replay.bags.state import ReplayState, Vm
-from ...replay.engines import TERMINATED
-from ...replay.policies import Given
-from ...schedules.schedule import Schedule
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.core.statistics import estimate
+from spotbag.core.workers import each
+from spotbag.instances.bags.day_draws import horizon_s, spot_types, uniform_numbers
+from spotbag.instances.bags.scenarios import SCENARIOS
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.entries import Checkpoints, CloudName, Offer, Task, VmType
+from spotbag.instances.instance import Instance
+from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.runs import replay_days
+from spotbag.replay.bags.state import ReplayState, Vm
+from spotbag.replay.engines import TERMINATED
+from spotbag.replay.policies import Given
+from spotbag.schedules.schedule import Schedule
 from ..paper_tables import print_table
 from .online_programme import LEFT, NOWHERE, THERE, OnlinePolicy, OnlineProblem, Seat
 

@@ -1,4 +1,4 @@
-"""Costs of policies on clouds that hibernate, stop and terminate: ``python -m spotbag.benchmarks.bags.clouds``.
+"""Costs of policies on clouds that hibernate, stop and terminate: ``python -m spotbag_papers.bags.clouds``.
 
 The same thousand days for all of a bag: on those of burst-hads/sc5, types are taken away and are back; on those of
 vms/shocks, VMs one by one, and several types together. First what an interruption is changes, and nothing else; then
@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from ...instances.bags.scenarios import find_scenario
-from ...instances.clouds import CLOUDS, INTERRUPTION_KINDS, PAPERS, Cloud
-from ...instances.library import library_instance
-from ...replay.bags.runs import PolicySummary, replay_days
-from ...solvers.bags.solve import solve
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.clouds import CLOUDS, INTERRUPTION_KINDS, PAPERS, Cloud
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.runs import PolicySummary, replay_days
+from spotbag.solvers.bags.solve import solve
 from ..claims import show
 from ..paper_tables import print_table
 

@@ -1,4 +1,4 @@
-"""Gain of column generation over the divisible bound: ``python -m spotbag.benchmarks.bags.columns``.
+"""Gain of column generation over the divisible bound: ``python -m spotbag_papers.bags.columns``.
 
 Bags of distinct tasks with few of them to a core, and the bags whose memory binds: the gap of the search's plan to the
 divisible bound, and that of the best plan to the best bound after 20 s of columns.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...core.quantities import relative_gap
-from ...heuristics.bags.d_spot import with_d_spot
-from ...instances.instance import Instance
-from ...instances.library import library_instance, library_names
-from ...solvers.bags.solve import solve
+from spotbag.core.quantities import relative_gap
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance, library_names
+from spotbag.solvers.bags.solve import solve
 from ..paper_tables import print_table
 from .heuristics import bag
 

@@ -1,4 +1,4 @@
-"""Missed deadlines of policies, their causes and costs: ``python -m spotbag.benchmarks.bags.deadline_misses``.
+"""Missed deadlines of policies, their causes and costs: ``python -m spotbag_papers.bags.deadline_misses``.
 
 A thousand days of each scenario of HADS on each instance of both papers, the same days for every policy; each policy
 also from the plan of the other paper. ``--days 60`` replays fewer.
@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...core.statistics import reduction_percent
-from ...instances.bags.scenarios import SCENARIOS, find_scenario
-from ...instances.library import library_instance
-from ...replay.bags.outcome import DayOutcome
-from ...replay.bags.runs import replay_days, trace_day
-from ...schedules.schedule import Schedule
-from ...solvers.bags.solve import solve
-from ...traces.bags.lateness import CAUSES, cause_of_day
+from spotbag.core.statistics import reduction_percent
+from spotbag.instances.bags.scenarios import SCENARIOS, find_scenario
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.outcome import DayOutcome
+from spotbag.replay.bags.runs import replay_days, trace_day
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.solve import solve
+from spotbag.traces.bags.lateness import CAUSES, cause_of_day
 from ..claims import show
 from ..paper_tables import print_table
 

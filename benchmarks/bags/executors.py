@@ -1,4 +1,4 @@
-"""Executions of plans on this machine against their plans: ``python -m spotbag.benchmarks.bags.executors``.
+"""Executions of plans on this machine against their plans: ``python -m spotbag_papers.bags.executors``.
 
 The commands sleep, so that two cores can be many VMs: 0.05 s less than planned, since starting them takes a while. In
 the last column, "yes" says that no task ran on a wrong VM, none of a core before one that comes earlier there, that all
@@ -20,15 +20,15 @@ from pathlib import Path
 from statistics import median
 from threading import Timer
 
-from ...executors.dask import run, vms_of
-from ...executors.local_vms import LocalVms
-from ...executors.logs import read_log
-from ...executors.shell import export_plan
-from ...instances.entries import Market, Offer, Task, VmType
-from ...instances.instance import Instance
-from ...schedules.schedule import Schedule
-from ...solvers.bags.solve import solve
-from ...traces.bags.execution import Execution
+from spotbag.executors.dask import run, vms_of
+from spotbag.executors.local_vms import LocalVms
+from spotbag.executors.logs import read_log
+from spotbag.executors.shell import export_plan
+from spotbag.instances.entries import Market, Offer, Task, VmType
+from spotbag.instances.instance import Instance
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.solve import solve
+from spotbag.traces.bags.execution import Execution
 from ..paper_tables import print_table
 
 NUMBERS_OF_TASKS = (60, 300)

@@ -1,4 +1,4 @@
-"""Gaps and times of the heuristics: ``python -m spotbag.benchmarks.bags.heuristics``.
+"""Gaps and times of the heuristics: ``python -m spotbag_papers.bags.heuristics``.
 
 Prints three tables, or that of ``--table``: the gap of the search to the proven bound (``gaps``), the heuristics where
 memory binds (``memory``), and the cost of a move of the iterated local search (``moves``). Times are those of solving,
@@ -13,15 +13,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...heuristics.bags.d_spot import with_d_spot
-from ...heuristics.bags.iterated_local_search import IlsOptions, LocalSearch
-from ...instances.bags.generator import generate_instance
-from ...instances.instance import Instance
-from ...instances.library import library_instance, library_names
-from ...schedules.method import Run
-from ...schedules.queues import Queue, queue_times
-from ...solvers.bags.result import Result
-from ...solvers.bags.solve import solve
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.iterated_local_search import IlsOptions, LocalSearch
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance, library_names
+from spotbag.schedules.method import Run
+from spotbag.schedules.queues import Queue, queue_times
+from spotbag.solvers.bags.result import Result
+from spotbag.solvers.bags.solve import solve
 from ..paper_tables import print_table
 
 

@@ -1,4 +1,4 @@
-"""Share of a regret that may be the bound's: ``python -m spotbag.benchmarks.bags.hindsight``.
+"""Share of a regret that may be the bound's: ``python -m spotbag_papers.bags.hindsight``.
 
 Prints how far policies are above the clairvoyant bound, in percent of the mean bound, with 95 % intervals of paired
 days, and how far what is found for the known days is above it: a policy that knew each day would have no larger regret.
@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from ...core.statistics import Estimate, estimate
-from ...core.workers import each
-from ...instances.bags.scenarios import find_scenario
-from ...replay.bags.runs import replay_days
+from spotbag.core.statistics import Estimate, estimate
+from spotbag.core.workers import each
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.replay.bags.runs import replay_days
 from ..paper_tables import print_table
 from .on_time import planned
 

@@ -1,4 +1,4 @@
-"""Results of ``auto`` on the library, a minute each: ``python -m spotbag.benchmarks.bags.library_minute``.
+"""Results of ``auto`` on the library, a minute each: ``python -m spotbag_papers.bags.library_minute``.
 
 From scratch, with one thread, as ``spotbag compare INSTANCE... --methods auto --time-limit 60`` does.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...instances.library import library_instance, library_names
-from ...solvers.bags.solve import solve
-from ...solvers.bags.warm_up import warm_up
+from spotbag.instances.library import library_instance, library_names
+from spotbag.solvers.bags.solve import solve
+from spotbag.solvers.bags.warm_up import warm_up
 from ..paper_tables import print_table
 
 _SECONDS = 60.0

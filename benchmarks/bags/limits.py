@@ -1,4 +1,4 @@
-"""Accuracy and worth of time limits: ``python -m spotbag.benchmarks.bags.limits``.
+"""Accuracy and worth of time limits: ``python -m spotbag_papers.bags.limits``.
 
 Generated bags of distinct tasks, a VM of each type and market for each 40 tasks; every method in a process that is
 warm. The times say something on an idle machine only.
@@ -10,14 +10,14 @@ import argparse
 import time
 from collections.abc import Iterator, Sequence
 
-from ...core.errors import ModelRefusal
-from ...heuristics.bags.d_spot import with_d_spot
-from ...instances.bags.generator import generate_instance
-from ...instances.instance import Instance
-from ...schedules.method import TracePoint
-from ...solvers.bags.methods import METHODS
-from ...solvers.bags.solve import solve
-from ...solvers.bags.warm_up import warm_up
+from spotbag.core.errors import ModelRefusal
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
+from spotbag.schedules.method import TracePoint
+from spotbag.solvers.bags.methods import METHODS
+from spotbag.solvers.bags.solve import solve
+from spotbag.solvers.bags.warm_up import warm_up
 from ..paper_tables import print_table
 
 SIZES = (20, 200, 1_000, 10_000, 100_000)

@@ -1,4 +1,4 @@
-"""Early plans under `on-time`: ``python -m spotbag.benchmarks.bags.near_least``.
+"""Early plans under `on-time`: ``python -m spotbag_papers.bags.near_least``.
 
 For bags as users have them, the cheapest plan, and the fastest that costs at most 5 % more (`solve` with
 ``near_least``): what each costs on a quiet day, when it ends, and the mean regret of `on-time` from it over the
@@ -12,10 +12,10 @@ import argparse
 from collections.abc import Iterator
 from functools import partial
 
-from ...core.workers import each
-from ...instances.bags.scenarios import find_scenario
-from ...replay.bags.runs import replay_days
-from ...solvers.bags.solve import solve
+from spotbag.core.workers import each
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.replay.bags.runs import replay_days
+from spotbag.solvers.bags.solve import solve
 from ..paper_tables import print_table
 from .user_bags import named_bag
 

@@ -1,4 +1,4 @@
-"""Gain of `on-time`: ``python -m spotbag.benchmarks.bags.on_time``.
+"""Gain of `on-time`: ``python -m spotbag_papers.bags.on_time``.
 
 Prints the mean regret of policies over the clairvoyant bound, in percent of the mean bound, with 95 % intervals of
 paired days, and how many days are late; then the regret of `on-time` beside that of the better published policy of each
@@ -20,13 +20,13 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from ...core.workers import each
-from ...instances.bags.scenarios import find_scenario
-from ...instances.clouds import find_cloud
-from ...replay.bags.policies.on_time import OnTime
-from ...replay.bags.runs import replay_days
-from ...schedules.schedule import Schedule
-from ...solvers.bags.solve import solve
+from spotbag.core.workers import each
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.clouds import find_cloud
+from spotbag.replay.bags.policies.on_time import OnTime
+from spotbag.replay.bags.runs import replay_days
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.solve import solve
 from ..paper_tables import print_table
 from .user_bags import USER_BAGS, named_bag
 

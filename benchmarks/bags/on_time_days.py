@@ -1,4 +1,4 @@
-"""Lateness of `on-time`, if any: ``python -m spotbag.benchmarks.bags.on_time_days --days 600 --workers 2``.
+"""Lateness of `on-time`, if any: ``python -m spotbag_papers.bags.on_time_days --days 600 --workers 2``.
 
 Replays days of many bags, plans and scenarios, has the auditor judge each, and says on how many there was a rescue of
 all tasks when the bag began, how many of those are late, and how many of the others. Then days that are made to be as
@@ -19,17 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from ...audits.auditor import audit
-from ...core.workers import each
-from ...heuristics.bags.rescue import Certificate, certify
-from ...instances.bags.scenarios import find_scenario
-from ...instances.bags.timeline import Timeline, TimelineEvent
-from ...instances.clouds import PAPERS, Cloud, find_cloud
-from ...replay.bags.engine import Replay
-from ...replay.bags.plan import ReplayPlan, replay_plan
-from ...replay.bags.policies.on_time import OnTime
-from ...replay.bags.record import trace_of
-from ...replay.bags.state import ReplayState
+from spotbag.audits.auditor import audit
+from spotbag.core.workers import each
+from spotbag.heuristics.bags.rescue import Certificate, certify
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.clouds import PAPERS, Cloud, find_cloud
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.plan import ReplayPlan, replay_plan
+from spotbag.replay.bags.policies.on_time import OnTime
+from spotbag.replay.bags.record import trace_of
+from spotbag.replay.bags.state import ReplayState
 from ..paper_tables import print_table
 from .on_time import BAGS, SCENARIOS, planned
 

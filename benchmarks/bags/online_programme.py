@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...core.quantities import BoolArray, FloatArray, IntArray
+from spotbag.core.quantities import BoolArray, FloatArray, IntArray
 
 NOWHERE, THERE, LEFT = -1, -2, -3
 """Instead of an offer: no VM, the other VM that there is, and the one that the task leaves."""

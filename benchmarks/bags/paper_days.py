@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from ...core.errors import SpotbagError
-from ...core.limits import LimitReached
-from ...core.statistics import Statistic, reduction_percent
-from ...core.text_tables import Column, Table
-from ...core.wording import counted
-from ...heuristics.bags.d_spot import estimate_d_spot
-from ...instances.bags.scenarios import find_scenario
-from ...instances.bags.scripted_days import Scenario
-from ...instances.entries import Burstable, Limits, VmType
-from ...instances.instance import Instance
-from ...instances.library import library_instance
-from ...replay.bags.outcome import DayOutcome
-from ...replay.bags.runs import replay_days, trace_day
-from ...schedules.schedule import Schedule
-from ...solvers.bags.solve import solve
-from ...traces.bags.lateness import CAUSES, cause_of_day
+from spotbag.core.errors import SpotbagError
+from spotbag.core.limits import LimitReached
+from spotbag.core.statistics import Statistic, reduction_percent
+from spotbag.core.text_tables import Column, Table
+from spotbag.core.wording import counted
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.bags.scripted_days import Scenario
+from spotbag.instances.entries import Burstable, Limits, VmType
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.outcome import DayOutcome
+from spotbag.replay.bags.runs import replay_days, trace_day
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.solve import solve
+from spotbag.traces.bags.lateness import CAUSES, cause_of_day
 from ..claims import Case, Verdict, exactly
 from ..paper import OnRuns, PaperOptions, Setting
 from ..paper_result import PlanUsed, PublishedComparisonResult

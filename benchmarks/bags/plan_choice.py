@@ -1,4 +1,4 @@
-"""Gain of choosing a plan by drawn days: ``python -m spotbag.benchmarks.bags.plan_choice``.
+"""Gain of choosing a plan by drawn days: ``python -m spotbag_papers.bags.plan_choice``.
 
 For each bag and scenario, and for each policy, a plan is chosen on some days. On other days the same policies replay
 it, and three plans beside it: the one that is best on a quiet day, that of HADS's greedy, and that of Burst-HADS's
@@ -16,16 +16,16 @@ from functools import partial
 
 import numpy as np
 
-from ...core.quantities import FloatArray
-from ...core.statistics import estimate, reduction_percent
-from ...core.workers import each
-from ...instances.bags.scenarios import find_scenario
-from ...instances.library import library_instance
-from ...replay.bags.plan_choice import choose_plan
-from ...replay.bags.runs import replay_days
-from ...schedules.schedule import Schedule
-from ...solvers.bags.candidates import QUIET
-from ...solvers.bags.solve import solve
+from spotbag.core.quantities import FloatArray
+from spotbag.core.statistics import estimate, reduction_percent
+from spotbag.core.workers import each
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.plan_choice import choose_plan
+from spotbag.replay.bags.runs import replay_days
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.candidates import QUIET
+from spotbag.solvers.bags.solve import solve
 from ..paper_tables import print_table
 
 _BAGS = "hads/J60,hads/J100,hads/ED200,burst-hads/J60,burst-hads/J80,burst-hads/J100"

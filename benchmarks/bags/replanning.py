@@ -1,4 +1,4 @@
-"""Quality of plans made again within milliseconds: ``python -m spotbag.benchmarks.bags.replanning``.
+"""Quality of plans made again within milliseconds: ``python -m spotbag_papers.bags.replanning``.
 
 Bags of distinct tasks whose plan is being carried out; a VM with tasks is lost, and what is left is planned again, in a
 process that is warm. Each plan is compared with the better one of two long runs, and with the best plan known, which is
@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...heuristics.bags.d_spot import with_d_spot
-from ...instances.bags.generator import generate_instance
-from ...instances.instance import Instance
-from ...schedules.schedule import Schedule
-from ...schedules.state import State
-from ...solvers.bags.replan import replan
-from ...solvers.bags.solve import solve
-from ...solvers.bags.warm_up import warm_up
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
+from spotbag.schedules.schedule import Schedule
+from spotbag.schedules.state import State
+from spotbag.solvers.bags.replan import replan
+from spotbag.solvers.bags.solve import solve
+from spotbag.solvers.bags.warm_up import warm_up
 from ..paper_tables import print_table
 
 SIZES = ((20, 2), (60, 1), (60, 3), (300, 8), (1_000, 7), (2_000, 40))

@@ -1,4 +1,4 @@
-"""Speed of replays of days: ``python -m spotbag.benchmarks.bags.replay_speed``.
+"""Speed of replays of days: ``python -m spotbag_papers.bags.replay_speed``.
 
 Days of published instances, under every policy: by the engine that keeps records and takes all policies, and in the
 compiled loops that `replay_days` uses where it can. Then one day of ever larger bags: 20 tasks to a VM of four types,
@@ -14,19 +14,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...core.quantities import SECONDS_PER_HOUR
-from ...instances.bags.scenarios import find_scenario
-from ...instances.bags.timeline import Timeline
-from ...instances.clouds import PAPERS, Cloud
-from ...instances.entries import FULL_SPEED
-from ...instances.instance import Instance
-from ...instances.library import library_instance
-from ...replay.bags.compiled_engine import CompiledReplays
-from ...replay.bags.engine import Replay
-from ...replay.bags.plan import replay_plan
-from ...replay.bags.policies import find_policy, named_policy
-from ...schedules.schedule import Schedule
-from ...solvers.bags.solve import solve
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.bags.timeline import Timeline
+from spotbag.instances.clouds import PAPERS, Cloud
+from spotbag.instances.entries import FULL_SPEED
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.compiled_engine import CompiledReplays
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies import find_policy, named_policy
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.solve import solve
 from ..paper_tables import print_table
 from .uniform_progress import Job, day_of, drawn_trace
 

@@ -1,4 +1,4 @@
-"""Promises of survival, and their price: ``python -m spotbag.benchmarks.bags.survival``.
+"""Promises of survival, and their price: ``python -m spotbag_papers.bags.survival``.
 
 Prints two tables, or that of ``--table``. ``promises``: random bags, each planned to survive the loss of any one spot
 type; at the worst moment, at a random one and at the last, each type goes down for good, and all at once where the plan
@@ -19,18 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from ...core.quantities import SAME
-from ...core.workers import each
-from ...heuristics.bags.rescue import Certificate, certify, rescue_at, spot_types
-from ...instances.bags.generator import generate_instance
-from ...instances.bags.timeline import Timeline, TimelineEvent
-from ...instances.entries import FULL_SPEED
-from ...instances.instance import Instance
-from ...instances.library import library_instance, library_names
-from ...replay.bags.runs import replay_day
-from ...schedules.schedule import Schedule
-from ...solvers.bags.result import Result
-from ...solvers.bags.solve import solve
+from spotbag.core.quantities import SAME
+from spotbag.core.workers import each
+from spotbag.heuristics.bags.rescue import Certificate, certify, rescue_at, spot_types
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.entries import FULL_SPEED
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance, library_names
+from spotbag.replay.bags.runs import replay_day
+from spotbag.schedules.schedule import Schedule
+from spotbag.solvers.bags.result import Result
+from spotbag.solvers.bags.solve import solve
 from ..paper_tables import print_table
 
 _POLICIES = ("rescue", "hads", "burst-hads", "static")

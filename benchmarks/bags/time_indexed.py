@@ -1,6 +1,6 @@
 """The integer programme of Burst-HADS (equations 1 to 6) by both solvers: on tiny bags, and how far each gets.
 
-``python -m spotbag.benchmarks.bags.time_indexed`` prints the tables of the appendix of its paper.
+``python -m spotbag_papers.bags.time_indexed`` prints the tables of the appendix of its paper.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ...core.limits import within
-from ...instances.instance import Instance
-from ...models.bags.time_indexed import estimate_size
-from ...schedules.method import Run
-from ...solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
-from ...solvers.pyomo_model import Solver
+from spotbag.core.limits import within
+from spotbag.instances.instance import Instance
+from spotbag.models.bags.time_indexed import estimate_size
+from spotbag.schedules.method import Run
+from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
+from spotbag.solvers.pyomo_model import Solver
 from ..paper_tables import print_table
 
 _LIMIT_S = 60.0

@@ -1,4 +1,4 @@
-"""Policies of two decades on one long job: ``python -m spotbag.benchmarks.bags.uniform_progress``.
+"""Policies of two decades on one long job: ``python -m spotbag_papers.bags.uniform_progress``.
 
 48 h of work, to be done within 52 or 70 h, on one VM with a spot and an on-demand offer; each change of VM takes 0.05
 or 0.2 h. Spot VMs come and go as in traces that are drawn for several availabilities, and all policies meet the same
@@ -21,22 +21,22 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core.json_documents import parse_json
-from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray
-from ...core.text_files import read_text
-from ...core.workers import each
-from ...instances.bags.availability_days import availability_of_document
-from ...instances.bags.timeline import Timeline, TimelineEvent
-from ...instances.clouds import Billing, Cloud
-from ...instances.entries import Checkpoints, Market, Offer, Task, VmType
-from ...instances.instance import Instance
-from ...replay.bags.outcome import DayOutcome
-from ...replay.bags.policies.hads import Hads
-from ...replay.bags.policies.on_time import OnTime
-from ...replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
-from ...replay.bags.policy import Policy
-from ...replay.bags.runs import replay_day
-from ...schedules.schedule import Schedule
+from spotbag.core.json_documents import parse_json
+from spotbag.core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray
+from spotbag.core.text_files import read_text
+from spotbag.core.workers import each
+from spotbag.instances.bags.availability_days import availability_of_document
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.instances.clouds import Billing, Cloud
+from spotbag.instances.entries import Checkpoints, Market, Offer, Task, VmType
+from spotbag.instances.instance import Instance
+from spotbag.replay.bags.outcome import DayOutcome
+from spotbag.replay.bags.policies.hads import Hads
+from spotbag.replay.bags.policies.on_time import OnTime
+from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
+from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.runs import replay_day
+from spotbag.schedules.schedule import Schedule
 from ..paper_tables import print_table
 
 SPOT_USD, ON_DEMAND_USD = 0.9731, 3.06

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ...instances.bags.generator import generate_instance
-from ...instances.instance import Instance
-from ...instances.library import library_instance
+from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Times and quality of the bounds of hybrid platforms.
 
-Run ``python -m spotbag.benchmarks.platforms.bounds_speed``.
+Run ``python -m spotbag_papers.platforms.bounds_speed``.
 
 Jobs of section VI of Caron & de Assuncao on ``caron/hybrid``, seed 0, under the paper's policy A; each metric is
 bounded for schedules that are no worse than the run in the other two.
@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...instances.platforms.job_draws import JobSet
-from ...instances.platforms.platform_files import library_platform
-from ...models.platforms.dual import METRICS
-from ...replay.platforms.engine import PlatformReplay
-from ...replay.platforms.policies import platform_policy
-from ...replay.platforms.runs import platform_with_jobs
-from ...solvers.platforms.bound import platform_bound
+from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.models.platforms.dual import METRICS
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.policies import platform_policy
+from spotbag.replay.platforms.runs import platform_with_jobs
+from spotbag.solvers.platforms.bound import platform_bound
 from ..paper_tables import print_table
 
 if TYPE_CHECKING:
-    from ...instances.platforms.job_draws import JobSetKind
+    from spotbag.instances.platforms.job_draws import JobSetKind
 
 _POLICY = "money-saving"
 

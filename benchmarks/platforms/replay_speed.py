@@ -1,4 +1,4 @@
-"""Times of replays on hybrid platforms: ``python -m spotbag.benchmarks.platforms.replay_speed``.
+"""Times of replays on hybrid platforms: ``python -m spotbag_papers.platforms.replay_speed``.
 
 Jobs of section VI of Caron & de Assuncao on 200 resources below agents of up to 8 children: as many dedicated and
 allocated clusters as clouds. With 64 processors each the clusters keep up; with 4 they do not, and many jobs are
@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from ...instances.platforms.agent_trees import depth_of, many_resources
-from ...instances.platforms.job_draws import JobSet
-from ...replay.platforms.engine import PlatformReplay
-from ...replay.platforms.outcome import platform_trace
-from ...replay.platforms.policies import platform_policy
-from ...replay.platforms.runs import platform_with_jobs
+from spotbag.instances.platforms.agent_trees import depth_of, many_resources
+from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.outcome import platform_trace
+from spotbag.replay.platforms.policies import platform_policy
+from spotbag.replay.platforms.runs import platform_with_jobs
 from ..paper_tables import print_table
 
 _POLICIES = ("money-saving", "time-saving", "time-saving+deadline")
@@ -23,7 +23,7 @@ _POLICIES = ("money-saving", "time-saving", "time-saving+deadline")
 
 def rows(numbers: Sequence[int] = (1_000, 10_000)) -> Iterator[Sequence[str]]:
     """Times of a processor for whole replays, of jobs that are drawn before, and for the audit of their traces."""
-    from ...audits.auditor import audit
+    from spotbag.audits.auditor import audit
 
     for processors in (64, 4):
         platform = many_resources(67, 67, 66, processors=processors, fan_out=8)

@@ -1,4 +1,4 @@
-"""Proofs of the least wall time within a budget: ``python -m spotbag.benchmarks.streams.paid_units``.
+"""Proofs of the least wall time within a budget: ``python -m spotbag_papers.streams.paid_units``.
 
 Bags of the jobs of the A2HA paper as the library has them (``a2ha/...``).
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...instances.streams.draws import draw_jobs
-from ...instances.streams.stream_files import library_stream
-from ...models.streams.paid_units import fewest_paid_units
-from ...solvers.streams.paid_units import least_makespan_within
+from spotbag.instances.streams.draws import draw_jobs
+from spotbag.instances.streams.stream_files import library_stream
+from spotbag.models.streams.paid_units import fewest_paid_units
+from spotbag.solvers.streams.paid_units import least_makespan_within
 from ..paper_tables import print_table
 from .a2ha.runs import run_times_s
 from .a2ha.settings import LONG_JOB, SHORT_JOBS

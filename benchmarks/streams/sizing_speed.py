@@ -1,4 +1,4 @@
-"""Times of sizing by both methods: ``python -m spotbag.benchmarks.streams.sizing_speed``.
+"""Times of sizing by both methods: ``python -m spotbag_papers.streams.sizing_speed``.
 
 Types are drawn around what a core costs and does, so that none is far better than the others: the hard case for an
 integer programme. Times are medians, without start-up.
@@ -11,8 +11,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from ...models.streams.sizing import SizingProblem, TypeChoice, covering_of
-from ...solvers.streams.sizing import SIZING_METHODS, size_job
+from spotbag.models.streams.sizing import SizingProblem, TypeChoice, covering_of
+from spotbag.solvers.streams.sizing import SIZING_METHODS, size_job
 from ..paper_tables import print_table
 
 _REPEATS = 9

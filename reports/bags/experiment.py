@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ...benchmarks.bags.comparison import Row
-from ...benchmarks.bags.experiments.rows import ABOUT, CLAIRVOYANT, not_a_row, read_about, read_rows
+from ...experiments.bags.comparison import Row
+from ...experiments.bags.rows import ABOUT, CLAIRVOYANT, not_a_row, read_about, read_rows
 from ...charts.bags.plan import plan_chart
 from ...core.errors import SpotbagError, input_error
 from ...core.json_documents import format_json, format_of

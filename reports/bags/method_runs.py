@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...benchmarks.bags.comparison import (
+from ...experiments.bags.comparison import (
     MethodTotal,
     Reference,
     Row,

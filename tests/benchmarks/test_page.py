@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from spotbag import generated
-from spotbag.benchmarks import page as pages
-from spotbag.benchmarks.claims import Claim
-from spotbag.benchmarks.page import Page, index_text, is_stale, write_page
-from spotbag.benchmarks.paper import OnRuns, Paper, PaperOptions, Sensitivity, Setting
-from spotbag.benchmarks.paper_tables import PaperTable
+from spotbag_papers import generated
+from spotbag_papers import page as pages
+from spotbag_papers.claims import Claim
+from spotbag_papers.page import Page, index_text, is_stale, write_page
+from spotbag_papers.paper import OnRuns, Paper, PaperOptions, Sensitivity, Setting
+from spotbag_papers.paper_tables import PaperTable
 
 BASES = {
     name: Path(pages.__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.md.j2", "appendix.md.j2")
@@ -181,7 +181,7 @@ def test_papers_are_checked_or_written_where_they_are_asked_for(
     (docs.parent / "instances").mkdir()
     monkeypatch.chdir(docs.parent)
     monkeypatch.setattr(generated, "generated", lambda root, measured=(): ())
-    monkeypatch.setattr("spotbag.docs.PAGES", {"fake": fake_page(seeds)})
+    monkeypatch.setattr("spotbag_papers.pages.PAGES", {"fake": fake_page(seeds)})
     assert generated.main(["--check"]) == 0
     assert seeds == []
     assert generated.main(["--check", "--papers"]) == 1

@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from spotbag.benchmarks.page import fill, page_texts
-from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.paper_tables import (
+from spotbag_papers.page import fill, page_texts
+from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag_papers.paper_tables import (
     PaperColumn,
     PaperTable,
     StatedNumbers,
@@ -18,7 +18,7 @@ from spotbag.benchmarks.paper_tables import (
     ours_alone,
 )
 from spotbag.core.statistics import Estimate
-from spotbag.docs import PAGES
+from spotbag_papers.pages import PAGES
 
 COST = PaperColumn("cost ($)", "cost_usd", 2, "mine")
 TIME = PaperColumn("time (s)", "time_s", 0, "other", printed=False)

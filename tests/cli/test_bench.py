@@ -17,7 +17,7 @@ from tests.helpers.paper_results import compared
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands print the comparison that the tests of the paper made."""
-    monkeypatch.setattr("spotbag.benchmarks.paper.compare", lambda paper, options, on_runs: compared(paper, options))
+    monkeypatch.setattr("spotbag_papers.paper.compare", lambda paper, options, on_runs: compared(paper, options))
 
 
 def demand_narrow(out: str) -> None:
@@ -100,7 +100,7 @@ def test_json_holds_plans_claims_and_rows(shell: Shell) -> None:
 @pytest.mark.usefixtures("shared")
 @in_its_group("thai")
 def test_the_tables_of_thai(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.paper_pictures.figure_bytes", lambda *_: b"picture")
+    monkeypatch.setattr("spotbag_papers.paper_pictures.figure_bytes", lambda *_: b"picture")
     out = shell.run("bench", "thai", *OPTIONS["thai"], "--full", "--plots", "pictures", "--out", "rows.csv")
     assert out.startswith("Thai et al.: 5 draws of the run times, seed 3")
     for title in ("Table 3 and Fig. 3", "Fig. 4: blocks", "Fig. 5: mis-utilisation", "unknown by the length"):
@@ -128,7 +128,7 @@ def test_the_tables_of_thai(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("shared")
 @in_its_group("a2ha")
 def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.paper_pictures.figure_bytes", lambda *_: b"picture")
+    monkeypatch.setattr("spotbag_papers.paper_pictures.figure_bytes", lambda *_: b"picture")
     out = shell.run(
         *("bench", "a2ha", *OPTIONS["a2ha"], "--full"),
         *("--plots", "pictures", "--out", "a.json"),
@@ -150,7 +150,7 @@ def test_the_tables_of_a2ha(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.slow
 def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.platforms.caron.settings.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
+    monkeypatch.setattr("spotbag_papers.platforms.caron.settings.FAN_OUTS", {8: (2, 8), 16: (2, 16)})
     out = shell.run("bench", "caron", "--full", "--runs", "2", "--seed", "7", "--number", "6", "--out", "a.json")
     assert out.startswith("Caron & de Assuncao: 2 draws of each set of jobs, seed 7")
     for title in (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.benchmarks.bags.experiments.specification import ready_names
+from spotbag.experiments.bags.specification import ready_names
 from tests.helpers.command_shell import Shell
 from tests.helpers.paper_results import compared
 
@@ -53,7 +53,7 @@ def test_a_paper_is_replayed_again_where_something_else_is_asked_of_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # Replays of other options are others: those of the same are made once.
-    monkeypatch.setattr("spotbag.benchmarks.paper.compare", lambda paper, options, on_runs: compared(paper, options))
+    monkeypatch.setattr("spotbag_papers.paper.compare", lambda paper, options, on_runs: compared(paper, options))
     (tmp_path / "mine.toml").write_text('papers = ["thai"]\npaper_runs = 2\n', encoding="utf-8")
     words = "experiment", "run", "mine.toml", "--out", "mine"
     assert shell.json(*words)["papers"] == ["thai"]

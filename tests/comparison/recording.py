@@ -157,9 +157,9 @@ def record_pages(entry: Entry) -> Records:
 
 
 def _page(name: str, runs: int) -> list[str]:
-    from spotbag.benchmarks.page import page_texts
-    from spotbag.benchmarks.paper import compare
-    from spotbag.docs import PAGES
+    from spotbag_papers.page import page_texts
+    from spotbag_papers.paper import compare
+    from spotbag_papers.pages import PAGES
 
     page = PAGES[name]
     settings = page.paper.sensitivity.replays(dataclasses.replace(page.options, runs=runs, workers=1))

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from spotbag.benchmarks.page import MOST_LINES, page_texts
-from spotbag.benchmarks.paper import Options, Paper, Runs, compare
-from spotbag.benchmarks.paper_result import PublishedComparisonResult
+from spotbag_papers.page import MOST_LINES, page_texts
+from spotbag_papers.paper import Options, Paper, Runs, compare
+from spotbag_papers.paper_result import PublishedComparisonResult
 from spotbag.core.limits import LimitReached
-from spotbag.docs import PAGES
+from spotbag_papers.pages import PAGES
 
 DOCS = Path(__file__).parents[2] / "docs"
 _REPLAYED: dict[str, Any] = {}

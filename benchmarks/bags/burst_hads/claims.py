@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ....core.statistics import Statistic, average, mean_of, ratio_of
+from spotbag.core.statistics import Statistic, average, mean_of, ratio_of
 from ...claims import Case, Claim, Compare, about, above, below, exactly, numbers, span, spread, tally
 from ...statements import Statements
 from ..paper_days import Cell, cost_usd, makespan_s, none_late

@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from ....core.limits import LimitReached
-from ....core.statistics import Statistic, average, mean_of
-from ....heuristics.bags.burst_allocation import burst_allocation
-from ....heuristics.bags.iterated_local_search import IlsOptions, VmDestination
-from ....instances.entries import Burstable
-from ....instances.instance import Instance
-from ....instances.library import library_instance
-from ....replay.bags.outcome import DayOutcome
-from ....replay.bags.runs import replay_day, trace_day
-from ....replay.runs import replay_batches
-from ....schedules.queues import queues_of_schedule, schedule_of_queues
-from ....schedules.schedule import Schedule
-from ....traces.bags.lateness import cause_of_day
+from spotbag.core.limits import LimitReached
+from spotbag.core.statistics import Statistic, average, mean_of
+from spotbag.heuristics.bags.burst_allocation import burst_allocation
+from spotbag.heuristics.bags.iterated_local_search import IlsOptions, VmDestination
+from spotbag.instances.entries import Burstable
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.outcome import DayOutcome
+from spotbag.replay.bags.runs import replay_day, trace_day
+from spotbag.replay.runs import replay_batches
+from spotbag.schedules.queues import queues_of_schedule, schedule_of_queues
+from spotbag.schedules.schedule import Schedule
+from spotbag.traces.bags.lateness import cause_of_day
 from ...paper import OnRuns
 from ...paper_result import PlanUsed
 from ..paper_days import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ....core.statistics import average
+from spotbag.core.statistics import average
 from ...claims import estimate_of
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import JOB, SCENARIO, PaperColumn, PaperTable, Quantity, StatedNumbers, measured, ours_alone

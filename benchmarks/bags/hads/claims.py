@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from ....core.statistics import Statistic, average
-from ....heuristics.bags.d_spot import estimate_d_spot
-from ....instances.library import library_instance
+from spotbag.core.statistics import Statistic, average
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.instances.library import library_instance
 from ...claims import (
     Case,
     Claim,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....instances.library import library_instance
+from spotbag.instances.library import library_instance
 from ...paper_result import PublishedComparisonResult
 from ..paper_days import FROM_PRINTED_MAKESPAN, environment_table, fleets, n_late_days
 from ..printed import hads_figures

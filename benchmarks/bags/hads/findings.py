@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from ....core.statistics import CONFIDENCE, sd_of
+from spotbag.core.statistics import CONFIDENCE, sd_of
 from ...claims import Case, Claim, below, exactly, tally
 from ...paper_tables import Quantity
 from ...statements import Statements

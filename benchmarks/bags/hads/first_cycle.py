@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....traces.trace import Trace
+from spotbag.traces.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ....instances.bags.scenarios import SCENARIOS
-from ....instances.library import library_instance
+from spotbag.instances.bags.scenarios import SCENARIOS
+from spotbag.instances.library import library_instance
 from ...paper import read_notes
 from ..paper_days import FROM_ALGORITHM_1
 from ..printed import HadsFigures, hads_figures

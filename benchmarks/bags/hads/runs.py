@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ....core.statistics import Statistic, average, mean_of, ratio_of
-from ....heuristics.bags.d_spot import estimate_d_spot
-from ....instances.bags.scenarios import find_scenario
-from ....instances.bags.scripted_days import Scenario
-from ....instances.entries import RentalOffer
-from ....instances.instance import Instance
-from ....replay.bags.outcome import DayOutcome
-from ....replay.bags.runs import replay_day, trace_day
-from ....schedules.schedule import Schedule
+from spotbag.core.statistics import Statistic, average, mean_of, ratio_of
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.instances.bags.scenarios import find_scenario
+from spotbag.instances.bags.scripted_days import Scenario
+from spotbag.instances.entries import RentalOffer
+from spotbag.instances.instance import Instance
+from spotbag.replay.bags.outcome import DayOutcome
+from spotbag.replay.bags.runs import replay_day, trace_day
+from spotbag.schedules.schedule import Schedule
 from ...paper import OnRuns
 from ...paper_result import PlanUsed
 from ..paper_days import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
-from ....core.statistics import average, estimate
-from ....replay.bags.outcome import DayOutcome
+from spotbag.core.statistics import average, estimate
+from spotbag.replay.bags.outcome import DayOutcome
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import JOB, SCENARIO, Lead, PaperColumn, PaperTable, mean_of_runs, measured
 from ..paper_days import BaselineBilling, cost_usd, makespan_s

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ....instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, Cloud, Resource
-from ....instances.platforms.platform import Platform
-from ....replay.platforms.candidate import Candidate, PlatformJob
-from ....replay.platforms.cloud import CloudScheduler
-from ....replay.platforms.cluster import ClusterScheduler
-from ....replay.platforms.engine import PlatformReplay
-from ....replay.platforms.local_scheduler import CloudEstimates, PlatformRules
-from ....replay.platforms.outcome import PlatformOutcome
-from ....replay.platforms.policies import platform_policy
-from ....replay.platforms.policy import PlatformPolicy
-from ....replay.platforms.state import PlatformState
+from spotbag.instances.platforms.entries import MAX_MACHINES_PER_JOB, SLOT_S, Cloud, Resource
+from spotbag.instances.platforms.platform import Platform
+from spotbag.replay.platforms.candidate import Candidate, PlatformJob
+from spotbag.replay.platforms.cloud import CloudScheduler
+from spotbag.replay.platforms.cluster import ClusterScheduler
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.local_scheduler import CloudEstimates, PlatformRules
+from spotbag.replay.platforms.outcome import PlatformOutcome
+from spotbag.replay.platforms.policies import platform_policy
+from spotbag.replay.platforms.policy import PlatformPolicy
+from spotbag.replay.platforms.state import PlatformState
 
 ROUND_ROBIN = "round-robin"
 NONE_DISPLACED = ", none displaced"

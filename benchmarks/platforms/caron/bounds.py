@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....core.quantities import SECONDS_PER_HOUR
-from ....core.workers import each
-from ....instances.platforms.job_draws import JobSetKind
-from ....instances.platforms.platform import Platform
-from ....replay.platforms.outcome import PlatformOutcome
-from ....solvers.platforms.bound import frontier, platform_bound
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.core.workers import each
+from spotbag.instances.platforms.job_draws import JobSetKind
+from spotbag.instances.platforms.platform import Platform
+from spotbag.replay.platforms.outcome import PlatformOutcome
+from spotbag.solvers.platforms.bound import frontier, platform_bound
 from ...paper import OnRuns
 from .assumptions import ROUND_ROBIN, replayed
 from .settings import MONEY, POLICIES, SETS, TIME, CaronOptions, Setting, Values

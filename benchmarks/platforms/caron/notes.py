@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from ....core.statistics import estimate
-from ....instances.platforms.job_draws import JobSetKind
+from spotbag.core.statistics import estimate
+from spotbag.instances.platforms.job_draws import JobSetKind
 from ...paper import read_notes
 from .assumptions import ROUND_ROBIN
 from .bounds import BOUNDED, CaronBounds, gap_percent

@@ -9,8 +9,8 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import TypeAlias
 
-from ....core.statistics import Statistic
-from ....core.workers import each
+from spotbag.core.statistics import Statistic
+from spotbag.core.workers import each
 from ...paper import OnRuns
 from ...sample import Sample
 from .assumptions import ROUND_ROBIN, replayed

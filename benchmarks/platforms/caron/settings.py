@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from ....core.quantities import SECONDS_PER_HOUR
-from ....instances.platforms.entries import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, Resource
-from ....instances.platforms.job_draws import JobSetKind, draw_malleable_jobs, largest_cluster
-from ....instances.platforms.platform import Platform
-from ....instances.platforms.platform_files import library_platform
-from ....replay.platforms.outcome import PlatformOutcome
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.instances.platforms.entries import AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster, Resource
+from spotbag.instances.platforms.job_draws import JobSetKind, draw_malleable_jobs, largest_cluster
+from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.replay.platforms.outcome import PlatformOutcome
 from ...paper import PaperOptions
 from .assumptions import AS_OURS, NONE_DISPLACED, ROUND_ROBIN, Assumptions
 

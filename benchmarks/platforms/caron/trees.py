@@ -7,16 +7,16 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
-from ....core.quantities import SECONDS_PER_HOUR
-from ....core.workers import each
-from ....instances.platforms.agent_trees import depth_of, many_resources, regrouped
-from ....instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
-from ....instances.platforms.platform import Platform
-from ....replay.platforms.candidate import Preference, least_delay, least_overspend
-from ....replay.platforms.engine import PlatformReplay
-from ....replay.platforms.local_scheduler import PlatformRules
-from ....replay.platforms.outcome import PlatformOutcome
-from ....replay.platforms.policies import BestOfAll, TreePolicy
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.core.workers import each
+from spotbag.instances.platforms.agent_trees import depth_of, many_resources, regrouped
+from spotbag.instances.platforms.job_draws import draw_malleable_jobs, largest_cluster
+from spotbag.instances.platforms.platform import Platform
+from spotbag.replay.platforms.candidate import Preference, least_delay, least_overspend
+from spotbag.replay.platforms.engine import PlatformReplay
+from spotbag.replay.platforms.local_scheduler import PlatformRules
+from spotbag.replay.platforms.outcome import PlatformOutcome
+from spotbag.replay.platforms.policies import BestOfAll, TreePolicy
 from ...paper import OnRuns
 from .assumptions import replayed
 from .settings import MONEY, CaronOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ....core.statistics import estimate
+from spotbag.core.statistics import estimate
 from ...claims import Claim, above, below, span, spread
 from .comparisons import SAID, value
 from .printed import a2ha_figures

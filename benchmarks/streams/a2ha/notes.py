@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....core.quantities import SECONDS_PER_HOUR
-from ....instances.streams.draws import draw_jobs
-from ....instances.streams.stream_files import library_stream
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.instances.streams.draws import draw_jobs
+from spotbag.instances.streams.stream_files import library_stream
 from ...paper import read_notes
 from .printed import A2haFigures, a2ha_figures
 from .runs import AT_THE_START, METRICS, A2haCell, A2haRuns, run_times_s

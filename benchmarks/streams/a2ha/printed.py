@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from ....core.records import INTEGRAL, Record
-from ....models.streams.paid_units import hosts_by_formula
+from spotbag.core.records import INTEGRAL, Record
+from spotbag.models.streams.paid_units import hosts_by_formula
 from ...paper import read_figures
 
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]

@@ -10,16 +10,16 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from ....core.quantities import SECONDS_PER_HOUR
-from ....core.statistics import Statistic, sd_of
-from ....core.workers import each
-from ....instances.streams.draws import SampledJobs, draws
-from ....instances.streams.stream import Stream
-from ....models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
-from ....replay.streams.engine import StreamReplay
-from ....replay.streams.policies.a2ha import A2haSettings, LongTasks
-from ....replay.streams.policy import StreamPolicy
-from ....solvers.streams.paid_units import least_makespan_within, least_units_by
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.core.statistics import Statistic, sd_of
+from spotbag.core.workers import each
+from spotbag.instances.streams.draws import SampledJobs, draws
+from spotbag.instances.streams.stream import Stream
+from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
+from spotbag.replay.streams.engine import StreamReplay
+from spotbag.replay.streams.policies.a2ha import A2haSettings, LongTasks
+from spotbag.replay.streams.policy import StreamPolicy
+from spotbag.solvers.streams.paid_units import least_makespan_within, least_units_by
 from ...paper import OnRuns
 from ...sample import Sample
 from .settings import (

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ....core.quantities import FloatArray
-from ....instances.streams.run_times import SequenceRunTimes
-from ....instances.streams.stream import Stream
-from ....instances.streams.stream_files import library_stream
-from ....replay.streams.policies.a2ha import A2haSettings, LongTasks, Rounding
+from spotbag.core.quantities import FloatArray
+from spotbag.instances.streams.run_times import SequenceRunTimes
+from spotbag.instances.streams.stream import Stream
+from spotbag.instances.streams.stream_files import library_stream
+from spotbag.replay.streams.policies.a2ha import A2haSettings, LongTasks, Rounding
 from ...paper import PaperOptions
 
 SHORT_JOBS = ("image", "synthetic", "test-suite")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ....core.quantities import SECONDS_PER_HOUR
-from ....core.statistics import Estimate, Statistic, estimate, mean_of
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.core.statistics import Estimate, Statistic, estimate, mean_of
 from ...claims import (
     Case,
     Claim,

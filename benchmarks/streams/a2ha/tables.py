@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from ....core.quantities import SECONDS_PER_HOUR
-from ....core.statistics import Estimate, estimate, mean_of, sd_of
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.core.statistics import Estimate, estimate, mean_of, sd_of
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import JOB, Lead, PaperColumn, PaperTable, Quantity, mean_of_runs, measured, ours_alone
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures

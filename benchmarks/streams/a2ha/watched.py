@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....core.quantities import ExactSeconds
-from ....replay.streams.policies.a2ha import TICK, A2ha, A2haSettings
-from ....replay.streams.policies.fixed_fleet import FixedFleet
-from ....replay.streams.state import StreamState, StreamVm
+from spotbag.core.quantities import ExactSeconds
+from spotbag.replay.streams.policies.a2ha import TICK, A2ha, A2haSettings
+from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
+from spotbag.replay.streams.state import StreamState, StreamVm
 
 EARLY_TASKS = 10
 """After so many finished tasks the number of hosts is to be stable (section 3.3)."""

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from ....core.records import INTEGRAL, Record
-from ....replay.streams.outcome import violation_cost_usd
+from spotbag.core.records import INTEGRAL, Record
+from spotbag.replay.streams.outcome import violation_cost_usd
 from ...paper import read_figures
 from ...paper_result import Relation
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from ....core.limits import LimitReached
-from ....core.statistics import Estimate, Statistic, quotient
-from ....core.workers import each
-from ....instances.streams.draws import draw_jobs
-from ....instances.streams.stream import Stream
-from ....replay.policies import Given
-from ....replay.streams.engine import StreamReplay
-from ....replay.streams.outcome import StreamOutcome, violation_cost_usd
-from ....replay.streams.policies.unknown import Sampling, Unknown, UnknownPaidBlocks
-from ....replay.streams.policy import StreamPolicy
-from ....replay.streams.runs import replay_stream
+from spotbag.core.limits import LimitReached
+from spotbag.core.statistics import Estimate, Statistic, quotient
+from spotbag.core.workers import each
+from spotbag.instances.streams.draws import draw_jobs
+from spotbag.instances.streams.stream import Stream
+from spotbag.replay.policies import Given
+from spotbag.replay.streams.engine import StreamReplay
+from spotbag.replay.streams.outcome import StreamOutcome, violation_cost_usd
+from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownPaidBlocks
+from spotbag.replay.streams.policy import StreamPolicy
+from spotbag.replay.streams.runs import replay_stream
 from ...claims import estimate_of, span
 from ...paper import OnRuns
 from ...sample import Sample

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
-from ....core.quantities import SECONDS_PER_HOUR
-from ....instances.streams.entries import Application
-from ....instances.streams.run_times import ConstantRunTimes, NormalRunTimes, RunTimes, UniformRunTimes
-from ....instances.streams.stream import Stream
-from ....instances.streams.stream_files import library_stream
-from ....replay.policies import Given
-from ....replay.streams.policies.fixed_fleet import FixedFleet
-from ....replay.streams.policy import StreamPolicy
-from ....replay.streams.state import StreamState, StreamVm
+from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.instances.streams.entries import Application
+from spotbag.instances.streams.run_times import ConstantRunTimes, NormalRunTimes, RunTimes, UniformRunTimes
+from spotbag.instances.streams.stream import Stream
+from spotbag.instances.streams.stream_files import library_stream
+from spotbag.replay.policies import Given
+from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
+from spotbag.replay.streams.policy import StreamPolicy
+from spotbag.replay.streams.state import StreamState, StreamVm
 from ...paper import PaperOptions
 from .printed import thai_figures
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
-from ....core.statistics import estimate, mean_of
+from spotbag.core.statistics import estimate, mean_of
 from ...paper_result import ComparisonRow, Relation, row_of
 from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, StatedNumbers, measured, ours_alone
 from .printed import PublishedRatio, ThaiFigures, thai_figures

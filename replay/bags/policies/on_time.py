@@ -115,7 +115,7 @@ class OnTime(RulePolicy):
     Notes
     -----
     Without any of them no day is later: all are about cost. They are options so that each can be left out, to see what
-    it brings (``python -m spotbag.benchmarks.bags.on_time --ablation``).
+    it brings (``python -m spotbag_papers.bags.on_time --ablation``).
     """
 
     name = "on-time"

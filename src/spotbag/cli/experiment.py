@@ -23,11 +23,11 @@ from .run_options import WorkerOptions
 from .tables import print_table
 
 if TYPE_CHECKING:
-    from ..benchmarks.bags.experiments.differences import Differences, MethodDifference, PolicyDifference
-    from ..benchmarks.bags.experiments.judgement import GroupGaps, JudgedCell
-    from ..benchmarks.bags.experiments.results import RunResult
-    from ..benchmarks.bags.experiments.run import Progress
-    from ..benchmarks.bags.experiments.specification import Specification
+    from ..experiments.bags.differences import Differences, MethodDifference, PolicyDifference
+    from ..experiments.bags.judgement import GroupGaps, JudgedCell
+    from ..experiments.bags.results import RunResult
+    from ..experiments.bags.run import Progress
+    from ..experiments.bags.specification import Specification
     from ..core.statistics import Estimate
     from ..core.workers import Workers
 
@@ -112,7 +112,7 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
 
     def print_cells(self, every: bool) -> None:
         """Print the cells, all or those where something is wanting, and how far the gaps are by groups."""
-        from ..benchmarks.bags.experiments.judgement import LEVELS
+        from ..experiments.bags.judgement import LEVELS
 
         listed = sorted((cell for cell in self.cells if every or cell.wanting), key=lambda cell: cell.worst_first)
         if listed:
@@ -213,9 +213,9 @@ def run_command(
 
     Exit code 0: done; 2: bad input; 130: interrupted, all finished cells are kept.
     """
-    from ..benchmarks.bags.experiments.run import run_experiment
-    from ..benchmarks.bags.experiments.specification import read_specification
-    from .papers import paper_of
+    from ..experiments.bags.run import run_experiment
+    from ..experiments.bags.specification import read_specification
+    from spotbag_papers.papers import paper_of
 
     asked, files_from = read_specification(spec)
     asked = asked.drawn(seed, cells)
@@ -272,9 +272,9 @@ def _print_progress(progress: Progress, papers: list[str], out: str, interrupted
 
 def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
     """Replay the papers that are asked for, but for those that are there; return the names of all that are done."""
-    from ..benchmarks.paper_result import format_result
+    from spotbag_papers.paper_result import format_result
     from ..core.limits import LimitReached
-    from .papers import paper_of, replayed_paper
+    from spotbag_papers.papers import paper_of, replayed_paper
 
     done: list[str] = []
     for name in asked.papers:
@@ -304,7 +304,7 @@ def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
 @_command("list")
 def list_command(*, as_json: bool = json_option()) -> None:
     """List the experiments that are ready to be run, and how many cells they have."""
-    from ..benchmarks.bags.experiments.specification import read_specification, ready_names
+    from ..experiments.bags.specification import read_specification, ready_names
 
     def ready(name: str) -> ReadyExperiment:
         asked, folder = read_specification(name)
@@ -317,7 +317,7 @@ def list_command(*, as_json: bool = json_option()) -> None:
 @_command("show", "gaps > mine.toml")
 def show_command(*, name: str = argument("NAME", "Of one that is ready.", completes=_READY)) -> None:
     """Print the specification of an experiment that is ready, to be changed into one's own."""
-    from ..benchmarks.bags.experiments.specification import ready_names, ready_text
+    from ..experiments.bags.specification import ready_names, ready_text
 
     if name not in ready_names():
         raise InputError("experiment", [Issue("", f"is unknown (known: {', '.join(ready_names())})", value=name)])
@@ -333,7 +333,7 @@ def results_command(
     Gaps are to the best bound of all runs on the instance. Runs that time has ended, even in part, may come to
     something else when they are made again. 'spotbag report' shows more, policies included.
     """
-    from ..benchmarks.bags.experiments.results import experiment_results
+    from ..experiments.bags.results import experiment_results
 
     found = experiment_results(folder)
     if found or as_json:
@@ -355,7 +355,7 @@ def judge_command(
     Where plans must survive, those of other methods count if they do as well. Listed are the cells where another plan
     is better, where there is no plan, and where the gap is greater than it is to be: the worst first.
     """
-    from ..benchmarks.bags.experiments.judgement import judge_experiment
+    from ..experiments.bags.judgement import judge_experiment
 
     found = ExperimentJudge.of(judge_experiment(folder, method))
     if as_json:
@@ -376,7 +376,7 @@ def compare_command(
     Compared are runs of the same instance, method and seed, and the same days under the same policy. Exit code 0:
     done, whatever is better; 2: bad input.
     """
-    from ..benchmarks.bags.experiments.differences import compare_experiments
+    from ..experiments.bags.differences import compare_experiments
 
     found = compare_experiments(old, new)
     if as_json:

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spotbag.benchmarks.bags.burst_hads.facts import burst_hads_facts
-from spotbag.benchmarks.bags.burst_hads.paper import BURST_HADS
-from spotbag.benchmarks.bags.burst_hads.runs import (
+from spotbag_papers.bags.burst_hads.facts import burst_hads_facts
+from spotbag_papers.bags.burst_hads.paper import BURST_HADS
+from spotbag_papers.bags.burst_hads.runs import (
     ALL,
     BOTH,
     SCENARIOS,
@@ -19,8 +19,8 @@ from spotbag.benchmarks.bags.burst_hads.runs import (
     BurstHadsOptions,
     burst_hads_days,
 )
-from spotbag.benchmarks.bags.burst_hads.sensitivity import difference_table, mean_of_all
-from spotbag.benchmarks.bags.paper_days import (
+from spotbag_papers.bags.burst_hads.sensitivity import difference_table, mean_of_all
+from spotbag_papers.bags.paper_days import (
     cost_usd,
     library_job,
     make_plan,
@@ -28,9 +28,9 @@ from spotbag.benchmarks.bags.paper_days import (
     on_demand_market,
     paper_scenario,
 )
-from spotbag.benchmarks.bags.printed import burst_hads_figures
-from spotbag.benchmarks.paper import compare
-from spotbag.benchmarks.paper_result import PublishedComparisonResult
+from spotbag_papers.bags.printed import burst_hads_figures
+from spotbag_papers.paper import compare
+from spotbag_papers.paper_result import PublishedComparisonResult
 from spotbag.core.statistics import estimate, reduction_percent
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_day
@@ -175,7 +175,7 @@ def only_j60(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = burst_hads_figures()
     quiet = [printed for printed in figures.quiet if printed.job == "J60"]
     less = figures.model_copy(update={"quiet": quiet})
-    monkeypatch.setattr("spotbag.benchmarks.bags.burst_hads.runs.burst_hads_figures", lambda: less)
+    monkeypatch.setattr("spotbag_papers.bags.burst_hads.runs.burst_hads_figures", lambda: less)
 
 
 @pytest.mark.usefixtures("only_j60")

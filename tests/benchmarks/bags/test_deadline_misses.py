@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spotbag import find_scenario, library_instance, replay_days, solve
-from spotbag.benchmarks.bags.deadline_misses import AS_PRINTED, AS_READ, PolicyMisses, cause_lines, price_cells
+from spotbag_papers.bags.deadline_misses import AS_PRINTED, AS_READ, PolicyMisses, cause_lines, price_cells
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from spotbag.benchmarks.bags.experiments.families import Draw
-from spotbag.benchmarks.bags.experiments.judgement import judge_experiment
-from spotbag.benchmarks.bags.experiments.results import experiment_results
-from spotbag.benchmarks.bags.experiments.rows import EXPERIMENT_FORMAT
-from spotbag.benchmarks.bags.experiments.run import run_experiment
-from spotbag.benchmarks.bags.experiments.specification import (
+from spotbag.experiments.bags.families import Draw
+from spotbag.experiments.bags.judgement import judge_experiment
+from spotbag.experiments.bags.results import experiment_results
+from spotbag.experiments.bags.rows import EXPERIMENT_FORMAT
+from spotbag.experiments.bags.run import run_experiment
+from spotbag.experiments.bags.specification import (
     format_specification,
     parse_specification,
     read_specification,
@@ -147,7 +147,7 @@ def test_a_draw_of_no_number_is_every_combination_once() -> None:
     ("change", "message"),
     [
         (("identical_machines", "identical_engines"), "did you mean identical_machines"),
-        (("spotbag.benchmarks.bags.classical:identical_machines", "classical"), "must be module:function"),
+        (("spotbag.experiments.bags.classical:identical_machines", "classical"), "must be module:function"),
         (("n_machines = 3 }", "machines = 3 }"), "unexpected keyword argument 'machines'"),
         (("n_tasks = 10, n_machines = 3 }", "n_tasks = 10 }"), "missing a required argument: 'n_machines'"),
     ],

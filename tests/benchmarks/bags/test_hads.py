@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from spotbag.benchmarks.bags.hads.ed200_claims import percent_more
-from spotbag.benchmarks.bags.hads.findings import range_of_three
-from spotbag.benchmarks.bags.hads.first_cycle import FirstCycle, first_cycle
-from spotbag.benchmarks.bags.hads.paper import HADS
-from spotbag.benchmarks.bags.hads.runs import (
+from spotbag_papers.bags.hads.ed200_claims import percent_more
+from spotbag_papers.bags.hads.findings import range_of_three
+from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
+from spotbag_papers.bags.hads.paper import HADS
+from spotbag_papers.bags.hads.runs import (
     HadsDays,
     HadsOptions,
     on_demand_rate_usd,
     price_difference_percent,
     spot_offers,
 )
-from spotbag.benchmarks.bags.hads.sensitivity import AS_READ, BY_ALGORITHM_1, SENSITIVITY
-from spotbag.benchmarks.bags.paper_days import (
+from spotbag_papers.bags.hads.sensitivity import AS_READ, BY_ALGORITHM_1, SENSITIVITY
+from spotbag_papers.bags.paper_days import (
     ENVIRONMENTS,
     Cell,
     cost_usd,
@@ -30,10 +30,10 @@ from spotbag.benchmarks.bags.paper_days import (
     on_demand_market,
     vms_of,
 )
-from spotbag.benchmarks.bags.printed import hads_figures
-from spotbag.benchmarks.claims import Claim, count_verdicts
-from spotbag.benchmarks.paper import compare
-from spotbag.benchmarks.paper_result import PublishedComparisonResult
+from spotbag_papers.bags.printed import hads_figures
+from spotbag_papers.claims import Claim, count_verdicts
+from spotbag_papers.paper import compare
+from spotbag_papers.paper_result import PublishedComparisonResult
 from spotbag.core.statistics import mean_of
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import named_policy
@@ -193,9 +193,9 @@ def test_another_rule_of_the_scheduler_is_replayed(days: HadsDays) -> None:
 
 def test_the_boot_of_vms_is_an_assumption(days: HadsDays, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "spotbag.benchmarks.bags.hads.runs.SCENARIOS", ("sc1",)
+        "spotbag_papers.bags.hads.runs.SCENARIOS", ("sc1",)
     )  # days without interruptions are looked at
-    monkeypatch.setattr("spotbag.benchmarks.bags.hads.runs.SWEEP_K_R", ())
+    monkeypatch.setattr("spotbag_papers.bags.hads.runs.SWEEP_K_R", ())
     late = HADS.replay(HadsOptions(1, boot_s=180), lambda done, label: None)
     for job, found in late.baselines.items():
         assert found.schedule.instance.boot_overhead_s == 180

@@ -8,10 +8,10 @@ import json
 
 import pytest
 
-from spotbag.benchmarks.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
-from spotbag.benchmarks.bags.hads.paper import HADS
-from spotbag.benchmarks.bags.hads.runs import SCENARIOS, HadsOptions
-from spotbag.benchmarks.bags.paper_days import (
+from spotbag_papers.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
+from spotbag_papers.bags.hads.paper import HADS
+from spotbag_papers.bags.hads.runs import SCENARIOS, HadsOptions
+from spotbag_papers.bags.paper_days import (
     DayOptions,
     Misses,
     collect_misses,
@@ -23,8 +23,8 @@ from spotbag.benchmarks.bags.paper_days import (
     vms_of,
     with_paper_d_spot,
 )
-from spotbag.benchmarks.bags.printed import burst_hads_figures, hads_figures
-from spotbag.benchmarks.claims import (
+from spotbag_papers.bags.printed import burst_hads_figures, hads_figures
+from spotbag_papers.claims import (
     Case,
     Claim,
     Verdict,
@@ -44,7 +44,7 @@ from spotbag.benchmarks.claims import (
     together,
     verdicts_in_words,
 )
-from spotbag.benchmarks.paper_result import (
+from spotbag_papers.paper_result import (
     ComparisonRow,
     PublishedComparisonResult,
     format_result,

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.benchmarks.claims import Claim
-from spotbag.benchmarks.paper import compare
-from spotbag.benchmarks.paper_pictures import write_pictures
-from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.platforms.caron.assumptions import (
+from spotbag_papers.claims import Claim
+from spotbag_papers.paper import compare
+from spotbag_papers.paper_pictures import write_pictures
+from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag_papers.platforms.caron.assumptions import (
     NONE_DISPLACED,
     ROUND_ROBIN,
     Assumptions,
     PowerLawCloud,
     replayed,
 )
-from spotbag.benchmarks.platforms.caron.claims import Lower, caron_claims, compared, counted, in_general, median_percent
-from spotbag.benchmarks.platforms.caron.paper import CARON
-from spotbag.benchmarks.platforms.caron.pictures import PICTURES
-from spotbag.benchmarks.platforms.caron.runs import CaronRuns, Cell, Cells, n_caron_runs
-from spotbag.benchmarks.platforms.caron.settings import (
+from spotbag_papers.platforms.caron.claims import Lower, caron_claims, compared, counted, in_general, median_percent
+from spotbag_papers.platforms.caron.paper import CARON
+from spotbag_papers.platforms.caron.pictures import PICTURES
+from spotbag_papers.platforms.caron.runs import CaronRuns, Cell, Cells, n_caron_runs
+from spotbag_papers.platforms.caron.settings import (
     BUDGETS,
     CHEAPEST,
     FASTEST,
@@ -42,7 +42,7 @@ from spotbag.benchmarks.platforms.caron.settings import (
     Values,
     measured,
 )
-from spotbag.benchmarks.platforms.caron.trees import TreeRuns, shape_of, tree_runs
+from spotbag_papers.platforms.caron.trees import TreeRuns, shape_of, tree_runs
 from spotbag.instances.platforms.agent_trees import many_resources, regrouped
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform

@@ -17,15 +17,15 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from typer.main import get_command
 
-from spotbag.benchmarks.claims import Claim, count_verdicts
-from spotbag.benchmarks.paper_pictures import PRINTED, prepare_pictures, write_pictures
-from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.streams.a2ha.claims import a2ha_claims
-from spotbag.benchmarks.streams.a2ha.comparisons import same_hosts_difference, speedup_elasticity
-from spotbag.benchmarks.streams.a2ha.paper import A2HA
-from spotbag.benchmarks.streams.a2ha.pictures import PICTURES
-from spotbag.benchmarks.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
-from spotbag.benchmarks.streams.a2ha.runs import (
+from spotbag_papers.claims import Claim, count_verdicts
+from spotbag_papers.paper_pictures import PRINTED, prepare_pictures, write_pictures
+from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag_papers.streams.a2ha.claims import a2ha_claims
+from spotbag_papers.streams.a2ha.comparisons import same_hosts_difference, speedup_elasticity
+from spotbag_papers.streams.a2ha.paper import A2HA
+from spotbag_papers.streams.a2ha.pictures import PICTURES
+from spotbag_papers.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
+from spotbag_papers.streams.a2ha.runs import (
     AT_THE_START,
     FIG_4_TASKS,
     A2haCell,
@@ -41,7 +41,7 @@ from spotbag.benchmarks.streams.a2ha.runs import (
     order_of,
     run_times_s,
 )
-from spotbag.benchmarks.streams.a2ha.settings import (
+from spotbag_papers.streams.a2ha.settings import (
     LONG_JOB,
     SHORT_JOBS,
     STYLES,
@@ -49,9 +49,9 @@ from spotbag.benchmarks.streams.a2ha.settings import (
     Ratios,
     sweep_ratios,
 )
-from spotbag.benchmarks.streams.a2ha.tables import _true_optimum
-from spotbag.benchmarks.streams.a2ha.watched import EARLY_TASKS, WatchedA2ha
-from spotbag.cli.bench import app
+from spotbag_papers.streams.a2ha.tables import _true_optimum
+from spotbag_papers.streams.a2ha.watched import EARLY_TASKS, WatchedA2ha
+from spotbag_papers.command import app
 from spotbag.instances.streams.draws import draw_jobs, draws
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, hosts_by_formula, one_host_per_task_line
@@ -222,10 +222,10 @@ def test_other_run_times_have_what_is_printed_of_them() -> None:
 def test_assumptions_reach_the_replays(
     changes: dict[str, Any], settings: dict[str, Any], boot_s: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.settings.RATIOS", (0.25, 0.5, 0.75))
-    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.SHORT_JOBS", ("image",))
+    monkeypatch.setattr("spotbag_papers.streams.a2ha.settings.RATIOS", (0.25, 0.5, 0.75))
+    monkeypatch.setattr("spotbag_papers.streams.a2ha.runs.SHORT_JOBS", ("image",))
     # The least payments, which are of no replay, take twice as long as all replays.
-    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.least_units_by", lambda *given: (1, 1))
+    monkeypatch.setattr("spotbag_papers.streams.a2ha.runs.least_units_by", lambda *given: (1, 1))
     options = A2haOptions(1, 5, optimum_s=0.1, optimum_runs=1, **changes)
     found = a2ha_runs({50: 154}, options, lambda done, label: None)
     for job, ratios, initial in (("image", (0.25, 0.5), 1), (LONG_JOB, (0.5, 0.5), 50)):
@@ -726,9 +726,9 @@ def test_notes_say_what_the_numbers_say(result: PublishedComparisonResult) -> No
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_runs_with_any_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.settings.RATIOS", (0.5, 0.75, 1.0))
-    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs.SHORT_JOBS", ("image", "synthetic"))
-    monkeypatch.setattr("spotbag.benchmarks.streams.a2ha.runs._SEEDS_A_BATCH", 1)
+    monkeypatch.setattr("spotbag_papers.streams.a2ha.settings.RATIOS", (0.5, 0.75, 1.0))
+    monkeypatch.setattr("spotbag_papers.streams.a2ha.runs.SHORT_JOBS", ("image", "synthetic"))
+    monkeypatch.setattr("spotbag_papers.streams.a2ha.runs._SEEDS_A_BATCH", 1)
     described: list[int] = []
     one, two = (
         a2ha_runs({1: 129}, A2haOptions(2, 5, jobs, 0.1), lambda done, label: described.append(done)) for jobs in (1, 2)

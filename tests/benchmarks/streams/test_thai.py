@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from spotbag.benchmarks.claims import Claim
-from spotbag.benchmarks.paper import compare
-from spotbag.benchmarks.paper_pictures import prepare_pictures, rows_of, write_pictures
-from spotbag.benchmarks.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag.benchmarks.streams.thai.claims import thai_claims
-from spotbag.benchmarks.streams.thai.notes import work_percent
-from spotbag.benchmarks.streams.thai.paper import THAI
-from spotbag.benchmarks.streams.thai.pictures import PICTURES
-from spotbag.benchmarks.streams.thai.printed import thai_figures
-from spotbag.benchmarks.streams.thai.runs import (
+from spotbag_papers.claims import Claim
+from spotbag_papers.paper import compare
+from spotbag_papers.paper_pictures import prepare_pictures, rows_of, write_pictures
+from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag_papers.streams.thai.claims import thai_claims
+from spotbag_papers.streams.thai.notes import work_percent
+from spotbag_papers.streams.thai.paper import THAI
+from spotbag_papers.streams.thai.pictures import PICTURES
+from spotbag_papers.streams.thai.printed import thai_figures
+from spotbag_papers.streams.thai.runs import (
     Approach,
     SampledRuns,
     ThaiRuns,
     n_thai_runs,
     thai_runs,
 )
-from spotbag.benchmarks.streams.thai.sensitivity import SENSITIVITY
-from spotbag.benchmarks.streams.thai.settings import (
+from spotbag_papers.streams.thai.sensitivity import SENSITIVITY
+from spotbag_papers.streams.thai.settings import (
     KNOWN,
     SAMPLING_FRACTIONS,
     UNKNOWN,

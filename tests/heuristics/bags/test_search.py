@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
-from spotbag.benchmarks.bags.classical import identical_machines
+from spotbag.experiments.bags.classical import identical_machines
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.quantities import IntArray
 from spotbag.heuristics.bags import annealing_kernel

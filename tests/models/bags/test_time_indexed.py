@@ -10,7 +10,7 @@ import pytest
 from pyomo.common.collections import ComponentMap
 
 from spotbag.audits.bags.plan import check
-from spotbag.benchmarks.bags.time_indexed import tiny_bag
+from spotbag_papers.bags.time_indexed import tiny_bag
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance

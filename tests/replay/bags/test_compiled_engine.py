@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from spotbag.benchmarks.bags.on_time import planned
+from spotbag_papers.bags.on_time import planned
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.timeline import QUIET, Timeline

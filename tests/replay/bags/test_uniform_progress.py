@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spotbag.benchmarks.bags.uniform_progress import (
+from spotbag_papers.bags.uniform_progress import (
     ON_DEMAND_USD,
     SPOT_USD,
     Job,

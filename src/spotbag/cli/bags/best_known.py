@@ -17,7 +17,7 @@ from ..options import Only, argument, given_options, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, busy
 
 if TYPE_CHECKING:
-    from ...benchmarks.bags.best_known import Update
+    from ...experiments.bags.best_known import Update
     from ...instances.bags.best_known import BestKnown
 
 EXAMPLE = "Example:  spotbag best-known   or   spotbag best-known --update memory/m10 --time-limit 600"
@@ -123,7 +123,7 @@ def _library_names(names: list[str]) -> list[str]:
 def _update(names: list[str], planning: MethodOptions, file: str | None, as_json: bool) -> None:
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from ... import __version__
-    from ...benchmarks.bags.best_known import update_best_known
+    from ...experiments.bags.best_known import update_best_known
     from ...core.limits import refuse_no_time_limit, stopped
     from ...solvers.bags.methods import find_method
 

@@ -28,9 +28,9 @@ from ..tables import narrow_terminal, print_table, seconds
 from .planning import VERDICTS
 
 if TYPE_CHECKING:
-    from ...benchmarks.bags.comparison import MethodTotal, Reference, Row, Summary
-    from ...benchmarks.bags.experiments.cells import Source
-    from ...benchmarks.bags.experiments.specification import Specification
+    from ...experiments.bags.comparison import MethodTotal, Reference, Row, Summary
+    from ...experiments.bags.cells import Source
+    from ...experiments.bags.specification import Specification
     from ...core.workers import Workers
     from ...instances.instance import Instance
 
@@ -113,8 +113,8 @@ def compare_command(
 
 def _run(asked: Specification, problems: Mapping[str, Instance], executor: Workers) -> tuple[list[Row], bool]:
     """Run the experiment; return its rows, by instance and method, and whether it was interrupted."""
-    from ...benchmarks.bags.comparison import row_of
-    from ...benchmarks.bags.experiments.run import run_experiment
+    from ...experiments.bags.comparison import row_of
+    from ...experiments.bags.run import run_experiment
 
     found: list[dict[str, Any]] = []
     with counting("comparing", None) as count:
@@ -136,7 +136,7 @@ def _run(asked: Specification, problems: Mapping[str, Instance], executor: Worke
 
 def _compared(problems: Mapping[str, Instance], rows: Sequence[Row], interrupted: bool) -> Compare:
     """Compare methods by their rows, and by what is known of library instances."""
-    from ...benchmarks.bags.comparison import known_values, make_references, summarise, total_by_method
+    from ...experiments.bags.comparison import known_values, make_references, summarise, total_by_method
     from ...instances.bags.best_known import best_known
 
     references = make_references(rows, known_values(problems, best_known()))
@@ -157,7 +157,7 @@ def _compared(problems: Mapping[str, Instance], rows: Sequence[Row], interrupted
 
 def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
-    from ...benchmarks.bags.comparison import ROW_FORMATS
+    from ...experiments.bags.comparison import ROW_FORMATS
     from ...core.limits import refuse_no_time_limit
 
     refuse_no_time_limit(time_limit)
@@ -184,7 +184,7 @@ def _specification(
     labels: Sequence[str], methods: Sequence[str], planning: MethodOptions, time_limit: float, seeds: int
 ) -> Specification:
     """Return the experiment that a comparison is; instances are named by what they are called in the table."""
-    from ...benchmarks.bags.experiments.specification import Specification, options_by_method
+    from ...experiments.bags.specification import Specification, options_by_method
 
     return Specification(
         instances=list(labels),
@@ -207,7 +207,7 @@ def _in_library(label: str, instance: Instance) -> bool:
 
 def _sources(problems: Mapping[str, Instance]) -> dict[str, Source]:
     """Return where the instances come from."""
-    from ...benchmarks.bags.experiments.cells import Source
+    from ...experiments.bags.cells import Source
 
     return {
         label: Source(label) if _in_library(label, instance) else Source(label, text=instance.to_text())
@@ -217,7 +217,7 @@ def _sources(problems: Mapping[str, Instance]) -> dict[str, Source]:
 
 def _write_specification(asked: Specification, problems: Mapping[str, Instance], spec: str) -> None:
     """Write the experiment, and beside it the instances that are not those of the library, as the options made them."""
-    from ...benchmarks.bags.experiments.specification import format_specification
+    from ...experiments.bags.specification import format_specification
 
     folder = Path(spec.removesuffix(".toml") + "-instances")
     named = []
@@ -239,7 +239,7 @@ def _write_specification(asked: Specification, problems: Mapping[str, Instance],
 
 def _write(rows: Sequence[Row], out: str, **about: Any) -> None:
     from ... import __version__
-    from ...benchmarks.bags.comparison import ROW_FORMATS
+    from ...experiments.bags.comparison import ROW_FORMATS
 
     write_text(out, ROW_FORMATS[os.path.splitext(out)[1]](rows, version=__version__, **about))
 

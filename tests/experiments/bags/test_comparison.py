@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from spotbag.benchmarks.bags.comparison import (
+from spotbag.experiments.bags.comparison import (
     Case,
     Row,
     as_object,
@@ -27,9 +27,9 @@ from spotbag.benchmarks.bags.comparison import (
     summarise,
     total_by_method,
 )
-from spotbag.benchmarks.bags.experiments.cells import Source
-from spotbag.benchmarks.bags.experiments.run import run_experiment
-from spotbag.benchmarks.bags.experiments.specification import Specification
+from spotbag.experiments.bags.cells import Source
+from spotbag.experiments.bags.run import run_experiment
+from spotbag.experiments.bags.specification import Specification
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.core.limits import current_limit
 from spotbag.instances.bags.best_known import BestKnown, best_known
@@ -121,7 +121,7 @@ def test_an_interrupted_run_is_the_last() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "spotbag.benchmarks.bags.comparison.run_case",
+            "spotbag.experiments.bags.comparison.run_case",
             interrupted,
         )
         [entry] = runs(TWO_METHODS)
@@ -252,7 +252,7 @@ def test_a_refusal_says_whether_time_has_ended_the_work_before_it(monkeypatch: p
             current_limit().ended_by_time()
         raise ModelRefusal("would need 19 starts from the plan of a search")
 
-    monkeypatch.setattr("spotbag.benchmarks.bags.comparison.solve", refuses)
+    monkeypatch.setattr("spotbag.experiments.bags.comparison.solve", refuses)
     for time_limit_s in (1.0, 2.0):
         found = run_case(Case(TWO_CORES, "x", "greedy", 0, {}), time_limit_s)
         assert (found.status, found.ended_by_time) == ("refused", time_limit_s == 1.0)

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from ....core.errors import input_error
-from ....core.quantities import SAME_COST, relative_gap
+from ...core.errors import input_error
+from ...core.quantities import SAME_COST, relative_gap
 from .results import MethodRow
 from .rows import read_about, read_rows
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from spotbag.benchmarks.bags.experiments import days
-from spotbag.benchmarks.bags.experiments.cells import PlanCell, Source
-from spotbag.benchmarks.bags.experiments.days import DaysCell
-from spotbag.benchmarks.bags.experiments.differences import compare_experiments
-from spotbag.benchmarks.bags.experiments.results import experiment_results
-from spotbag.benchmarks.bags.experiments.rows import Folder
-from spotbag.benchmarks.bags.experiments.run import run_experiment
-from spotbag.benchmarks.bags.experiments.specification import (
+from spotbag.experiments.bags import days
+from spotbag.experiments.bags.cells import PlanCell, Source
+from spotbag.experiments.bags.days import DaysCell
+from spotbag.experiments.bags.differences import compare_experiments
+from spotbag.experiments.bags.results import experiment_results
+from spotbag.experiments.bags.rows import Folder
+from spotbag.experiments.bags.run import run_experiment
+from spotbag.experiments.bags.specification import (
     Specification,
     format_specification,
     parse_specification,
@@ -420,7 +420,7 @@ def test_nothing_is_lost_when_an_experiment_is_killed(
 def test_rows_of_compiled_replays_are_those_of_others(
     undisturbed: tuple[Path, dict[str, dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spotbag.benchmarks.bags.experiments.run._COMPILES_FROM", 1)
+    monkeypatch.setattr("spotbag.experiments.bags.run._COMPILES_FROM", 1)
     run_experiment(read_specification(str(undisturbed[0]))[0], tmp_path)
     demand_equal(results(tmp_path), undisturbed[1])
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ....core.errors import SpotbagError
-from ....core.limits import LimitReached, Stop, stop_point
-from ....core.processes import interruptible
-from ....core.workers import Workers, by_workers, in_this_process
-from ....solvers.bags.warm_up import warm_up
+from ...core.errors import SpotbagError
+from ...core.limits import LimitReached, Stop, stop_point
+from ...core.processes import interruptible
+from ...core.workers import Workers, by_workers, in_this_process
+from ...solvers.bags.warm_up import warm_up
 from .cells import Finished, PlanCell, Source
 from .families import Counted
 from .rows import CLAIRVOYANT, VERSION, Folder, Memory

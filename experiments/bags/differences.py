@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from ....core.quantities import SAME
-from ....core.statistics import Estimate, estimate
+from ...core.quantities import SAME
+from ...core.statistics import Estimate, estimate
 from .rows import read_about, read_rows
 
 _PERCENT = 100.0

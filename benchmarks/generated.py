@@ -1,6 +1,6 @@
 """Generated files: schemas, library, figures of the docs; written anew, or compared.
 
-``python -m spotbag.generated`` writes them in a checkout; with ``--check`` it writes nothing, names those that are
+``python -m spotbag_papers.generated`` writes them in a checkout; with ``--check`` it writes nothing, names those that are
 stale, and ends with 1 if there are any. The pages on the papers come from replays of many minutes, and only with
 ``--papers``. Plans are made in one thread, so that they are the same each time.
 """
@@ -21,8 +21,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .core.errors import SpotbagError
-from .core.processes import THREADS
+from spotbag.core.errors import SpotbagError
+from spotbag.core.processes import THREADS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 def schemas() -> Mapping[str, str]:
     """Text of the JSON Schema of each format, by its path in a checkout."""
-    from .instances.bags.scenario_files import ScenarioDocument
-    from .instances.bags.timeline import TimelineDocument
-    from .instances.bags.vm_catalogue import Catalogue
-    from .instances.instance import Instance
-    from .instances.platforms.platform import Platform
-    from .instances.streams.stream import Stream
-    from .schedules.documents import ScheduleDocument
-    from .schedules.state import State
+    from spotbag.instances.bags.scenario_files import ScenarioDocument
+    from spotbag.instances.bags.timeline import TimelineDocument
+    from spotbag.instances.bags.vm_catalogue import Catalogue
+    from spotbag.instances.instance import Instance
+    from spotbag.instances.platforms.platform import Platform
+    from spotbag.instances.streams.stream import Stream
+    from spotbag.schedules.documents import ScheduleDocument
+    from spotbag.schedules.state import State
 
     models: dict[str, type[BaseModel]] = {
         "instances/instance.schema.json": Instance,
@@ -54,7 +54,7 @@ def schemas() -> Mapping[str, str]:
 
 def library() -> Mapping[str, str]:
     """Text of each file of the library that a generator makes, by its path in a checkout."""
-    from .instances.data.generate import main
+    from .library_bags import main
 
     with tempfile.TemporaryDirectory() as folder:
         main(folder)
@@ -123,9 +123,9 @@ def _rerun(block: re.Match[str], measured: Sequence[str]) -> str:
 
 def _printed(command: str) -> str:
     """Return the output of a command."""
-    from .cli import main
-    from .cli.progress import LATE
-    from .cli.tables import repeatable_tables
+    from spotbag.cli import main
+    from spotbag.cli.progress import LATE
+    from spotbag.cli.tables import repeatable_tables
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), repeatable_tables():
@@ -150,8 +150,8 @@ def _tables(block: re.Match[str], measured: Sequence[str]) -> str:
 
 def index(root: Path) -> Mapping[str, str]:
     """Text of the page that leads to those on the papers, by its path in a checkout."""
-    from .benchmarks.page import FOLDER, index_text
-    from .docs import PAGES
+    from .page import FOLDER, index_text
+    from .pages import PAGES
 
     return {f"docs/{FOLDER}/index.md": index_text(root / "docs", PAGES.values())}
 
@@ -177,9 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write or compare; return the exit code."""
     os.environ[THREADS] = "1"
     parser = argparse.ArgumentParser(
-        prog="python -m spotbag.generated",
+        prog="python -m spotbag_papers.generated",
         description="Write schemas, library and figures of the docs anew.",
-        epilog="Example:  python -m spotbag.generated --check --papers thai",
+        epilog="Example:  python -m spotbag_papers.generated --check --papers thai",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if something is stale")
     parser.add_argument(
@@ -227,8 +227,8 @@ def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None, mea
 
 def _papers(docs: Path, check: bool, names: Sequence[str]) -> int:
     """Write pages on papers, those named or all, or name those that are stale; return how many are."""
-    from .benchmarks.page import is_stale, write_page
-    from .docs import PAGES
+    from .page import is_stale, write_page
+    from .pages import PAGES
 
     unknown = [name for name in names if name not in PAGES]
     if unknown:

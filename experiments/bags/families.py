@@ -12,9 +12,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from ....core.errors import InputError, Issue
-from ....core.records import Record, validate_record
-from ....instances.entries import Market, SurvivalOption
+from ...core.errors import InputError, Issue
+from ...core.records import Record, validate_record
+from ...instances.entries import Market, SurvivalOption
 from .cells import Source, generator_of
 
 T = TypeVar("T")

@@ -6,14 +6,14 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import InputError, Issue
-from .progress import counting
+from spotbag.core.errors import InputError, Issue
+from spotbag.cli.progress import counting
 
 if TYPE_CHECKING:
-    from ..benchmarks.bags.experiments.specification import PaperName, Specification
-    from ..benchmarks.paper import Paper, PaperOptions
-    from ..benchmarks.paper_result import PublishedComparisonResult
-    from ..core.workers import Workers
+    from spotbag.experiments.bags.specification import PaperName, Specification
+    from .paper import Paper, PaperOptions
+    from .paper_result import PublishedComparisonResult
+    from spotbag.core.workers import Workers
 
 _PAPERS = {
     "hads": ("bags.hads.paper", "HADS", "bags.hads.runs", "HadsOptions"),
@@ -57,7 +57,7 @@ def replayed_paper(
     LimitReached
         If it is asked to stop.
     """
-    from ..benchmarks.paper import compare
+    from .paper import compare
 
     with counting(message, paper.n_runs(options), left=left) as count:
         return compare(paper, options, lambda done, label: count(label, done))

@@ -13,20 +13,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....bounds.bags.divisible_bound import divisible_bound
-from ....core.errors import InputError, Issue, SpotbagError
-from ....core.limits import LimitReached
-from ....core.plugins import Registry, Unusable
-from ....core.processes import usable_cores
-from ....heuristics.bags.d_spot import with_d_spot
-from ....instances.bags.generator import generate_instance
-from ....instances.entries import SurvivalOption
-from ....instances.instance import Instance
-from ....instances.library import library_instance
-from ....schedules.schedule_files import format_schedule
-from ....solvers.bags.result import Result
-from .. import comparison
-from ..comparison import Case, as_object
+from ...bounds.bags.divisible_bound import divisible_bound
+from ...core.errors import InputError, Issue, SpotbagError
+from ...core.limits import LimitReached
+from ...core.plugins import Registry, Unusable
+from ...core.processes import usable_cores
+from ...heuristics.bags.d_spot import with_d_spot
+from ...instances.bags.generator import generate_instance
+from ...instances.entries import SurvivalOption
+from ...instances.instance import Instance
+from ...instances.library import library_instance
+from ...schedules.schedule_files import format_schedule
+from ...solvers.bags.result import Result
+from . import comparison
+from .comparison import Case, as_object
 from .rows import VERSION
 
 KEPT = 4

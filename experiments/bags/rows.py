@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
-from ....core.errors import InputError, Issue, SpotbagError, input_error
-from ....core.json_documents import check_format, format_json, parse_json
-from ....core.text_files import read_text, write_text
+from ...core.errors import InputError, Issue, SpotbagError, input_error
+from ...core.json_documents import check_format, format_json, parse_json
+from ...core.text_files import read_text, write_text
 
 EXPERIMENT_FORMAT = "spotbag.experiment/1"
 ABOUT, ROWS, PLANS = "experiment.json", "rows.jsonl", "plans"

@@ -10,7 +10,7 @@ from statistics import fmean
 
 import msgspec
 
-from ....core.quantities import relative_gap
+from ...core.quantities import relative_gap
 from .rows import read_about, read_rows
 
 

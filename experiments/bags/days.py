@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from ....core.limits import LimitReached
-from ....heuristics.bags.d_spot import with_d_spot
-from ....instances.bags.scenarios import find_scenario
-from ....replay.bags.plan import CheckedPlan, checked
-from ....replay.bags.policies import KIND
-from ....replay.bags.runs import Days, chosen_cloud, outcomes_of, replay_days
-from ....schedules.schedule_files import parse_schedule_document, schedule_of_document
+from ...core.limits import LimitReached
+from ...heuristics.bags.d_spot import with_d_spot
+from ...instances.bags.scenarios import find_scenario
+from ...replay.bags.plan import CheckedPlan, checked
+from ...replay.bags.policies import KIND
+from ...replay.bags.runs import Days, chosen_cloud, outcomes_of, replay_days
+from ...schedules.schedule_files import parse_schedule_document, schedule_of_document
 from .cells import KEPT, Finished, PlanCell, instance_made_of, key_of, reason_of, where
 from .rows import CLAIRVOYANT
 

@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.text_tables import Column, Table, number, table_of, words
-from ..core.wording import printable, shortened
-from .tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
+from spotbag.core.text_tables import Column, Table, number, table_of, words
+from spotbag.core.wording import printable, shortened
+from spotbag.cli.tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
-    from ..benchmarks.paper import Paper
-    from ..benchmarks.paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
+    from .paper import Paper
+    from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
 
 
 _UNBROKEN = "\N{NO-BREAK SPACE}"
@@ -23,8 +23,8 @@ _NUMBER, _FIGURES, _MARGINS = 2, 28, 7
 
 def print_screen(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
     """Print the main table, how the statements fare, and which do not hold."""
-    from ..benchmarks.claims import verdicts_in_words
-    from ..benchmarks.paper_tables import console_table
+    from .claims import verdicts_in_words
+    from .paper_tables import console_table
 
     _print_about(paper, result)
     print(paper.headline.title)
@@ -51,8 +51,8 @@ def print_screen(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
 
 def print_result(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
     """Print all tables, then the claims, then why figures may differ."""
-    from ..benchmarks.claims import verdicts_in_words
-    from ..benchmarks.paper_tables import claims_table, console_table, findings_table
+    from .claims import verdicts_in_words
+    from .paper_tables import claims_table, console_table, findings_table
 
     _print_about(paper, result)
     if result.plans:

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from ....core.errors import InputError, Issue, input_error
-from ....core.records import Record, validate_record
-from ....core.text_files import read_text
-from ....instances.bags.scenarios import find_scenario
-from ....instances.clouds import find_cloud
-from ....instances.library import library_names
-from ....solvers.bags.methods import find_method, make_options
+from ...core.errors import InputError, Issue, input_error
+from ...core.records import Record, validate_record
+from ...core.text_files import read_text
+from ...instances.bags.scenarios import find_scenario
+from ...instances.clouds import find_cloud
+from ...instances.library import library_names
+from ...solvers.bags.methods import find_method, make_options
 from .cells import PlanCell, Source
 from .families import Counted, Draw, Family
 from .rows import CLAIRVOYANT
@@ -344,7 +344,7 @@ def _check(asked: Specification, source: str) -> None:
     for draw in asked.draws:
         draw.check(source)
     if asked.days is not None:
-        from ....replay.bags.policies import KIND  # here, since runs of methods need no replays
+        from ...replay.bags.policies import KIND  # here, since runs of methods need no replays
 
         KIND.full_names(asked.days.policies, [CLAIRVOYANT])
         for scenario in dict.fromkeys(asked.days.scenarios):

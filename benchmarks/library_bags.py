@@ -1,4 +1,4 @@
-"""Writes the generated files of the library: ``python -m spotbag.instances.data.generate FOLDER``.
+"""Writes the generated files of the library: ``python -m spotbag_papers.library_bags FOLDER``.
 
 The jobs of the papers are generated: the papers print only their number of tasks and the minimum, mean and maximum
 of run time and memory. Files whose provenance names no generator are written by hand.
@@ -12,18 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core.quantities import SECONDS_PER_HOUR, FloatArray
-from ...core.text_files import write_text
-from ..bags.catalogue import CATALOGUES
-from ..bags.generator import Distribution, generate_instance
-from ..entries import Provenance
-from ..instance import Instance
-from ..library import STREAMS
-from ..streams.entries import Application, Job, StreamVmType
-from ..streams.run_times import SequenceRunTimes
-from ..streams.stream import Stream
+from spotbag.core.quantities import SECONDS_PER_HOUR, FloatArray
+from spotbag.core.text_files import write_text
+from spotbag.instances.bags.catalogue import CATALOGUES
+from spotbag.instances.bags.generator import Distribution, generate_instance
+from spotbag.instances.entries import Provenance
+from spotbag.instances.instance import Instance
+from spotbag.instances.library import STREAMS
+from spotbag.instances.streams.entries import Application, Job, StreamVmType
+from spotbag.instances.streams.run_times import SequenceRunTimes
+from spotbag.instances.streams.stream import Stream
 
-GENERATOR = "python -m spotbag.instances.data.generate"
+GENERATOR = "python -m spotbag_papers.library_bags"
 
 PAPER_JOBS = {
     # job: tasks, classes, seed, run time (min, mean, max) in s, memory (min, mean, max) in MB; HADS, Table 5

@@ -1,1 +1,0 @@
-"""Experiments at scale: instances, methods, seeds, scenarios and policies, one row for each cell."""

@@ -1,0 +1,1 @@
+"""Experiments on bags of tasks."""
