@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from spotbag.core.errors import SpotbagError
-from spotbag.core.limits import LimitReached
-from spotbag.core.processes import interruptible
-from spotbag.core.text_files import write_text
 from spotbag.cli.answers import Answer, Part, beside, print_object
 from spotbag.cli.arguments import check_output, warn, wrote
 from spotbag.cli.options import adder, duration_option, json_option, option
 from spotbag.cli.progress import INTERRUPTED, beside_the_answer
 from spotbag.cli.run_options import WorkerOptions
+from spotbag.core.errors import SpotbagError
+from spotbag.core.limits import LimitReached
+from spotbag.core.processes import interruptible
+from spotbag.core.text_files import write_text
 
 if TYPE_CHECKING:
     from spotbag.experiments.bags.specification import PaperName
+
     from .claims import Verdict
 
 app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
@@ -195,9 +196,10 @@ class _Caron(_Paper):
 def _report(name: PaperName, context: typer.Context, options: _Paper, output: _Output) -> None:
     """Run the experiment of a single paper; write the result, draw its pictures into a folder, print it."""
     from spotbag.experiments.bags.specification import PaperSettings, Specification
+
+    from .command_report import print_result, print_screen
     from .paper_pictures import prepare_pictures, write_pictures
     from .paper_result import RESULT_ENDINGS, format_result
-    from .command_report import print_result, print_screen
     from .papers import paper_of, replayed_paper
 
     given = {key: getattr(value, "value", value) for key, value in vars(options).items() if value != []}

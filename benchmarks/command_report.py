@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from spotbag.cli.tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 from spotbag.core.text_tables import Column, Table, number, table_of, words
 from spotbag.core.wording import printable, shortened
-from spotbag.cli.tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
     from .paper import Paper

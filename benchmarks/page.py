@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from spotbag.core.text_files import write_text
 from spotbag.core.text_tables import Column, Table
+
 from .claims import UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
 from .paper import Paper, PaperOptions, Setting, compare
 from .paper_pictures import prepare_pictures, write_pictures

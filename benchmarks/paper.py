@@ -13,6 +13,7 @@ from spotbag.core.limits import LimitReached, Stop, stop_point
 from spotbag.core.processes import interruptible
 from spotbag.core.records import Record, validate_record
 from spotbag.core.workers import Workers
+
 from .claims import Claim
 from .paper_pictures import Picture
 from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult

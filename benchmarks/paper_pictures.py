@@ -11,6 +11,7 @@ from spotbag.charts.matplotlib_renderer import new_figure as empty_figure
 from spotbag.core.errors import SpotbagError
 from spotbag.core.statistics import Estimate
 from spotbag.core.text_files import write_bytes
+
 from .paper_result import ComparisonRow
 
 if TYPE_CHECKING:

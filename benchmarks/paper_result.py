@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from spotbag.core.json_documents import format_json
 from spotbag.core.statistics import Estimate
+
 from .claims import Claim, Found, Verdict, estimate_of
 
 PUBLISHED_COMPARISON_FORMAT = "spotbag.published-comparison/1"

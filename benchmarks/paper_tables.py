@@ -11,6 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from spotbag.core.limits import LimitReached, stop_point
 from spotbag.core.processes import interruptible
 from spotbag.core.text_tables import Column, Table
+
 from .claims import Claim, Found, show
 from .paper_result import ComparisonRow, row_of
 

@@ -6,14 +6,15 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spotbag.core.errors import InputError, Issue
 from spotbag.cli.progress import counting
+from spotbag.core.errors import InputError, Issue
 
 if TYPE_CHECKING:
+    from spotbag.core.workers import Workers
     from spotbag.experiments.bags.specification import PaperName, Specification
+
     from .paper import Paper, PaperOptions
     from .paper_result import PublishedComparisonResult
-    from spotbag.core.workers import Workers
 
 _PAPERS = {
     "hads": ("bags.hads.paper", "HADS", "bags.hads.runs", "HadsOptions"),

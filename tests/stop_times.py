@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spotbag.experiments.bags.run import run_experiment
-from spotbag.experiments.bags.specification import Specification
 from spotbag_papers.bags.hads.paper import HADS
 from spotbag_papers.bags.hads.runs import HadsOptions
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_tables import print_table
+
 from spotbag.core.limits import LimitReached, Stop
+from spotbag.experiments.bags.run import run_experiment
+from spotbag.experiments.bags.specification import Specification
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.instance import Instance

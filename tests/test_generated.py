@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from spotbag_papers import generated
+
 from spotbag.cli import main
 from spotbag.instances.instance import Instance
 

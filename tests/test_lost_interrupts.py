@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from spotbag.experiments.bags.run import run_experiment
-from spotbag.experiments.bags.specification import Specification
 from spotbag.core import processes
 from spotbag.core.limits import within
 from spotbag.core.processes import Signalled, interruptible
+from spotbag.experiments.bags.run import run_experiment
+from spotbag.experiments.bags.specification import Specification
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform_files import library_platform

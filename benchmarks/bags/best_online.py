@@ -34,6 +34,7 @@ from spotbag.replay.bags.state import ReplayState, Vm
 from spotbag.replay.engines import TERMINATED
 from spotbag.replay.policies import Given
 from spotbag.schedules.schedule import Schedule
+
 from ..paper_tables import print_table
 from .online_programme import LEFT, NOWHERE, THERE, OnlinePolicy, OnlineProblem, Seat
 

@@ -15,6 +15,7 @@ from spotbag.instances.clouds import CLOUDS, INTERRUPTION_KINDS, PAPERS, Cloud
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import PolicySummary, replay_days
 from spotbag.solvers.bags.solve import solve
+
 from ..claims import show
 from ..paper_tables import print_table
 

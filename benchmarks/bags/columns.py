@@ -13,6 +13,7 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.solvers.bags.solve import solve
+
 from ..paper_tables import print_table
 from .heuristics import bag
 

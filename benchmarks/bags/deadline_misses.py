@@ -19,6 +19,7 @@ from spotbag.replay.bags.runs import replay_days, trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.lateness import CAUSES, cause_of_day
+
 from ..claims import show
 from ..paper_tables import print_table
 

@@ -29,6 +29,7 @@ from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.execution import Execution
+
 from ..paper_tables import print_table
 
 NUMBERS_OF_TASKS = (60, 300)

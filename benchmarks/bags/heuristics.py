@@ -22,6 +22,7 @@ from spotbag.schedules.method import Run
 from spotbag.schedules.queues import Queue, queue_times
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
+
 from ..paper_tables import print_table
 
 

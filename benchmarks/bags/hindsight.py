@@ -14,6 +14,7 @@ from spotbag.core.statistics import Estimate, estimate
 from spotbag.core.workers import each
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.replay.bags.runs import replay_days
+
 from ..paper_tables import print_table
 from .on_time import planned
 

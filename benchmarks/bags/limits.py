@@ -18,6 +18,7 @@ from spotbag.schedules.method import TracePoint
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up
+
 from ..paper_tables import print_table
 
 SIZES = (20, 200, 1_000, 10_000, 100_000)

@@ -16,6 +16,7 @@ from spotbag.core.workers import each
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
+
 from ..paper_tables import print_table
 from .user_bags import named_bag
 

@@ -27,6 +27,7 @@ from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.runs import replay_days
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
+
 from ..paper_tables import print_table
 from .user_bags import USER_BAGS, named_bag
 

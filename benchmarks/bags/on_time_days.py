@@ -30,6 +30,7 @@ from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.record import trace_of
 from spotbag.replay.bags.state import ReplayState
+
 from ..paper_tables import print_table
 from .on_time import BAGS, SCENARIOS, planned
 

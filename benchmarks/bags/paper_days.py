@@ -24,6 +24,7 @@ from spotbag.replay.bags.runs import replay_days, trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.lateness import CAUSES, cause_of_day
+
 from ..claims import Case, Verdict, exactly
 from ..paper import OnRuns, PaperOptions, Setting
 from ..paper_result import PlanUsed, PublishedComparisonResult

@@ -26,6 +26,7 @@ from spotbag.replay.bags.runs import replay_days
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.candidates import QUIET
 from spotbag.solvers.bags.solve import solve
+
 from ..paper_tables import print_table
 
 _BAGS = "hads/J60,hads/J100,hads/ED200,burst-hads/J60,burst-hads/J80,burst-hads/J100"

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from spotbag.core.records import INTEGRAL, Record
+
 from ..paper import read_figures
 from ..paper_result import Relation
 

@@ -22,6 +22,7 @@ from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up
+
 from ..paper_tables import print_table
 
 SIZES = ((20, 2), (60, 1), (60, 3), (300, 8), (1_000, 7), (2_000, 40))

@@ -27,6 +27,7 @@ from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy, named_policy
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
+
 from ..paper_tables import print_table
 from .uniform_progress import Job, day_of, drawn_trace
 

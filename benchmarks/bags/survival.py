@@ -31,6 +31,7 @@ from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
+
 from ..paper_tables import print_table
 
 _POLICIES = ("rescue", "hads", "burst-hads", "static")

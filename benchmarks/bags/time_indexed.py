@@ -17,6 +17,7 @@ from spotbag.models.bags.time_indexed import estimate_size
 from spotbag.schedules.method import Run
 from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
 from spotbag.solvers.pyomo_model import Solver
+
 from ..paper_tables import print_table
 
 _LIMIT_S = 60.0

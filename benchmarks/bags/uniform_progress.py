@@ -37,6 +37,7 @@ from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformPro
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.schedule import Schedule
+
 from ..paper_tables import print_table
 
 SPOT_USD, ON_DEMAND_USD = 0.9731, 3.06

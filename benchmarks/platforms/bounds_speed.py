@@ -18,6 +18,7 @@ from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.policies import platform_policy
 from spotbag.replay.platforms.runs import platform_with_jobs
 from spotbag.solvers.platforms.bound import platform_bound
+
 from ..paper_tables import print_table
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from ...experiments.bags.comparison import Row
-from ...experiments.bags.rows import ABOUT, CLAIRVOYANT, not_a_row, read_about, read_rows
 from ...charts.bags.plan import plan_chart
 from ...core.errors import SpotbagError, input_error
 from ...core.json_documents import format_json, format_of
 from ...core.text_files import read_text
 from ...core.wording import counted
+from ...experiments.bags.comparison import Row
+from ...experiments.bags.rows import ABOUT, CLAIRVOYANT, not_a_row, read_about, read_rows
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.library import library_instance, library_names
 from ...schedules.documents import SCHEDULE_FORMAT

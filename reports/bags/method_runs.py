@@ -7,6 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...charts.plot import Curve, Plot, look_of, range_around
+from ...core.quantities import relative_gap
+from ...core.text_tables import Column, Table
+from ...core.wording import counted, shortened
 from ...experiments.bags.comparison import (
     MethodTotal,
     Reference,
@@ -17,10 +21,6 @@ from ...experiments.bags.comparison import (
     summarise,
     total_by_method,
 )
-from ...charts.plot import Curve, Plot, look_of, range_around
-from ...core.quantities import relative_gap
-from ...core.text_tables import Column, Table
-from ...core.wording import counted, shortened
 from ...instances.bags.best_known import best_known
 from ...instances.library import library_instance, library_names
 from ..page import Block, Graph, Listing, Paragraph, Section

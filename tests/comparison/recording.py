@@ -158,8 +158,8 @@ def record_pages(entry: Entry) -> Records:
 
 def _page(name: str, runs: int) -> list[str]:
     from spotbag_papers.page import page_texts
-    from spotbag_papers.paper import compare
     from spotbag_papers.pages import PAGES
+    from spotbag_papers.paper import compare
 
     page = PAGES[name]
     settings = page.paper.sensitivity.replays(dataclasses.replace(page.options, runs=runs, workers=1))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from spotbag.core.statistics import Statistic, average, mean_of, ratio_of
+
 from ...claims import Case, Claim, Compare, about, above, below, exactly, numbers, span, spread, tally
 from ...statements import Statements
 from ..paper_days import Cell, cost_usd, makespan_s, none_late

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spotbag.core.statistics import mean_of
+
 from ...claims import show
 from ...paper import read_notes
 from ..paper_days import FROM_ALGORITHM_1, cost_usd, makespan_s

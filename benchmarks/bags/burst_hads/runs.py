@@ -25,6 +25,7 @@ from spotbag.replay.runs import replay_batches
 from spotbag.schedules.queues import queues_of_schedule, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.bags.lateness import cause_of_day
+
 from ...paper import OnRuns
 from ...paper_result import PlanUsed
 from ..paper_days import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from spotbag.core.text_tables import Column, Table
+
 from ...claims import show
 from ...paper import Change, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from spotbag.core.statistics import average
+
 from ...claims import estimate_of
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import JOB, SCENARIO, PaperColumn, PaperTable, Quantity, StatedNumbers, measured, ours_alone

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from spotbag.core.statistics import Statistic, average
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
+
 from ...claims import (
     Case,
     Claim,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from spotbag.core.statistics import Estimate, Statistic, estimate, quotient, ratio_of
+
 from ...claims import Claim, about, above, below, estimate_of, exactly, numbers, span, tally
 from ...statements import Statements
 from ..paper_days import cost_usd

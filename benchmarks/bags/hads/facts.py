@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spotbag.instances.library import library_instance
+
 from ...paper_result import PublishedComparisonResult
 from ..paper_days import FROM_PRINTED_MAKESPAN, environment_table, fleets, n_late_days
 from ..printed import hads_figures

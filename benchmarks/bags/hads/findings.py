@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from spotbag.core.statistics import CONFIDENCE, sd_of
+
 from ...claims import Case, Claim, below, exactly, tally
 from ...paper_tables import Quantity
 from ...statements import Statements

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from spotbag.instances.bags.scenarios import SCENARIOS
 from spotbag.instances.library import library_instance
+
 from ...paper import read_notes
 from ..paper_days import FROM_ALGORITHM_1
 from ..printed import HadsFigures, hads_figures

@@ -16,6 +16,7 @@ from spotbag.instances.instance import Instance
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
+
 from ...paper import OnRuns
 from ...paper_result import PlanUsed
 from ..paper_days import (

@@ -7,6 +7,7 @@ from operator import attrgetter
 
 from spotbag.core.statistics import average, estimate
 from spotbag.replay.bags.outcome import DayOutcome
+
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import JOB, SCENARIO, Lead, PaperColumn, PaperTable, mean_of_runs, measured
 from ..paper_days import BaselineBilling, cost_usd, makespan_s

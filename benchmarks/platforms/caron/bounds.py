@@ -11,6 +11,7 @@ from spotbag.instances.platforms.job_draws import JobSetKind
 from spotbag.instances.platforms.platform import Platform
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.solvers.platforms.bound import frontier, platform_bound
+
 from ...paper import OnRuns
 from .assumptions import ROUND_ROBIN, replayed
 from .settings import MONEY, POLICIES, SETS, TIME, CaronOptions, Setting, Values

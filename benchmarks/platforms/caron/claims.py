@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from spotbag.core.statistics import mean_of
 from spotbag.instances.platforms.job_draws import JobSetKind
+
 from ...claims import Case, Claim, Verdict, all_hold, exactly, is_below, tally, verdict_in_words
 from ...statements import Statements
 from .assumptions import ROUND_ROBIN

@@ -10,6 +10,7 @@ from typing import Any
 
 from spotbag.core.statistics import estimate
 from spotbag.instances.platforms.job_draws import JobSetKind
+
 from ...paper import read_notes
 from .assumptions import ROUND_ROBIN
 from .bounds import BOUNDED, CaronBounds, gap_percent

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spotbag.instances.platforms.job_draws import JobSetKind
+
 from ...claims import is_below
 from ...paper_pictures import Pictures, Rows, bare_frame, half_or_0, legend_below, mean_or_nan, new_figure, rows_of
 from ...paper_result import ComparisonRow

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from spotbag.core.statistics import Statistic
 from spotbag.core.workers import each
+
 from ...paper import OnRuns
 from ...sample import Sample
 from .assumptions import ROUND_ROBIN, replayed

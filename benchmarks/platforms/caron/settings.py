@@ -12,6 +12,7 @@ from spotbag.instances.platforms.job_draws import JobSetKind, draw_malleable_job
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.outcome import PlatformOutcome
+
 from ...paper import PaperOptions
 from .assumptions import AS_OURS, NONE_DISPLACED, ROUND_ROBIN, Assumptions
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from operator import attrgetter, itemgetter
 
 from spotbag.core.statistics import estimate
+
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import POLICY, Lead, PaperColumn, PaperTable, Quantity, mean_of_runs, measured, ours_alone
 from .assumptions import ROUND_ROBIN

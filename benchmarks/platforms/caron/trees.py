@@ -17,6 +17,7 @@ from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.local_scheduler import PlatformRules
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import BestOfAll, TreePolicy
+
 from ...paper import OnRuns
 from .assumptions import replayed
 from .settings import MONEY, CaronOptions

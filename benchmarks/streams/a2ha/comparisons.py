@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from spotbag.core.statistics import Estimate
+
 from ...claims import estimate_of
 from ...statements import Statements
 from .runs import METRICS, A2haCell, A2haRun, Metric

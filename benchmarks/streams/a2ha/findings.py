@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from spotbag.core.statistics import estimate
+
 from ...claims import Claim, above, below, span, spread
 from .comparisons import SAID, value
 from .printed import a2ha_figures

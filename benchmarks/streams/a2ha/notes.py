@@ -8,6 +8,7 @@ from typing import Any
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream_files import library_stream
+
 from ...paper import read_notes
 from .printed import A2haFigures, a2ha_figures
 from .runs import AT_THE_START, METRICS, A2haCell, A2haRuns, run_times_s

@@ -10,6 +10,7 @@ from typing import Any
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, estimate
 from spotbag.models.streams.paid_units import hosts_by_formula
+
 from ...claims import Claim, above, below, exactly, show, tally
 from .comparisons import SAID, percent_of_runs, value
 from .printed import A2haFigures

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from spotbag.core.records import INTEGRAL, Record
 from spotbag.models.streams.paid_units import hosts_by_formula
+
 from ...paper import read_figures
 
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]

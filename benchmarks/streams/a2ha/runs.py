@@ -20,6 +20,7 @@ from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policies.a2ha import A2haSettings, LongTasks
 from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.solvers.streams.paid_units import least_makespan_within, least_units_by
+
 from ...paper import OnRuns
 from ...sample import Sample
 from .settings import (

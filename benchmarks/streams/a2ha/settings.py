@@ -13,6 +13,7 @@ from spotbag.instances.streams.run_times import SequenceRunTimes
 from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.streams.policies.a2ha import A2haSettings, LongTasks, Rounding
+
 from ...paper import PaperOptions
 
 SHORT_JOBS = ("image", "synthetic", "test-suite")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, mean_of, quotient
 from spotbag.core.wording import counted
+
 from ...claims import Case, Claim, about, above, below, exactly, span, spread, with_intervals
 from .comparisons import (
     SAID,

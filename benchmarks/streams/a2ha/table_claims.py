@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, Statistic, estimate, mean_of
+
 from ...claims import (
     Case,
     Claim,

@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, estimate, mean_of, sd_of
+
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import JOB, Lead, PaperColumn, PaperTable, Quantity, mean_of_runs, measured, ours_alone
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from spotbag.core.records import INTEGRAL, Record
 from spotbag.replay.streams.outcome import violation_cost_usd
+
 from ...paper import read_figures
 from ...paper_result import Relation
 

@@ -18,6 +18,7 @@ from spotbag.replay.streams.outcome import StreamOutcome, violation_cost_usd
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownPaidBlocks
 from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream
+
 from ...claims import estimate_of, span
 from ...paper import OnRuns
 from ...sample import Sample

@@ -16,6 +16,7 @@ from spotbag.replay.policies import Given
 from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
 from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.state import StreamState, StreamVm
+
 from ...paper import PaperOptions
 from .printed import thai_figures
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from spotbag.core.statistics import estimate, mean_of
+
 from ...paper_result import ComparisonRow, Relation, row_of
 from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, StatedNumbers, measured, ours_alone
 from .printed import PublishedRatio, ThaiFigures, thai_figures

@@ -23,13 +23,13 @@ from .run_options import WorkerOptions
 from .tables import print_table
 
 if TYPE_CHECKING:
+    from ..core.statistics import Estimate
+    from ..core.workers import Workers
     from ..experiments.bags.differences import Differences, MethodDifference, PolicyDifference
     from ..experiments.bags.judgement import GroupGaps, JudgedCell
     from ..experiments.bags.results import RunResult
     from ..experiments.bags.run import Progress
     from ..experiments.bags.specification import Specification
-    from ..core.statistics import Estimate
-    from ..core.workers import Workers
 
 app = typer.Typer(
     no_args_is_help=True, help="Experiments: instances, methods, seeds, scenarios and policies, cell by cell."
@@ -213,9 +213,10 @@ def run_command(
 
     Exit code 0: done; 2: bad input; 130: interrupted, all finished cells are kept.
     """
+    from spotbag_papers.papers import paper_of
+
     from ..experiments.bags.run import run_experiment
     from ..experiments.bags.specification import read_specification
-    from spotbag_papers.papers import paper_of
 
     asked, files_from = read_specification(spec)
     asked = asked.drawn(seed, cells)
@@ -273,8 +274,9 @@ def _print_progress(progress: Progress, papers: list[str], out: str, interrupted
 def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
     """Replay the papers that are asked for, but for those that are there; return the names of all that are done."""
     from spotbag_papers.paper_result import format_result
-    from ..core.limits import LimitReached
     from spotbag_papers.papers import paper_of, replayed_paper
+
+    from ..core.limits import LimitReached
 
     done: list[str] = []
     for name in asked.papers:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spotbag import find_scenario, library_instance, replay_days, solve
 from spotbag_papers.bags.deadline_misses import AS_PRINTED, AS_READ, PolicyMisses, cause_lines, price_cells
+
+from spotbag import find_scenario, library_instance, replay_days, solve
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from spotbag.bounds.bags.divisible_bound import divisible_bound
+from spotbag.core.errors import InputError
 from spotbag.experiments.bags.families import Draw
 from spotbag.experiments.bags.judgement import judge_experiment
 from spotbag.experiments.bags.results import experiment_results
@@ -20,8 +22,6 @@ from spotbag.experiments.bags.specification import (
     read_specification,
     ready_text,
 )
-from spotbag.bounds.bags.divisible_bound import divisible_bound
-from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 
 USER_MAP = read_specification("user-map")[0]

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-
 from spotbag_papers.bags.hads.ed200_claims import percent_more
 from spotbag_papers.bags.hads.findings import range_of_three
 from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
@@ -34,6 +33,7 @@ from spotbag_papers.bags.printed import hads_figures
 from spotbag_papers.claims import Claim, count_verdicts
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_result import PublishedComparisonResult
+
 from spotbag.core.statistics import mean_of
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import named_policy
@@ -192,9 +192,7 @@ def test_another_rule_of_the_scheduler_is_replayed(days: HadsDays) -> None:
 
 
 def test_the_boot_of_vms_is_an_assumption(days: HadsDays, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "spotbag_papers.bags.hads.runs.SCENARIOS", ("sc1",)
-    )  # days without interruptions are looked at
+    monkeypatch.setattr("spotbag_papers.bags.hads.runs.SCENARIOS", ("sc1",))  # days without interruptions are looked at
     monkeypatch.setattr("spotbag_papers.bags.hads.runs.SWEEP_K_R", ())
     late = HADS.replay(HadsOptions(1, boot_s=180), lambda done, label: None)
     for job, found in late.baselines.items():

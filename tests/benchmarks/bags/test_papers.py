@@ -7,7 +7,6 @@ import io
 import json
 
 import pytest
-
 from spotbag_papers.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
 from spotbag_papers.bags.hads.paper import HADS
 from spotbag_papers.bags.hads.runs import SCENARIOS, HadsOptions
@@ -50,6 +49,7 @@ from spotbag_papers.paper_result import (
     format_result,
     format_rows_csv,
 )
+
 from spotbag.core.statistics import Estimate
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance

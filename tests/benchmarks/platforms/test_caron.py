@@ -9,7 +9,6 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
-
 from spotbag_papers.claims import Claim
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import write_pictures
@@ -43,6 +42,7 @@ from spotbag_papers.platforms.caron.settings import (
     measured,
 )
 from spotbag_papers.platforms.caron.trees import TreeRuns, shape_of, tree_runs
+
 from spotbag.instances.platforms.agent_trees import many_resources, regrouped
 from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform

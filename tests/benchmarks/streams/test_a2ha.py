@@ -15,9 +15,8 @@ import pytest
 from matplotlib.colors import same_color
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from typer.main import get_command
-
 from spotbag_papers.claims import Claim, count_verdicts
+from spotbag_papers.command import app
 from spotbag_papers.paper_pictures import PRINTED, prepare_pictures, write_pictures
 from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
 from spotbag_papers.streams.a2ha.claims import a2ha_claims
@@ -51,7 +50,8 @@ from spotbag_papers.streams.a2ha.settings import (
 )
 from spotbag_papers.streams.a2ha.tables import _true_optimum
 from spotbag_papers.streams.a2ha.watched import EARLY_TASKS, WatchedA2ha
-from spotbag_papers.command import app
+from typer.main import get_command
+
 from spotbag.instances.streams.draws import draw_jobs, draws
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, hosts_by_formula, one_host_per_task_line

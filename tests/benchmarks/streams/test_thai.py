@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from spotbag_papers.claims import Claim
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import prepare_pictures, rows_of, write_pictures
@@ -35,6 +34,7 @@ from spotbag_papers.streams.thai.settings import (
     thai_stream,
     without_type,
 )
+
 from spotbag.core.errors import SpotbagError
 from spotbag.core.statistics import Statistic
 from spotbag.instances.streams.run_times import NormalRunTimes, UniformRunTimes

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.experiments.bags.best_known import Update, better_entry, stored_plan, update_best_known
 from spotbag.core.errors import SpotbagError
+from spotbag.experiments.bags.best_known import Update, better_entry, stored_plan, update_best_known
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.best_known import BestKnown, best_known, best_known_plan_path, format_best_known
 from spotbag.instances.library import library_instance

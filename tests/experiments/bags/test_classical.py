@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotbag.experiments.bags.classical import PLANTED_S, identical_machines, plain_cp_sat, unrelated_machines
 from spotbag.core.errors import ModelRefusal
+from spotbag.experiments.bags.classical import PLANTED_S, identical_machines, plain_cp_sat, unrelated_machines
 from spotbag.instances.library import library_instance
 from spotbag.solvers.bags.solve import solve
 

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from spotbag.core.errors import InputError, ModelRefusal
+from spotbag.core.limits import current_limit
+from spotbag.experiments.bags.cells import Source
 from spotbag.experiments.bags.comparison import (
     Case,
     Row,
@@ -27,11 +30,8 @@ from spotbag.experiments.bags.comparison import (
     summarise,
     total_by_method,
 )
-from spotbag.experiments.bags.cells import Source
 from spotbag.experiments.bags.run import run_experiment
 from spotbag.experiments.bags.specification import Specification
-from spotbag.core.errors import InputError, ModelRefusal
-from spotbag.core.limits import current_limit
 from spotbag.instances.bags.best_known import BestKnown, best_known
 from spotbag.instances.library import library_instance
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from spotbag.core.errors import InputError, SpotbagError
 from spotbag.experiments.bags import days
 from spotbag.experiments.bags.cells import PlanCell, Source
 from spotbag.experiments.bags.days import DaysCell
@@ -32,7 +33,6 @@ from spotbag.experiments.bags.specification import (
     ready_names,
     ready_text,
 )
-from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.bags.runs import replay_days
 from spotbag.reports.bags.experiment import experiment_report
 from spotbag.reports.page import Listing

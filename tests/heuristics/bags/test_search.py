@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
-from spotbag.experiments.bags.classical import identical_machines
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.quantities import IntArray
+from spotbag.experiments.bags.classical import identical_machines
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing import SearchOptions
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Rescue, Snapshot, anneal

@@ -8,9 +8,9 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from pyomo.common.collections import ComponentMap
+from spotbag_papers.bags.time_indexed import tiny_bag
 
 from spotbag.audits.bags.plan import check
-from spotbag_papers.bags.time_indexed import tiny_bag
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
-
 from spotbag_papers.bags.on_time import planned
+
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.timeline import QUIET, Timeline

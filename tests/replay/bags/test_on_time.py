@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from spotbag.audits.auditor import audit
 from spotbag_papers.bags.best_online import OneTask, StepDays, plan_on
 from spotbag_papers.bags.uniform_progress import Job, drawn_trace, replayed
+
+from spotbag.audits.auditor import audit
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS, Cloud, find_cloud

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from spotbag_papers.bags.uniform_progress import (
     ON_DEMAND_USD,
     SPOT_USD,
@@ -22,6 +21,7 @@ from spotbag_papers.bags.uniform_progress import (
     recorded_traces,
     replayed,
 )
+
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress

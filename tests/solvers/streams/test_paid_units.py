@@ -7,8 +7,8 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from spotbag_papers.streams.paid_units import bags
+
 from spotbag.core.errors import InputError
 from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
 from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, one_host_per_task_line, serial_line

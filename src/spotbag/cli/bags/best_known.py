@@ -123,8 +123,8 @@ def _library_names(names: list[str]) -> list[str]:
 def _update(names: list[str], planning: MethodOptions, file: str | None, as_json: bool) -> None:
     """Solve again, one instance after the other; say of each what changed as soon as it is known."""
     from ... import __version__
-    from ...experiments.bags.best_known import update_best_known
     from ...core.limits import refuse_no_time_limit, stopped
+    from ...experiments.bags.best_known import update_best_known
     from ...solvers.bags.methods import find_method
 
     method, time_limit = planning.one_method(), planning.time_limit

@@ -28,10 +28,10 @@ from ..tables import narrow_terminal, print_table, seconds
 from .planning import VERDICTS
 
 if TYPE_CHECKING:
-    from ...experiments.bags.comparison import MethodTotal, Reference, Row, Summary
-    from ...experiments.bags.cells import Source
-    from ...experiments.bags.specification import Specification
     from ...core.workers import Workers
+    from ...experiments.bags.cells import Source
+    from ...experiments.bags.comparison import MethodTotal, Reference, Row, Summary
+    from ...experiments.bags.specification import Specification
     from ...instances.instance import Instance
 
 EXAMPLE = "Example:  spotbag compare hads/J60 memory/m10 --method auto,ils,lpt --seeds 3 --out rows.csv"
@@ -157,8 +157,8 @@ def _compared(problems: Mapping[str, Instance], rows: Sequence[Row], interrupted
 
 def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequence[str]) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
-    from ...experiments.bags.comparison import ROW_FORMATS
     from ...core.limits import refuse_no_time_limit
+    from ...experiments.bags.comparison import ROW_FORMATS
 
     refuse_no_time_limit(time_limit)
     if spec is not None and not spec.endswith(".toml"):
