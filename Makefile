@@ -9,11 +9,11 @@ help:
 
 $(BIN)/pytest: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv-tests
-	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev,plot]'
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev,plot]' --editable ./benchmarks
 	touch $@
 
 $(BIN)/mkdocs: $(BIN)/pytest
-	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev,docs,plot]'
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev,docs,plot]' --editable ./benchmarks
 	touch $@
 
 install: $(BIN)/pytest ## an environment in .venv-tests with all that development needs, and the git hooks

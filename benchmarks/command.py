@@ -13,6 +13,7 @@ import typer
 
 from spotbag.cli.answers import Answer, Part, beside, print_object
 from spotbag.cli.arguments import check_output, warn, wrote
+from spotbag.cli.bench import app
 from spotbag.cli.options import adder, duration_option, json_option, option
 from spotbag.cli.progress import INTERRUPTED, beside_the_answer
 from spotbag.cli.run_options import WorkerOptions
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from spotbag.experiments.bags.specification import PaperName
 
     from .claims import Verdict
-
-app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
 
 
 class PublishedRow(Part):

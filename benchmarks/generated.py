@@ -1,7 +1,7 @@
 """Generated files: schemas, library, figures of the docs; written anew, or compared.
 
-``python -m spotbag_papers.generated`` writes them in a checkout; with ``--check`` it writes nothing, names those that are
-stale, and ends with 1 if there are any. The pages on the papers come from replays of many minutes, and only with
+``python -m spotbag_papers.generated`` writes them in a checkout; with ``--check`` it writes nothing, names those that
+are stale, and ends with 1 if there are any. The pages on the papers come from replays of many minutes, and only with
 ``--papers``. Plans are made in one thread, so that they are the same each time.
 """
 
@@ -68,7 +68,7 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
     """Text of each page of the docs with what its commands print now, by its path in a checkout.
 
     Of a block ``console``, the first line is the command, the others are its output, without columns of times that are
-    measured. Between ``<!-- checked: python -m spotbag.MODULE -->`` (or ``python examples/SCRIPT.py``) and
+    measured. Between ``<!-- checked: python -m spotbag_papers.MODULE -->`` (or ``python examples/SCRIPT.py``) and
     ``<!-- end -->`` are the tables that it prints. What stands below ``<!-- measured -->``, or between
     ``<!-- measured: ... -->`` and the end, depends on times, or takes minutes, and stays as it is.
 
@@ -89,7 +89,7 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
             raise SpotbagError(f"{name}: a block 'console' is '$ spotbag ...' and what it prints, without backticks")
         if len(_TABLES.findall(text)) != len(re.findall("^<!-- (?:checked|measured): ", text, re.MULTILINE)):
             raise SpotbagError(
-                f"{name}: a table is between '<!-- checked: python -m spotbag.... -->' and '<!-- end -->'"
+                f"{name}: a table is between '<!-- checked: python -m spotbag_papers.... -->' and '<!-- end -->'"
             )
         text = _TABLES.sub(lambda block: _tables(block, measured), text)
         with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +108,7 @@ def pages(root: Path, measured: Sequence[str] = ()) -> Mapping[str, str]:
 _CONSOLE = re.compile(r"^(<!-- measured -->\n)?```console\n\$ spotbag (.*)\n[^`]*(?=^```$)", re.MULTILINE)
 _DRAWN = re.compile(r"^<!-- measured -->\n```bash\nspotbag (.*)\n```$", re.MULTILINE)
 _TABLES = re.compile(
-    r"^<!-- (checked|measured): python (-m spotbag\.\S+|examples/\S+)(.*) -->\n[^<]*^<!-- end -->$", re.MULTILINE
+    r"^<!-- (checked|measured): python (-m spotbag_papers\.\S+|examples/\S+)(.*) -->\n[^<]*^<!-- end -->$", re.MULTILINE
 )
 
 

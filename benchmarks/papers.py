@@ -35,7 +35,7 @@ def paper_of(asked: Specification, name: PaperName, workers: Workers) -> tuple[P
         If the paper has no such option.
     """
     place, paper, place_of_options, kind = _PAPERS[name]
-    made: type[PaperOptions] = getattr(import_module(f"..benchmarks.{place_of_options}", __package__), kind)
+    made: type[PaperOptions] = getattr(import_module(f".{place_of_options}", __package__), kind)
     settings = asked.paper_options.get(name)
     chosen: dict[str, Any] = {} if settings is None else settings.model_dump(exclude_none=True)
     known = {entry.name for entry in fields(made)}
@@ -45,7 +45,7 @@ def paper_of(asked: Specification, name: PaperName, workers: Workers) -> tuple[P
     if "numbers" in chosen:
         chosen["numbers"] = tuple(sorted(set(chosen["numbers"])))
     options = made(**{"runs": asked.paper_runs, "workers": workers} | chosen)
-    return getattr(import_module(f"..benchmarks.{place}", __package__), paper), options
+    return getattr(import_module(f".{place}", __package__), paper), options
 
 
 def replayed_paper(

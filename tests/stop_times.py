@@ -17,11 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spotbag_papers.bags.hads.paper import HADS
-from spotbag_papers.bags.hads.runs import HadsOptions
-from spotbag_papers.paper import compare
-from spotbag_papers.paper_tables import print_table
-
 from spotbag.core.limits import LimitReached, Stop
 from spotbag.experiments.bags.run import run_experiment
 from spotbag.experiments.bags.specification import Specification
@@ -38,6 +33,10 @@ from spotbag.replay.streams.runs import replay_stream
 from spotbag.schedules.method import TracePoint
 from spotbag.solvers.bags.pareto import FrontPoint, pareto_front
 from spotbag.solvers.bags.solve import solve
+from spotbag_papers.bags.hads.paper import HADS
+from spotbag_papers.bags.hads.runs import HadsOptions
+from spotbag_papers.paper import compare
+from spotbag_papers.paper_tables import print_table
 
 _SLACK = 1 + 1e-9
 _LATEST_S = 3.0

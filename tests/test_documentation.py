@@ -165,7 +165,9 @@ def _blocks(text: str) -> str:
 
 def test_modules_that_pages_run_exist() -> None:
     texts = [page.read_text() for page in PAGES if page.name != "CHANGELOG.md"]  # which names old ones as well
-    modules = {module for text in texts for module in re.findall(r"python\s+-m\s+(spotbag(?:\.\w+)+)", text)}
+    modules = {
+        module for text in texts for module in re.findall(r"python\s+-m\s+(spotbag(?:_papers)?(?:\.\w+)+)", text)
+    }
     assert len(modules) > 8
     for module in modules:
         assert find_spec(module) is not None, module

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spotbag_papers import generated
 
 from spotbag.cli import main
 from spotbag.instances.instance import Instance
+from spotbag_papers import generated
 
 
 @pytest.fixture

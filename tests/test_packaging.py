@@ -18,10 +18,13 @@ from spotbag import plugins
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PYPROJECT["tool"]["setuptools"]
+PAPERS = tomllib.loads((ROOT / "benchmarks" / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def folder_of(package: str) -> Path:
-    """Folder of a package by the map of pyproject.toml."""
+    """Folder of a package by the maps of both distributions."""
+    if package.split(".")[0] == "spotbag_papers":
+        return (ROOT / "benchmarks").joinpath(*package.split(".")[1:])
     head = ".".join(package.split(".")[:2])
     places = SETUPTOOLS["package-dir"]
     base = ROOT / places.get(head, places["spotbag"] + "/" + head.removeprefix("spotbag").strip("."))
@@ -39,21 +42,21 @@ def test_every_data_file_is_packaged() -> None:
 def test_printed_numbers_and_sections_of_the_papers_are_packaged() -> None:
     packaged = {
         path
-        for package, patterns in SETUPTOOLS["package-data"].items()
-        if package.startswith("spotbag_papers")
+        for package, patterns in PAPERS["tool"]["setuptools"]["package-data"].items()
         for pattern in patterns
         for path in folder_of(package).glob(pattern)
     }
     benchmarks = ROOT / "benchmarks"
     kinds = "*.json", "*.md", "*.md.j2", "*.toml"
-    assert packaged == {path for kind in kinds for path in benchmarks.rglob(kind)}
+    assert packaged == {path for kind in kinds for path in benchmarks.rglob(kind)} - {benchmarks / "pyproject.toml"}
 
 
 def test_every_folder_with_modules_is_packaged() -> None:
-    packaged = {folder_of(package).resolve() for package in SETUPTOOLS["packages"]}
+    packages = [*SETUPTOOLS["packages"], *PAPERS["tool"]["setuptools"]["packages"]]
+    packaged = {folder_of(package).resolve() for package in packages}
     found = {
         path.parent.resolve()
-        for top in [*SETUPTOOLS["package-dir"].values()]
+        for top in [*SETUPTOOLS["package-dir"].values(), "benchmarks"]
         for path in (ROOT / top).rglob("*.py")
         if "build" not in path.parts and not any(part.endswith(".egg-info") for part in path.parts)
     }
@@ -123,6 +126,8 @@ STABLE = {
 def test_the_version_is_that_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert spotbag.__version__ == project["version"]
+    assert PAPERS["project"]["version"] == project["version"]
+    assert PAPERS["project"]["dependencies"] == [f"spotbag=={project['version']}"]
     assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
+from importlib.metadata import entry_points
 from importlib.resources.abc import Traversable
 from itertools import chain, product
 from pathlib import Path
@@ -276,16 +277,20 @@ def _named(text: str, folder: Path) -> list[Source]:
 
 def ready_names() -> list[str]:
     """Return the names of the experiments that are ready to be run."""
-    return sorted(entry.name.removesuffix(ENDING) for entry in _ready().iterdir() if entry.name.endswith(ENDING))
+    return sorted(_ready())
 
 
 def ready_text(name: str) -> str:
     """Return the TOML of an experiment that is ready to be run."""
-    return (_ready() / f"{name}{ENDING}").read_text(encoding="utf-8")
+    return _ready()[name].read_text(encoding="utf-8")
 
 
-def _ready() -> Traversable:
-    return resources.files(__package__)
+def _ready() -> dict[str, Traversable]:
+    """Files of this package, and what others have: ``NAME.toml`` for an entry point NAME of ``spotbag.experiments``."""
+    own = {file.name: file for file in resources.files(__package__).iterdir() if file.name.endswith(ENDING)}
+    others = {entry.name + ENDING: entry.value for entry in entry_points(group="spotbag.experiments")}
+    files = own | {name: resources.files(package) / name for name, package in others.items() if name not in own}
+    return {name.removesuffix(ENDING): file for name, file in files.items()}
 
 
 def read_specification(text: str) -> tuple[Specification, Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
 from spotbag_papers import generated
 from spotbag_papers import page as pages
 from spotbag_papers.claims import Claim

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+
+from spotbag.core.statistics import Estimate
 from spotbag_papers.page import fill, page_texts
 from spotbag_papers.pages import PAGES
 from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
@@ -17,8 +19,6 @@ from spotbag_papers.paper_tables import (
     markdown_table,
     ours_alone,
 )
-
-from spotbag.core.statistics import Estimate
 
 COST = PaperColumn("cost ($)", "cost_usd", 2, "mine")
 TIME = PaperColumn("time (s)", "time_s", 0, "other", printed=False)

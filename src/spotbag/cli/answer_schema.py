@@ -26,7 +26,7 @@ def adapter_of(kind: str) -> TypeAdapter[Answer]:
     """Return the adapter that reads answers of a kind."""
     answer = answer_of(kind)
     for name in {base.__module__ for base in answer.__mro__}:
-        if name.startswith(f"{__package__}."):
+        if name.startswith((f"{__package__}.", "spotbag_papers.")):
             _import_types(sys.modules[name])
     return TypeAdapter(answer)
 

@@ -201,7 +201,9 @@ class Error(Answer, kind="error"):
 
 def answer_of(kind: str) -> type[Answer]:
     """Return the answer of a kind."""
-    import_module(KINDS[kind], __package__)
+    module = import_module(KINDS[kind], __package__)
+    if kind not in _ANSWERS:  # of another distribution
+        module.load_commands()
     return _ANSWERS[kind]
 
 

@@ -101,6 +101,10 @@ def make_app(asked: str | None = None, completes: bool = False) -> typer.Typer:
         if hasattr(module, "app") and asked in _HELP:
             app.command(name, help=module.app.info.help)(_listed(module))
             continue
+        if hasattr(module, "load_commands") and (
+            asked == name or module.is_installed()
+        ):  # another distribution has them
+            module.load_commands()
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name)
             continue

@@ -38,7 +38,7 @@ app = typer.Typer(
 _command = adder(app, "experiment")
 
 _MOST_CHANGES = 10
-_READY = names_of("benchmarks.bags.experiments.specification", "ready_names")
+_READY = names_of("experiments.bags.specification", "ready_names")
 
 _cells_option = partial(option, "N", "Cells of each draw, instead of those it says.", min=1)
 _seed_option = partial(option, "SEED", "Of each draw: other cells by the same rule.", min=0)
@@ -213,17 +213,16 @@ def run_command(
 
     Exit code 0: done; 2: bad input; 130: interrupted, all finished cells are kept.
     """
-    from spotbag_papers.papers import paper_of
-
     from ..experiments.bags.run import run_experiment
     from ..experiments.bags.specification import read_specification
+    from .bench import papers_module
 
     asked, files_from = read_specification(spec)
     asked = asked.drawn(seed, cells)
     executor = work.executor(context)
     warn(_oversubscribed(executor, asked.threads))
     for name in asked.papers:
-        paper_of(asked, name, executor)  # what is wrong is said before anything is run
+        papers_module("papers").paper_of(asked, name, executor)  # what is wrong is said before anything is run
     with interruptible():  # from here on there is an answer, which a signal asks for
         with counting("running", None, left=True) as count:
             progress = run_experiment(
@@ -273,21 +272,20 @@ def _print_progress(progress: Progress, papers: list[str], out: str, interrupted
 
 def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
     """Replay the papers that are asked for, but for those that are there; return the names of all that are done."""
-    from spotbag_papers.paper_result import format_result
-    from spotbag_papers.papers import paper_of, replayed_paper
-
     from ..core.limits import LimitReached
+    from .bench import papers_module
 
     done: list[str] = []
     for name in asked.papers:
         path = Path(out) / f"{name}.json"
-        paper, options = paper_of(asked, name, workers)
+        papers = papers_module("papers")
+        paper, options = papers.paper_of(asked, name, workers)
         if not _has_replayed(path, options.about()):
             try:
-                result = replayed_paper(paper, options, name, left=True)
+                result = papers.replayed_paper(paper, options, name, left=True)
             except LimitReached:
                 return done
-            write_text(path, format_result(result, ".json"))
+            write_text(path, papers_module("paper_result").format_result(result, ".json"))
             wrote(str(path))
         done.append(name)
     return done

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 
 from ..core.errors import SpotbagError
 from ..core.text_tables import Table, table_of, words
@@ -58,7 +59,10 @@ def schema_command(
 
         print(json.dumps(schema_of(kind), indent=2))
         return
-    answers = {name: answer_of(name) for name in KINDS}
+    answers = {}
+    for name in KINDS:
+        with suppress(SpotbagError):  # what prints it is not installed
+            answers[name] = answer_of(name)
     listed = (
         ListedSchema(
             kind=name, format=answer.FORMAT, printed_by=(answer.__doc__ or "").replace("``", "").removesuffix(".")

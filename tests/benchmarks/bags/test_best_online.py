@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 import pytest
-from spotbag_papers.bags.best_online import STEP_S, BestOnline, OneTask, StepDays, plan_on
-from spotbag_papers.bags.online_programme import OnlinePolicy, OnlineProblem
 
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.replay.bags.plan import checked
 from spotbag.replay.bags.runs import replay_day, replay_days
+from spotbag_papers.bags.best_online import STEP_S, BestOnline, OneTask, StepDays, plan_on
+from spotbag_papers.bags.online_programme import OnlinePolicy, OnlineProblem
 
 
 def _days(task: OneTask, days: StepDays, steps: int) -> Iterator[tuple[float, Timeline]]:

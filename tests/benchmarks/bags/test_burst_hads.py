@@ -8,6 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from spotbag.core.statistics import estimate, reduction_percent
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.runs import replay_day
 from spotbag_papers.bags.burst_hads.facts import burst_hads_facts
 from spotbag_papers.bags.burst_hads.paper import BURST_HADS
 from spotbag_papers.bags.burst_hads.runs import (
@@ -30,10 +34,6 @@ from spotbag_papers.bags.paper_days import (
 from spotbag_papers.bags.printed import burst_hads_figures
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_result import PublishedComparisonResult
-
-from spotbag.core.statistics import estimate, reduction_percent
-from spotbag.instances.library import library_instance
-from spotbag.replay.bags.runs import replay_day
 from tests.helpers.paper_results import (
     compared,
     demand_judged_claims,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spotbag_papers.bags.deadline_misses import AS_PRINTED, AS_READ, PolicyMisses, cause_lines, price_cells
-
 from spotbag import find_scenario, library_instance, replay_days, solve
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE
+from spotbag_papers.bags.deadline_misses import AS_PRINTED, AS_READ, PolicyMisses, cause_lines, price_cells
 
 
 def test_the_price_takes_the_mean_below_as_uncertain_too() -> None:

@@ -7,6 +7,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+
+from spotbag.core.statistics import mean_of
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.policies import named_policy
+from spotbag.replay.bags.runs import replay_day, trace_day
+from spotbag.schedules.schedule import Schedule
 from spotbag_papers.bags.hads.ed200_claims import percent_more
 from spotbag_papers.bags.hads.findings import range_of_three
 from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
@@ -33,12 +39,6 @@ from spotbag_papers.bags.printed import hads_figures
 from spotbag_papers.claims import Claim, count_verdicts
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_result import PublishedComparisonResult
-
-from spotbag.core.statistics import mean_of
-from spotbag.instances.library import library_instance
-from spotbag.replay.bags.policies import named_policy
-from spotbag.replay.bags.runs import replay_day, trace_day
-from spotbag.schedules.schedule import Schedule
 from tests.helpers.paper_results import compared, demand_judged_claims, replayed
 from tests.helpers.tiny_days import bag, day, plan, vm_type
 

@@ -7,6 +7,12 @@ import io
 import json
 
 import pytest
+
+from spotbag.core.statistics import Estimate
+from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.instances.library import library_instance
+from spotbag.replay.bags.runs import replay_day
+from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 from spotbag_papers.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
 from spotbag_papers.bags.hads.paper import HADS
 from spotbag_papers.bags.hads.runs import SCENARIOS, HadsOptions
@@ -49,12 +55,6 @@ from spotbag_papers.paper_result import (
     format_result,
     format_rows_csv,
 )
-
-from spotbag.core.statistics import Estimate
-from spotbag.heuristics.bags.d_spot import estimate_d_spot
-from spotbag.instances.library import library_instance
-from spotbag.replay.bags.runs import replay_day
-from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 from tests.helpers.paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 pytestmark = pytest.mark.xdist_group("published")  # one process: they share a result that takes long

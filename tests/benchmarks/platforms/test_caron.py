@@ -9,6 +9,14 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
+
+from spotbag.instances.platforms.agent_trees import many_resources, regrouped
+from spotbag.instances.platforms.job_draws import JobSet
+from spotbag.instances.platforms.platform_files import library_platform
+from spotbag.replay.platforms.candidate import PlatformJob
+from spotbag.replay.platforms.cloud import CloudScheduler
+from spotbag.replay.platforms.local_scheduler import PlatformRules
+from spotbag.replay.platforms.runs import replay_platform
 from spotbag_papers.claims import Claim
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import write_pictures
@@ -42,14 +50,6 @@ from spotbag_papers.platforms.caron.settings import (
     measured,
 )
 from spotbag_papers.platforms.caron.trees import TreeRuns, shape_of, tree_runs
-
-from spotbag.instances.platforms.agent_trees import many_resources, regrouped
-from spotbag.instances.platforms.job_draws import JobSet
-from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.replay.platforms.candidate import PlatformJob
-from spotbag.replay.platforms.cloud import CloudScheduler
-from spotbag.replay.platforms.local_scheduler import PlatformRules
-from spotbag.replay.platforms.runs import replay_platform
 from tests.helpers.paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 pytestmark = pytest.mark.xdist_group("caron")  # one process: they share a result that takes long

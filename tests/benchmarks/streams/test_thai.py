@@ -9,6 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from spotbag.core.errors import SpotbagError
+from spotbag.core.statistics import Statistic
+from spotbag.instances.streams.run_times import NormalRunTimes, UniformRunTimes
+from spotbag.instances.streams.stream import Stream
+from spotbag.instances.streams.stream_files import library_stream
+from spotbag.replay.streams.outcome import StreamOutcome
+from spotbag.replay.streams.policies.unknown import Sampling
+from spotbag.replay.streams.runs import replay_stream
+from spotbag.replay.streams.state import JobProgress
 from spotbag_papers.claims import Claim
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import prepare_pictures, rows_of, write_pictures
@@ -34,16 +44,6 @@ from spotbag_papers.streams.thai.settings import (
     thai_stream,
     without_type,
 )
-
-from spotbag.core.errors import SpotbagError
-from spotbag.core.statistics import Statistic
-from spotbag.instances.streams.run_times import NormalRunTimes, UniformRunTimes
-from spotbag.instances.streams.stream import Stream
-from spotbag.instances.streams.stream_files import library_stream
-from spotbag.replay.streams.outcome import StreamOutcome
-from spotbag.replay.streams.policies.unknown import Sampling
-from spotbag.replay.streams.runs import replay_stream
-from spotbag.replay.streams.state import JobProgress
 from tests.helpers.paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 
 pytestmark = pytest.mark.xdist_group("thai")  # one process: they share a result that takes long

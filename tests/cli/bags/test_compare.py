@@ -141,7 +141,7 @@ def test_rows_never_overwrite_an_instance(shell: Shell) -> None:
 
 
 def test_an_interrupt_prints_what_there_is(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spotbag_papers.bags import comparison
+    from spotbag.experiments.bags import comparison
 
     run_case = comparison.run_case
 

@@ -8,7 +8,6 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from pyomo.common.collections import ComponentMap
-from spotbag_papers.bags.time_indexed import tiny_bag
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
@@ -23,6 +22,7 @@ from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
 from spotbag.solvers.pyomo_model import Solver, integer_program_of, solve_pyomo
+from spotbag_papers.bags.time_indexed import tiny_bag
 from tests.helpers.second_by_second import brute_force_objective
 from tests.helpers.soaks import some
 

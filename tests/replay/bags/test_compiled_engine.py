@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
-from spotbag_papers.bags.on_time import planned
 
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.scenarios import find_scenario
@@ -30,6 +29,7 @@ from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
+from spotbag_papers.bags.on_time import planned
 from tests.helpers.back_ends import RULE_POLICIES, random_meeting, random_replay_plan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak_of

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from spotbag_papers.bags.best_online import OneTask, StepDays, plan_on
-from spotbag_papers.bags.uniform_progress import Job, drawn_trace, replayed
 
 from spotbag.audits.auditor import audit
 from spotbag.instances.bags.scenarios import find_scenario
@@ -32,6 +30,8 @@ from spotbag.replay.bags.state import ReplayState
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
+from spotbag_papers.bags.best_online import OneTask, StepDays, plan_on
+from spotbag_papers.bags.uniform_progress import Job, drawn_trace, replayed
 from tests.helpers.adverse_days import adverse_days
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
 from tests.helpers.rescues import random_plan, with_deadline

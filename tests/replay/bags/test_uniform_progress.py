@@ -11,6 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from spotbag.core.errors import InputError, SpotbagError
+from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
+from spotbag.replay.bags.runs import replay_day, trace_day
+from spotbag.solvers.bags.solve import solve
 from spotbag_papers.bags.uniform_progress import (
     ON_DEMAND_USD,
     SPOT_USD,
@@ -21,12 +27,6 @@ from spotbag_papers.bags.uniform_progress import (
     recorded_traces,
     replayed,
 )
-
-from spotbag.core.errors import InputError, SpotbagError
-from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
-from spotbag.replay.bags.runs import replay_day, trace_day
-from spotbag.solvers.bags.solve import solve
 from tests.helpers import tick_simulator
 from tests.helpers.audited_traces import found
 from tests.helpers.soaks import soak

@@ -7,7 +7,6 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spotbag_papers.streams.paid_units import bags
 
 from spotbag.core.errors import InputError
 from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
@@ -15,6 +14,7 @@ from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, o
 from spotbag.solvers.streams import paid_units
 from spotbag.solvers.streams.paid_units import LeastMakespan, least_makespan_within, least_units_by
 from spotbag.solvers.streams.paid_units_columns import SharedHosts
+from spotbag_papers.streams.paid_units import bags
 from tests.helpers.all_partitions import least_wall, wall_and_units
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
 
