@@ -9,11 +9,11 @@ import pytest
 
 import spotbag.instances.data
 from spotbag.core.errors import InputError
-from spotbag.instances.data import generate
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names, load, platform_names, stream_names
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.streams.stream import Stream
+from spotbag_papers import library_bags
 from tests.helpers.second_by_second import brute_force_objective
 
 # HADS Table 5 and Burst-HADS Table III, run times of HADS in seconds.
@@ -66,7 +66,7 @@ def test_every_entry_says_where_it_comes_from_and_has_its_own_name(path: Path) -
 
 
 def test_the_generator_makes_the_shipped_files_that_name_it(tmp_path: Path) -> None:
-    generate.main(str(tmp_path))
+    library_bags.main(str(tmp_path))
     made = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.json")}
     for path in made:
         assert (tmp_path / path).read_text(encoding="utf-8") == (DATA / path).read_text(encoding="utf-8")

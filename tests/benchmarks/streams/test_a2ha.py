@@ -686,7 +686,7 @@ def test_the_true_optimum_says_how_far_it_is_proved() -> None:
 
 def test_the_default_time_for_the_optimum_is_that_of_the_docs() -> None:
     options = {option.name: option.default for option in get_command(app).commands["a2ha"].params}  # type: ignore[attr-defined]
-    assert options["optimum_time"] == A2haOptions().optimum_s == 60
+    assert (options["optimum_s"], A2haOptions().optimum_s) == ("60s", 60)
 
 
 def test_no_plan_beats_the_bound_and_no_heuristic_the_plan(result: PublishedComparisonResult) -> None:
