@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations
@@ -14,13 +15,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...core.bill import unpaid_usd
-from ...core.limits import checkpoint
+from ...core.limits import LimitReached, checkpoint, overtime, within
 from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
 from ...core.rows import dtype_of
 from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
 from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
+from ...schedules.plan_text import NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule
 from ...schedules.timing import require_by_second, require_no_dates
 from .rescue_questions import LARGE_TASKS, Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
@@ -160,6 +162,29 @@ def survival_of(schedule: Schedule, level: SurvivalLevel, without_usd: float | N
         reason=certificate.reason or None,
         rescue=None if rescue is None or len(rescue.task) > LARGE_TASKS else _record(schedule, rescue),
     )
+
+
+def survival_soon(
+    schedule: Schedule,
+    level: SurvivalLevel,
+    within_s: float | None,
+    look_s: float,
+    without_usd: float | None = None,
+    survives: bool = False,
+) -> Survival:
+    """Return the certificate of a plan within some seconds, or else one without the worst case, which few more show.
+
+    Nothing more is looked at if it is known that the plan survives.
+    """
+    with suppress(LimitReached), within(within_s):
+        return survival_of(schedule, level, without_usd)
+    verdict: Verdict = "survives" if survives else "not-shown"
+    reason = None if survives else NO_TIME_TO_LOOK
+    if not survives:
+        with suppress(LimitReached), overtime(look_s):
+            found = certify(schedule, level, cost=False)
+            verdict, reason = found.verdict, found.reason or None
+    return Survival(level=level, verdict=verdict, reason=reason, cost_without_usd=without_usd)
 
 
 def _record(schedule: Schedule, rescue: Rescue) -> documents.Rescue:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.limits import LimitReached, out_of_time, seconds_left, share_of_time, within
-from ...core.quantities import LEAST_SCALE, at_most, closes_gap
+from ...core.quantities import LEAST_SCALE, at_most
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import kept
@@ -203,11 +203,6 @@ def second_stage(
 def second_value(plan: Schedule) -> float:
     """Second quantity of a plan, by the goal of its instance."""
     return float(plan.makespan_s) if plan.instance.goal == "cheapest" else plan.cost_usd
-
-
-def is_proven(plan: Schedule, second_bound: float | None) -> bool:
-    """True if a bound proves the second quantity of a plan."""
-    return second_bound is not None and closes_gap(second_value(plan), second_bound)
 
 
 def cheapest_by(instance: Instance, moment_s: int) -> Instance:

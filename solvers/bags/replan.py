@@ -44,8 +44,9 @@ from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from ...schedules.timing import require_by_second, require_no_dates
 from .budget import BUDGET
+from .goals import second_value
 from .methods import find_method
-from .result import Result, Stage
+from .result import Result, stages_of
 from .solve import by_iterations, refuse_iterations_with, refuse_wrong, solve
 
 USUAL_S = 0.05
@@ -474,7 +475,8 @@ def _quick(
     if schedule is not None and level is not None:
         survivor = _survivor(remaining, bound, schedule, level, seed, until, given.d_spot_s is None)
         schedule = survivor or schedule
-        survival = _certificate(schedule, level, survivor is not None, begin + time_limit_s)
+        left_s = max(begin + time_limit_s - clock_s(), 0.0)
+        survival = _survival(schedule, level, left_s, survivor is not None)
     value = bound.objective if proved is None else math.inf
     result = _checked(remaining, schedule, value, infeasible, proved is not None, survival, terms)
     if schedule is not None and search_end.moment is not None and not stopped():
@@ -512,7 +514,7 @@ def _checked(
         warnings=tuple(filter(None, warnings)),
         survival=survival,
         bound=value,
-        stages=_stages(remaining, schedule, value, proved),
+        stages=stages_of(schedule, value, second_value(schedule) if schedule is not None and proved else None),
         runtime_s=clock_s() - terms.begin,
         seed=terms.seed,
     )
@@ -538,18 +540,11 @@ def _with_credits(remaining: Instance) -> Schedule | None:
     return plan if plan is not None and check(remaining, plan).feasible else None
 
 
-def _certificate(schedule: Schedule, level: SurvivalLevel, survives: bool, until: float) -> Survival:
-    """Say what a plan survives, with the worst case if there is time for it."""
-    from ...heuristics.bags.rescue import certify, survival_of
+def _survival(schedule: Schedule, level: SurvivalLevel, left_s: float, survives: bool) -> Survival:
+    """Return the certificate of a plan."""
+    from ...heuristics.bags.rescue import survival_soon  # here, since few ask for it
 
-    with suppress(LimitReached), within(max(until - clock_s(), 0.0)):
-        return survival_of(schedule, level)
-    if survives:
-        return Survival(level=level, verdict="survives")
-    with suppress(LimitReached), within(_LOOK_S):
-        found = certify(schedule, level, cost=False)
-        return Survival(level=level, verdict=found.verdict, reason=found.reason or None)
-    return Survival(level=level, verdict="not-shown", reason="there was no time to find out")
+    return survival_soon(schedule, level, left_s, _LOOK_S, survives=survives)
 
 
 def _beyond(survival: Survival) -> str:
@@ -592,16 +587,3 @@ def _bound(remaining: Instance, memory: _Memory, time_limit_s: float) -> Divisib
         took_s = 0.0 if last is None and clock.ended_work else clock_s() - begin
         memory.prices[key] = _Prices(bound.multipliers, n_open, took_s)
     return bound
-
-
-def _stages(remaining: Instance, schedule: Schedule | None, bound: float, proved: bool) -> tuple[Stage, ...]:
-    """Quantities that were made least, in order; both are proved to be where all plans were gone through."""
-    if schedule is None or remaining.goal == "balanced":
-        return ()
-    cost = Stage("cost_usd", schedule.cost_usd, None, False)
-    makespan = Stage("makespan_s", float(schedule.makespan_s), None, False)
-    first, second = (cost, makespan) if remaining.goal == "cheapest" else (makespan, cost)
-    return (
-        replace(first, bound=bound, proven=closes_gap(first.value, bound)),
-        replace(second, bound=second.value, proven=True) if proved else second,
-    )
