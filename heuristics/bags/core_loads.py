@@ -25,9 +25,12 @@ from ...schedules.timing import objective_weights
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
 
-FEW_TASKS, MANY_TASKS = 400, 3_000
-"""Bags of which simple heuristics make a plan soon, task by task; and bags for which starts are made by compiled loops,
-which take a second to compile the first time, and of which the search makes one run."""
+FEW_TASKS, MANY_TASKS, LARGE_TASKS = 400, 3_000, 20_000
+"""Bags of which simple heuristics make a plan soon, task by task; bags for which starts are made by compiled loops,
+which take a second to compile the first time, and of which the search makes one run; and bags of which not every task
+is looked at by itself any more: what each VM runs is not annealed, and rescues are not kept, nor written out."""
+LITTLE_TO_GAIN = 1e-3
+"""Gap, or difference, of two objectives below which it is not worth the time to look for what is between them."""
 MOST_PLACES = 50_000_000
 """Most places for tasks on the cores, or the VMs, of a state: 400 MB."""
 SPARE_VMS = 1

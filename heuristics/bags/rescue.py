@@ -25,7 +25,8 @@ from ...schedules.documents import SurvivalVerdict as Verdict
 from ...schedules.plan_text import NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule
 from ...schedules.timing import require_by_second, require_no_dates
-from .rescue_questions import LARGE_TASKS, Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
+from .core_loads import LARGE_TASKS
+from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
 from .rescue_rows import DONE, FAILED, MOST_TYPES, NONE, PackedVmRow, PlaceRow
 
 _BUDGET = 60_000_000

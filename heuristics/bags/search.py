@@ -19,7 +19,16 @@ from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .annealing import Found, LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
-from .core_loads import FEW_TASKS, MANY_TASKS, SPARE_VMS, CoreLoads, full_speed, priced_start, start_from_schedule
+from .core_loads import (
+    FEW_TASKS,
+    LITTLE_TO_GAIN,
+    MANY_TASKS,
+    SPARE_VMS,
+    CoreLoads,
+    full_speed,
+    priced_start,
+    start_from_schedule,
+)
 from .lanes import first_plan, lanes_plan
 from .least_rent import FILLED, least_rent_start
 
@@ -32,9 +41,6 @@ _SHARE_OF_LPT, _MOST_LPT_TASKS = 0.05, 10_000
 
 _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the deadline"
 _NO_PLAN_BY_DATES = "the search found no plan that keeps the ready_s and the deadline_s of all tasks"
-
-_LITTLE = 1e-3
-"""Gap to the bound at which one way to begin is enough."""
 
 _MOST_LATE = 4e-3
 """Share of the load that may be late at the start, which the annealing puts right."""
@@ -199,7 +205,7 @@ def begins_with_a_plan(instance: Instance) -> bool:
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
     """Return the state of a plan with as few VMs as do, and with tasks that end as early as they must; None without."""
     state = least_rent_start(instance, bound, SPARE_VMS)
-    if state is not None and closes_gap(state.value(), bound.objective, _LITTLE):
+    if state is not None and closes_gap(state.value(), bound.objective, LITTLE_TO_GAIN):
         return state
     in_lanes = _state_in_lanes(instance, bound)
     if in_lanes is None or (state is not None and state.value() <= in_lanes.value()):

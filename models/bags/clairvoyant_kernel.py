@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
+from ...core.quantities import NOISE
 
 if TYPE_CHECKING:
     from ...core.quantities import BoolArray, FloatArray, IntArray
@@ -17,9 +18,6 @@ _MOST_CHECKPOINTS = 6
 
 _LESS = 1 - 1e-10
 """Ways are looked for that cost less by more than this: sums of equal prices differ by their rounding."""
-
-_NOTHING = 1e-9
-"""What may be missing of a task that is done: sums are rounded, and less work costs no more."""
 
 
 class Checkpoints(NamedTuple):
@@ -263,7 +261,7 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
 def _whole_number(task: _Task, o: int, last: int) -> int:
     """Return the number of checkpoints that save the work on an offer, but for next to nothing."""
     k = task.column[o]
-    done = task.done[k] - _NOTHING / (2 * len(task.most))
+    done = task.done[k] - NOISE / (2 * len(task.most))
     parts: int = math.ceil(done * task.work_s[k] / task.saved_s[o])
     return max(parts - 1 if o == last else parts, 0)
 
@@ -318,6 +316,6 @@ def _fill(task: _Task, least: float, last: int, written: IntArray, price: FloatA
         task.done[k] += part
         task.used_s[k] += part * task.work_s[k] * (task.slower[k] if with_share else 1.0)
         undone -= part
-        if undone <= _NOTHING:
+        if undone <= NOISE:  # sums are rounded, and less work costs no more
             return cost
     return math.inf

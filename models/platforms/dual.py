@@ -35,7 +35,7 @@ Metric: TypeAlias = Literal["cost", "execution_time_s", "delay_s"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 Caps: TypeAlias = Mapping[Metric, Fraction]
 
-_MOST_BITS = 61
+_MOST_BITS = NEVER.bit_length() - 1
 """What a job costs stays below 2 to this power; integers of the inner loop have 63 bits."""
 
 _LARGEST_PRICE = 1e200

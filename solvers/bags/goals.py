@@ -120,7 +120,7 @@ def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: fl
     start = None if initial is None else plan_of(question, initial)
     if out_of_time() or question.has_dates:  # that plan knows none
         return start
-    early = _earliest_in_lanes(question, budget_usd, proven_s, share_of_time(BUDGET.step))
+    early = _earliest_in_lanes(question, budget_usd, proven_s, share_of_time(BUDGET.half))
     if early is None:
         return start
     earlier = start is None or start.cost_usd > at_most(budget_usd) or early.makespan_s < start.makespan_s
@@ -185,7 +185,7 @@ def second_stage(
     if first.optimal and seconds_left() is not None:
         patience_s = math.inf  # a limit is there to be used where there is something to be proved
     elif not first.optimal:
-        patience_s = min(max(BUDGET.second_quantity * first_took_s, BUDGET.least_s), patience_s)
+        patience_s = min(max(BUDGET.half * first_took_s, BUDGET.least_s), patience_s)
     if instance.goal == "cheapest":
         earliest = _Earliest(attempts, instance, plan.cost_usd, plan, accepts)
         earliest.look(patience_s, prove=first.optimal)
@@ -267,9 +267,9 @@ class _Earliest:
             while not self._finished():
                 before = self.plan.makespan_s, self.proven_s
                 if searches:
-                    with within(None if self._few else min(turn_s, share_of_time(BUDGET.step) or math.inf)):
+                    with within(None if self._few else min(turn_s, share_of_time(BUDGET.half) or math.inf)):
                         self._search(exact)
-                with within(share_of_time(BUDGET.step) if searches else None):
+                with within(share_of_time(BUDGET.half) if searches else None):
                     self._halve()
                     if not self._finished():
                         self._ask(self.plan.makespan_s - 1, _left_s())
@@ -296,7 +296,7 @@ class _Earliest:
         for number, attempts in enumerate(asked, 1):
             if self._finished():
                 return
-            with suppress(LimitReached), within(share_of_time(BUDGET.step if number < len(asked) else 1.0)):
+            with suppress(LimitReached), within(share_of_time(BUDGET.half if number < len(asked) else 1.0)):
                 answer = attempts.make(self._question, plan_of(self._question, self.plan), silent=True)
                 self._take(answer.schedule)
                 self._prove(answer.bound)

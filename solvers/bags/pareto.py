@@ -37,12 +37,6 @@ DEFAULT_TIME_LIMIT_S = 60.0
 _SPREAD = 16
 """Parts of the makespans of which each is looked at before any of them is worked out."""
 
-_PROGRAMME_SHARE = 0.6
-"""Of the time limit, what the class programme gets before the front is completed in the general way."""
-
-_MORE_TIME = 1.3
-"""Times the seconds of a question asked in vain with which it is worth asking again."""
-
 
 @dataclass(frozen=True, slots=True)
 class FrontPoint:
@@ -205,7 +199,7 @@ def pareto_front(
         for plan in initial:
             walk.take(latest_s, start_of(resolved, plan), 0.0)
         if facts.gaps() and method != "epsilon-constraint":
-            share = 1.0 if method == "class-programme" else _PROGRAMME_SHARE
+            share = 1.0 if method == "class-programme" else BUDGET.half
             try:
                 with within(share * limit_s, begin=begin):
                     _by_programme(resolved, walk, begin + share * limit_s)
@@ -419,7 +413,7 @@ class _Walk:
             return None, 0.0
         moment = min(wanted, key=lambda moment: (self._asked[moment], moment))
         limit = min(max(2 * self._asked[moment], self._share_s()), self._left_s())
-        return (moment, limit) if limit >= _MORE_TIME * self._asked[moment] else (None, 0.0)
+        return (moment, limit) if limit > self._asked[moment] else (None, 0.0)
 
     # -------------------------------------------------------------------- asking
 

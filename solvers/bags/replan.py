@@ -52,7 +52,6 @@ from .solve import by_iterations, refuse_iterations_with, refuse_wrong, solve
 USUAL_S = 0.05
 LONG_S = 0.3
 """From this time on, the method that `solve` would use goes on from the quick plan."""
-_QUICK_S = 0.05
 _RESERVE_S, _RESERVE_S_A_TASK = 0.003, 1.6e-6
 _RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
 """What making and checking the plan takes; of a bag that has been planned again before, it is known."""
@@ -65,10 +64,10 @@ share of the limit, and this share of all calls ends as long before it."""
 _CUTS = 40
 """Most cuts for new prices."""
 _SHARE_OF_BOUND, _MOST_OF_BOUND = 0.4, 0.6
-"""Share of the time that new prices may take for them to be looked for; and if it takes longer, at most."""
+"""Share of the time that new prices may take for them to be looked for; and if it takes longer, at most. Before plans
+that survive are looked for, a first plan has as large a share as the former."""
 _SAME = 0.85
 """Prices are used again for no less than this part of the tasks that they were found for, nor for as many more."""
-_SHARE_OF_FIRST = 0.4
 _STEPS = 6
 """Plans with an earlier D_spot that are tried where the first does not survive."""
 _LOOK_S = 0.02
@@ -218,7 +217,7 @@ def _first_answer(
         The answer, and the plan that one which takes longer may begin with.
     """
     limit_s = terms.time_limit_s
-    quick_s = min(_QUICK_S, 0.3 * limit_s) if long else limit_s * (1.0 if late is None else BUDGET.before_late)
+    quick_s = min(_QUICK_S, 0.3 * limit_s) if long else limit_s * (1.0 if late is None else BUDGET.half)
     held = None if running is None else _held(remaining, running, now_s)
     quick = _quick(remaining, running, terms._replace(time_limit_s=quick_s), given, held)
     initial = quick.schedule
@@ -464,7 +463,7 @@ def _quick(
     with suppress(LimitReached):
         if not infeasible and schedule is None:
             now = clock_s()
-            first_until = search_end if level is None else now + _SHARE_OF_FIRST * (until - now)
+            first_until = search_end if level is None else now + _SHARE_OF_BOUND * (until - now)
             schedule = quick_plan(remaining, bound, running, seed, first_until)
             if schedule is None and held is None:
                 schedule = _with_credits(remaining)

@@ -241,7 +241,7 @@ def _fastest_near_least(
     if not 0 <= share < math.inf:
         raise InputError("near_least", [Issue("", "must be a share that is not negative, such as 0.05", value=share)])
     begin = clock_s()
-    half_s = None if time_limit_s is None else BUDGET.cheapest_of_near_least * time_limit_s
+    half_s = None if time_limit_s is None else BUDGET.half * time_limit_s
     cheapest = ask(instance, goal="cheapest", time_limit_s=half_s, initial=initial)
     if cheapest.schedule is None or cheapest.interrupted:
         return cheapest
@@ -344,7 +344,7 @@ def _question(given: Instance, published: bool) -> _Question:
 
 def _first_stage(attempts: Attempts, question: _Question, start: Schedule | None) -> FirstStage:
     """Make the first quantity least, of the plans that survive where that is to be chosen."""
-    with within(share_of_time(BUDGET.first_quantity if question.ordered else 1.0)):
+    with within(share_of_time(BUDGET.first if question.ordered else 1.0)):
         if question.chooses and question.level is not None:
             from .survival import surviving_first_stage  # here, since not all ask for it
 

@@ -31,10 +31,10 @@ _MOST_UNITS_FOR_COLUMNS = 20_000
 _SEARCH_SHARE = 0.2
 """Part of the time limit that has passed when packing ends."""
 
-_BOUND_SHARE = 0.8
+_BOUND_SHARE = 1 - _SEARCH_SHARE
 """Part of the time limit that has passed when the bound is raised no more."""
 
-_PLAN_SHARE = 0.1
+_PLAN_SHARE = _SEARCH_SHARE / 2
 """Part of the time limit that one attempt to make a plan of columns takes at most."""
 
 
