@@ -329,10 +329,8 @@ def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: 
         for change in changes:
             asked, less = given.replace(**change) if change.keys() != {"level"} else given, change.get("level", level)
             plan = None
-            with (
-                suppress(LimitReached),
-                within(BUDGET.least_s if seconds_left() is None else share_of_time(BUDGET.half)),
-            ):
+            share_s = share_of_time(BUDGET.half)
+            with suppress(LimitReached), within(BUDGET.least_s if share_s is None else share_s):
                 plan = _proved_spot_plan(attempts, asked, less, -math.inf if "deadline_s" in change else bound)
             if plan is not None:
                 proved.append(SpotWith(**change, cost_usd=plan.cost_usd))
