@@ -27,9 +27,7 @@ from ...models.streams.sizing_program import (
     Objective,
     SizingProgram,
     inexact,
-    n_ranks,
-    next_objective,
-    ranks_at,
+    ranks_of,
     tightened,
 )
 from .sizing_dynamic_programme import cheapest_counts
@@ -219,19 +217,17 @@ def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tupl
     most = covering.most_useful()
     cheapest = min(range(len(most)), key=lambda i: most[i] * covering.prices[i])
     counts = tuple(number if i == cheapest else 0 for i, number in enumerate(most))
-    done = 0
-    while done < n_ranks(covering):
-        fixed = ranks_at(covering, most, counts, done)
-        objective, done = next_objective(covering, most, done)
-        if objective is None:
-            break
+    fixed: list[Objective] = []
+    for rank in ranks_of(covering):
+        if not any(cost and limit for cost, limit in zip(rank.coefficients, most, strict=True)):
+            continue  # limits leave no choice
         left = None if until is None else until - time.perf_counter()
         if left is not None and left <= 0:
             return counts, False
-        program = SizingProgram(covering, most, objective, fixed)
+        program = SizingProgram(covering, most, rank, fixed)
         proved = _minimise(program, left)
         found = program.read_back()
-        if found is not None and objective.value(found) <= objective.value(counts):
+        if found is not None and rank.value(found) <= rank.value(counts):
             counts = found
         elif proved:
             raise inexact()
@@ -239,7 +235,8 @@ def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tupl
             if until is None:  # nothing but its tolerances can have stopped it
                 raise inexact()
             return counts, False
-        most = tightened(covering, most, Objective(objective.coefficients, objective.value(counts)))
+        fixed.append(Objective(rank.coefficients, rank.value(counts)))
+        most = tightened(covering, most, fixed[-1])
     return counts, True
 
 
