@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.quantities import BoolArray, IntArray
 from ..instances.entries import RentalOffer
 from ..instances.instance import Instance
 from .schedule import Schedule
@@ -59,27 +60,43 @@ def queue_times(instance: Instance, queue: Queue) -> list[tuple[int, int, int]]:
     return times
 
 
+def plan_of_places(
+    instance: Instance,
+    tasks: IntArray,
+    number: IntArray,
+    core: IntArray,
+    start_s: IntArray,
+    offers: IntArray,
+    baseline: BoolArray | None = None,
+) -> Schedule:
+    """Return the plan that has open tasks on cores of VMs, which are numbered: machines first, as in ``offers``.
+
+    What runs on machines is where it is; VMs without tasks are left out.
+    """
+    running = instance.running
+    of_task = np.zeros((3, instance.n_tasks), dtype=np.int64)
+    of_task[:, tasks] = number, core, start_s
+    of_task[:, running.task] = running.machine, running.core, running.start_s
+    slow = np.zeros(instance.n_tasks, dtype=bool)
+    slow[tasks] = False if baseline is None else baseline
+    slow[running.task] = running.baseline
+    used = np.bincount(of_task[0], minlength=len(offers)) > 0
+    vms = np.flatnonzero(used)
+    task_vm = (np.cumsum(used) - 1)[of_task[0]]
+    machine = np.where(vms < len(instance.machines), vms, -1)
+    return Schedule(instance, offers[vms], task_vm, of_task[1], of_task[2], slow, vm_machine=machine)
+
+
 def schedule_of_queues(instance: Instance, queues: Sequence[Queue]) -> Schedule:
     """Make the plan of queues; VMs without tasks are left out."""
-    running = instance.running
-    busy = set(running.machine.tolist())
-    used = [queue for queue in queues if queue.tasks or queue.machine in busy]
-    for machine in sorted(busy - {queue.machine for queue in used}):
-        used.append(Queue(instance.offers[instance.machine_offer[machine]], [], machine))
-    task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-    for vm, queue in enumerate(used):
-        for task, (core, start, _) in zip(queue.tasks, queue_times(instance, queue), strict=True):
-            task_vm[task], task_core[task], start_s[task] = vm, core, start
-    vm_offer = np.array([queue.offer.index for queue in used], dtype=np.int64)
-    vm_machine = np.array([queue.machine for queue in used], dtype=np.int64)
-    if len(running.task):
-        vm_of_machine = np.full(len(instance.machines), -1)
-        vm_of_machine[vm_machine[vm_machine >= 0]] = np.flatnonzero(vm_machine >= 0)
-        task_vm[running.task] = vm_of_machine[running.machine]
-        task_core[running.task], start_s[running.task] = running.core, running.start_s
-    baseline = instance.offer_is_burstable[vm_offer][task_vm]
-    baseline[running.task] = running.baseline
-    return Schedule(instance, vm_offer, task_vm, task_core, start_s, baseline, vm_machine=vm_machine)
+    first, rows = len(instance.machines), list[tuple[int, ...]]()
+    for vm, queue in enumerate(queues, first):
+        number, slow = vm if queue.machine < 0 else queue.machine, queue.offer.burstable
+        times = zip(queue.tasks, queue_times(instance, queue), strict=True)
+        rows += [(task, number, core, start_s, slow) for task, (core, start_s, _) in times]
+    tasks, numbers, cores, starts_s, modes = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+    offers = np.r_[instance.machine_offer, np.array([queue.offer.index for queue in queues], dtype=np.int64)]
+    return plan_of_places(instance, tasks, numbers, cores, starts_s, offers, modes.astype(bool))
 
 
 def queues_of_schedule(schedule: Schedule) -> list[Queue]:

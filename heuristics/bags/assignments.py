@@ -12,7 +12,7 @@ from ...core.limits import checkpoint
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
 from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.queues import Queue, queues_of_schedule, schedule_of_queues, timeline_of
+from ...schedules.queues import Queue, plan_of_places, queues_of_schedule, schedule_of_queues, timeline_of
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .core_loads import latest_ends_s
@@ -91,29 +91,19 @@ class Assignments:
         set_starts(fleet, tasks, number, slow, start_s, task_core)
         for vm, count in enumerate(number.tolist()):
             task_vm[tasks[vm, :count]] = vm
-        open_tasks, running = instance.open_tasks, instance.running
-        baseline = slow & instance.offer_is_burstable[fleet.offer][task_vm]
-        ends_s = start_s + fleet.durations[baseline.astype(np.int64), fleet.offer[task_vm], np.arange(len(slow))]
+        open_tasks, vm_offer = instance.open_tasks, fleet.offer[task_vm]
+        baseline = slow & instance.offer_is_burstable[vm_offer]
+        ends_s = start_s + fleet.durations[baseline.astype(np.int64), vm_offer, np.arange(len(slow))]
         latest_s = self.objective.vm_limit[task_vm]
         if len(fleet.latest) and not len(fleet.late):
-            latest_s = np.minimum(latest_s, fleet.latest[fleet.offer[task_vm], np.arange(len(slow))])
+            latest_s = np.minimum(latest_s, fleet.latest[vm_offer, np.arange(len(slow))])
         if (ends_s > latest_s)[open_tasks].any():
             return None
-        start_s += self.zero_s
-        vm_offer, vm_machine = fleet.offer, self.vm_machine
-        if len(running.task):
-            left_out = sorted({*running.machine.tolist()} - {*vm_machine.tolist()})
-            vm_machine = np.r_[vm_machine, np.array(left_out, dtype=np.int64)]
-            vm_offer = np.r_[vm_offer, instance.machine_offer[left_out]]
-            vm_of_machine = np.full(len(instance.machines), -1)
-            vm_of_machine[vm_machine[vm_machine >= 0]] = np.flatnonzero(vm_machine >= 0)
-            task_vm[running.task] = vm_of_machine[running.machine]
-            task_core[running.task], start_s[running.task] = running.core, running.start_s
-            baseline[running.task] = running.baseline
-        taken = np.r_[open_tasks, running.task]
-        used, of_taken = np.unique(task_vm[taken], return_inverse=True)
-        task_vm[taken] = of_taken
-        return Schedule(instance, vm_offer[used], task_vm, task_core, start_s, baseline, vm_machine=vm_machine[used])
+        new = len(instance.machines) + np.arange(len(number))
+        places = np.where(self.vm_machine < 0, new, self.vm_machine)[task_vm[open_tasks]]
+        offers = np.concatenate([instance.machine_offer, fleet.offer])
+        cores, starts_s = task_core[open_tasks], start_s[open_tasks] + self.zero_s
+        return plan_of_places(instance, open_tasks, places, cores, starts_s, offers, baseline[open_tasks])
 
 
 def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:

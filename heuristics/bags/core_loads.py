@@ -19,6 +19,7 @@ from ...instances.entries import FULL_SPEED, NEVER
 from ...instances.instance import Instance
 from ...models.bags.cpu_credits import end_says_all
 from ...models.bags.task_classes import usable_offers
+from ...schedules.queues import plan_of_places
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 
@@ -244,36 +245,20 @@ class CoreLoads:
 
         Where tasks have latest ends of their own, what has to end first is first.
         """
-        instance, running = self.instance, self.instance.running
+        instance, n_machines = self.instance, len(self.instance.machines)
         core, tasks = self._placed()
-        n_vms, n_machines = len(self.vm_end), len(instance.machines)
-        used = np.bincount(self.core_vm[core], minlength=n_vms) > 0
-        machine_used = np.zeros(n_machines, dtype=bool)
-        machine_used[running.machine] = True
-        machine_used[self.vm_machine[used & (self.vm_machine >= 0)]] = True
-        # Rented VMs that are used, and then the machines with tasks.
-        rented, machines = np.flatnonzero(used & (self.vm_machine < 0)), np.flatnonzero(machine_used)
-        number_of_machine = np.full(n_machines + 1, -1)
-        number_of_machine[machines] = len(rented) + np.arange(len(machines))
-        number = number_of_machine[self.vm_machine]
-        number[rented] = np.arange(len(rented))
         seconds = self.durations[self.core_column[core], tasks]
         first = self.latest[self.core_column[core], tasks] if len(self.latest) else -seconds
         order = np.lexsort((tasks, first, core))
         core, tasks, seconds = core[order], tasks[order], seconds[order]
         before = np.cumsum(seconds) - seconds  # on this core and on those in front of it
         first = np.cumsum(self.core_count) - self.core_count
-        task_vm, task_core, start = (np.empty(instance.n_tasks, dtype=np.int64) for _ in range(3))
-        task_vm[tasks] = number[self.core_vm[core]]
-        task_core[tasks] = core - self.vm_first[self.core_vm[core]]
-        start[tasks] = self.zero_s + (self.core_start + self._wait_s())[core] + before - before[first[core]]
-        task_vm[running.task] = number_of_machine[running.machine]
-        task_core[running.task], start[running.task] = running.core, running.start_s
-        vm_offer = np.concatenate([self.offers[self.vm_column[rented]], instance.machine_offer[machines]])
-        baseline = (instance.offer_is_burstable & np.isinf(full_speed(instance)[:, 0]))[vm_offer][task_vm]
-        baseline[running.task] = running.baseline
-        vm_machine = np.concatenate([np.full(len(rented), -1), machines])
-        return Schedule(instance, vm_offer, task_vm, task_core, start, baseline, vm_machine=vm_machine)
+        start_s = self.zero_s + (self.core_start + self._wait_s())[core] + before - before[first[core]]
+        vm, machine = self.core_vm[core], self.vm_machine[self.core_vm[core]]
+        number = np.where(machine < 0, n_machines + vm, machine)
+        offers = np.concatenate([instance.machine_offer, self.offers[self.vm_column]])
+        slow = (instance.offer_is_burstable & np.isinf(full_speed(instance)[:, 0]))[offers][number]
+        return plan_of_places(instance, tasks, number, core - self.vm_first[vm], start_s, offers, slow)
 
     def _placed(self) -> tuple[IntArray, IntArray]:
         """Core of each task and the task, core by core."""

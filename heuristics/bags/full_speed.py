@@ -10,7 +10,7 @@ import numpy as np
 from ...core.limits import checkpoint, stop_point
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.queues import timeline_of
+from ...schedules.queues import plan_of_places, timeline_of
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 from .core_loads import FEW_TASKS
@@ -50,13 +50,8 @@ def full_speed_plan(instance: Instance) -> Schedule | None:
         _, vm, place = min(found, key=lambda entry: entry[:2])
         task_vm[task], task_core[task] = vm, machines[vm].take(instance, group, place)
         start_s[task], baseline[task] = place.start_s, place.baseline
-    running = instance.running
-    task_vm[running.task], task_core[running.task] = running.machine, running.core  # machines come first
-    start_s[running.task], baseline[running.task] = running.start_s, running.baseline
-    used, renumbered = np.unique(task_vm, return_inverse=True)
-    vm_offer = np.array([machines[vm].offer.index for vm in used.tolist()], dtype=np.int64)
-    vm_machine = np.where(used < len(instance.machines), used, -1)
-    return Schedule(instance, vm_offer, renumbered, task_core, start_s, baseline, vm_machine=vm_machine)
+    offers = np.array([machine.offer.index for machine in machines], dtype=np.int64)  # machines come first
+    return plan_of_places(instance, order, task_vm[order], task_core[order], start_s[order], offers, baseline[order])
 
 
 def _machines(instance: Instance) -> list[_Machine]:

@@ -14,6 +14,7 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
+from ...schedules.queues import plan_of_places
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
@@ -153,10 +154,9 @@ class LongestFirst:
         place = self._place_one_by_one if memory_may_bind else self._place_by_free_core
         if not place(column, limits_s, (task_vm, task_core, start_s), check_limit):
             return None
-        used, renumbered = np.unique(task_vm, return_inverse=True)
-        offers = np.array([self.offers[k].index for k in column[used].tolist()], dtype=np.int64)
-        baseline = self.instance.offer_is_burstable[offers][renumbered]
-        return Schedule(self.instance, offers, renumbered, task_core, start_s, baseline)
+        offers = np.array([offer.index for offer in self.offers], dtype=np.int64)[column]
+        slow, tasks = self.instance.offer_is_burstable[offers][task_vm], np.arange(self.instance.n_tasks)
+        return plan_of_places(self.instance, tasks, task_vm, task_core, start_s, offers, slow)
 
     def _binds(self, k: int) -> bool:
         return not self.instance.memory_never_binds[self.offers[k].type_index]
