@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from ...instances.instance import Instance
-from ...models.bags.makespan_bounds import makespan_lower_bound_s
+from ...models.bags.makespan_bounds import MakespanWindow, makespan_lower_bound_s
 from ...models.bags.task_classes import offers_of_vms, usable_offers
-from ...models.bags.windows import MakespanWindow
 from ...schedules.timing import objective_weights
 from ..programme import MOST_COLUMNS, TOLERANCE
 from .divisible_programme import DivisibleProgramme

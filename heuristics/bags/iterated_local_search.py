@@ -172,7 +172,7 @@ class LocalSearch:
     """The plan S, the VMs selected and those left, and the best plans."""
 
     def __init__(self, instance: Instance, initial: Schedule, options: IlsOptions, run: Run) -> None:
-        from .timeline_kernel import Vms
+        from .local_search_kernel import Vms
 
         self.instance, self.options, self.run = instance, options, run
         self.ready = instance.boot_overhead_s
@@ -236,7 +236,7 @@ class LocalSearch:
 
     def _lay_out(self) -> None:
         """Schedule all VMs anew for the allocation: tasks in the order of their ids."""
-        from .timeline_kernel import set_ends
+        from .local_search_kernel import set_ends
 
         # Tasks in the order of their ids, VM by VM; memory that is touched for the first time takes long.
         by_vm = np.argsort(self.task_vm, kind="stable")

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Burstable, Market, RentalOffer
 from ...instances.instance import Instance
 from .task_classes import LET_PASS_CREDITS
+
+
+@dataclass(frozen=True, slots=True)
+class MakespanWindow:
+    """First and last makespan, counted from the moment the VMs are ready; from now if there are machines."""
+
+    earliest_s: int
+    latest_s: int
+
+    @property
+    def empty(self) -> bool:
+        """True if there is no makespan left."""
+        return self.earliest_s > self.latest_s
+
 
 _COUNTED_GROUPS = 50
 _EARLIEST_ENDS = "_earliest_ends_s"

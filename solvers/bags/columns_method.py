@@ -29,8 +29,7 @@ from ...schedules.timing import objective_weights
 from ..backend import SolverLimits
 from ..highs import solve_with_highs
 from .budget import BUDGET
-from .column_master import ColumnMaster
-from .column_program import ColumnProgram, column_program
+from .column_master import ColumnMaster, ColumnProgram, column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
 from .vm_columns import VmColumn, plan_of_columns
 

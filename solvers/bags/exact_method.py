@@ -13,8 +13,8 @@ from ...heuristics.bags.assignments import listed_plan
 from ...heuristics.bags.greedy import greedy
 from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
+from ...models.bags.makespan_bounds import MakespanWindow
 from ...models.bags.task_classes import offers_of_vms
-from ...models.bags.windows import MakespanWindow
 from ...schedules.method import Outcome, Run, TracePoint, kept
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.limits import LimitReached, checkpoint, out_of_time, share_of_time, within
 from ...instances.instance import Instance
+from ...models.bags.makespan_bounds import MakespanWindow
 from ...models.bags.patterns import PatternModel, require_few_classes
-from ...models.bags.windows import MakespanWindow
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits

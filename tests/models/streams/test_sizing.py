@@ -25,7 +25,7 @@ from spotbag.models.streams.sizing import (
     tasks_per_vm,
 )
 from spotbag.models.streams.sizing_program import Objective, SizingProgram, ranks_of, tightened
-from spotbag.solvers.streams.sizing_dynamic_programme import cheapest_counts
+from spotbag.solvers.streams.sizing import cheapest_counts
 from tests.helpers.sizing_problems import job, random_job
 
 

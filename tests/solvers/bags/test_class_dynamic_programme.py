@@ -17,8 +17,8 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.models.bags import patterns as pattern_model
 from spotbag.models.bags.core_patterns import enumerate_patterns
+from spotbag.models.bags.makespan_bounds import MakespanWindow
 from spotbag.models.bags.patterns import PatternModel
-from spotbag.models.bags.windows import MakespanWindow
 from spotbag.schedules.method import Run
 from spotbag.schedules.timing import objective_value
 from spotbag.solvers.backend import SolverLimits
