@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled_long, compiled_part
-from ...core.quantities import MAX_SECONDS, NOISE
+from ...core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray
 from .annealing_kernel import Cooling, Objective, end_of_others, is_either, last_vm, over_budget
 from .start_order_kernel import Fleet, VmEnds, core_work, start_order_ends
-
-if TYPE_CHECKING:
-    from ...core.quantities import BoolArray, FloatArray, IntArray
 
 _EXCHANGES, _TAILS, _FLIPS = 0.45, 0.08, 0.10
 _OF_LAST_VM = 0.12

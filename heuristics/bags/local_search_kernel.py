@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from ...core.compiled import compiled
-from ...core.quantities import MAX_SECONDS
-
-if TYPE_CHECKING:
-    from ...core.quantities import FloatArray, IntArray
-
-
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled_part
-
-if TYPE_CHECKING:
-    from ...core.quantities import IntArray
+from ...core.compiled import compiled, compiled_part
+from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 
 
 class Vms(NamedTuple):

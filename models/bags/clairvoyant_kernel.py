@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
-from ...core.quantities import NOISE
-
-if TYPE_CHECKING:
-    from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.quantities import NOISE, BoolArray, FloatArray, IntArray
 
 _MOST_CHECKPOINTS = 6
 """A task that writes more on an offer counts them there as a share of its work: ways to cut it would be too many."""

@@ -6,14 +6,12 @@ added by one addition, and one mask tells whether a field has become larger than
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
-
-if TYPE_CHECKING:
-    from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import FloatArray, IntArray
 
 FULL, HALTED, REFUTED = range(-1, -4, -1)
 """What a loop returns in place of a number: its table is full; it was halted, or takes too long; no fleet is within the
