@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.bill import unpaid_usd
-from ...core.limits import checkpoint
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
-from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.queues import Queue, plan_of_places, queues_of_schedule, schedule_of_queues, timeline_of
+from ...schedules.queues import Queue, plan_of_places, queues_of_schedule
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .core_loads import latest_ends_s
@@ -274,96 +271,3 @@ def _dates(instance: Instance, groups: IntArray) -> list[FloatArray]:
     """Releases and latest ends of some groups, as parts of the deadline; nothing where there are none."""
     dates = [instance.release_s, instance.due_s] if instance.has_dates else []
     return [of[groups] / instance.deadline_s for of in dates]
-
-
-def listed_plan(instance: Instance) -> Schedule | None:
-    """Plan task by task, the longest first, each where it adds least to the objective.
-
-    Tasks with dates come in the order of their releases, and then of their latest starts.
-
-    Returns
-    -------
-    Schedule or None
-        None if a task found no place in time, or one that runs already ends after the deadline.
-    """
-    cost_weight, time_weight = objective_weights(instance)
-    makespan_s = int(instance.running_end_s.max(initial=0))
-    if (instance.running_end_s > instance.due_s[instance.task_group[instance.running.task]]).any():
-        return None
-    listed = [
-        _Listed(instance, instance.offers[index], number)
-        for number, index in enumerate(instance.machine_offer.tolist())
-        if instance.machines[number].open
-    ]
-    left = {offer.index: offer.limit for offer in instance.offers if offer.limit}
-    left_of_market = {market: instance.market_limit(market) for market in instance.markets}
-    longest = instance.sustained_s.min(axis=1)[instance.task_group[instance.open_tasks]]
-    order = np.argsort(-longest, kind="stable")
-    if instance.has_dates:
-        groups = instance.task_group[instance.open_tasks]
-        order = np.lexsort((instance.due_s[groups] - longest, instance.release_s[groups]))
-    for task in instance.open_tasks[order].tolist():
-        checkpoint()
-        fresh = [
-            _Listed(instance, instance.offers[index])
-            for index, number in left.items()
-            if number and left_of_market[instance.offers[index].market] != 0
-        ]
-        best: tuple[float, int, _Listed] | None = None
-        for vm in [*listed, *fresh]:
-            end_s = vm.end_if_placed_s(task)
-            if end_s is not None:
-                more = cost_weight * vm.more_usd(end_s) + time_weight * max(end_s - makespan_s, 0)
-                if best is None or (more, end_s) < best[:2]:
-                    best = more, end_s, vm
-        if best is None:
-            return None
-        _, end_s, vm = best
-        if vm in fresh:
-            listed.append(vm)
-            left[vm.queue.offer.index] -= 1
-            cap = left_of_market[vm.queue.offer.market]
-            left_of_market[vm.queue.offer.market] = None if cap is None else cap - 1
-        vm.place(task)
-        makespan_s = max(makespan_s, end_s)
-    return schedule_of_queues(instance, [vm.queue for vm in listed])
-
-
-class _Listed:
-    """A VM, and what has been put there so far."""
-
-    def __init__(self, instance: Instance, offer: RentalOffer, machine: int = -1) -> None:
-        self.instance = instance
-        self.queue = Queue(offer, [], machine)
-        self.timeline = timeline_of(instance, offer, machine)
-        paid_s = instance.boot_overhead_s if machine < 0 else int(instance.machine_paid_until_s[machine])
-        self.paid_s = max(paid_s, self.timeline.end_s)
-
-    def _takes(self, task: int) -> tuple[int, int]:
-        group = self.instance.task_group[task]
-        return int(self.instance.memory_kb[group]), int(self.instance.sustained_s[group, self.queue.offer.index])
-
-    def end_if_placed_s(self, task: int) -> int | None:
-        """When a task would end here; None if that is too late."""
-        _, seconds = self._takes(task)
-        start_s = self._start_s(task) if seconds < NEVER else None
-        last_s = self.instance.latest_end_s[self.instance.task_group[task], self.queue.offer.index]
-        return None if start_s is None or start_s + seconds > last_s else start_s + seconds
-
-    def _start_s(self, task: int) -> int | None:
-        need_kb, seconds = self._takes(task)
-        release_s = int(self.instance.release_s[self.instance.task_group[task]])
-        return self.timeline.earliest_start_s(need_kb, seconds, release_s)
-
-    def more_usd(self, end_s: int) -> float:
-        """Additional cost of a VM with that end."""
-        return unpaid_usd(self.queue.offer.price_usd_per_s, end_s, self.paid_s)
-
-    def place(self, task: int) -> None:
-        """Append a task."""
-        need_kb, seconds = self._takes(task)
-        start_s = self._start_s(task)
-        assert start_s is not None, "it was asked before"
-        self.timeline.append(start_s, need_kb, seconds)
-        self.queue.tasks.append(task)
-        self.paid_s = max(self.paid_s, start_s + seconds)

@@ -21,8 +21,9 @@ from ...models.bags.task_classes import memory_is_free
 from ...schedules.queues import Queue, ends_in_time, plan_of_places, schedule_of_queues
 from ...schedules.schedule import Schedule, UnsuitablePlanError
 from .annealing import LoadsWalk, QueuesWalk, SearchOptions, Steps, cooled, random_state
-from .assignments import assignments_of, listed_plan
+from .assignments import assignments_of
 from .core_loads import GONE, SPARE_VMS, CoreLoads, offers_of, places_of, priced_start, start_from_schedule
+from .listed_plans import listed_plan
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective

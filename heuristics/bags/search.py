@@ -142,14 +142,14 @@ def _longest_first(instance: Instance, run: Run) -> Schedule | None:
 
 def _listed(instance: Instance) -> Schedule | None:
     """Return the plan of one task after the other from a state."""
-    from .assignments import listed_plan
+    from .listed_plans import listed_plan
 
     return listed_plan(instance)
 
 
 def _at_full_speed(instance: Instance) -> Schedule | None:
     """Return the plan of burstable VMs at full speed."""
-    from .full_speed import full_speed_plan
+    from .listed_plans import full_speed_plan
 
     return full_speed_plan(instance)
 

@@ -9,8 +9,8 @@ from ...bounds.bags.divisible_bound import divisible_bound
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import SpotbagError
 from ...core.quantities import NEARLY
-from ...heuristics.bags.assignments import listed_plan
 from ...heuristics.bags.greedy import greedy
+from ...heuristics.bags.listed_plans import listed_plan
 from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import MakespanWindow
