@@ -76,7 +76,7 @@ def _one_by_one(
     check_limit: Callable[[], None],
     bursts: bool = False,
 ) -> Schedule | None:
-    """Place open tasks in an order where a value of the VM, the end and the makespan before is least, the first VM of two.
+    """Place open tasks in an order where a value of VM, end and makespan before is least: the first VM of several.
 
     New VMs come after others, in the order of the offers.
     """

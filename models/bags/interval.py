@@ -177,8 +177,6 @@ class IntervalModel:
         if self.switches.symmetry:
             self.identical_vms_are_ordered()
             self.identical_tasks_are_ordered()
-            if self.instance.rescue_time is None:  # else it matters how many of their VMs go down at once
-                self.dearer_twins_come_last()
 
     def each_task_runs_once(self) -> None:
         """Each task on one VM in one mode (Burst-HADS eq. 4, without the start). Without a place: infeasible."""
@@ -365,23 +363,6 @@ class IntervalModel:
                     for task in (before, after)
                 ]
                 self.model.add(keys[0] <= keys[1])
-
-    def dearer_twins_come_last(self) -> None:
-        """Of two offers that differ in price only, the dearer one is used when the cheaper one is used up.
-
-        Only if both may run the same tasks as fast and as late, and no market is limited: then tasks can change over.
-        """
-        if any(self._market_may_bind(market) for market in self.instance.markets):
-            return
-        for cheap, dear in self.choices.twins():
-            cheap_vms = [vm for vm in self.vms if vm.kind is cheap]
-            dear_vms = [vm for vm in self.vms if vm.kind is dear]
-            if cheap_vms and dear_vms and len(cheap_vms) == cheap.offer.limit:
-                self.model.add(cheap_vms[-1].end_s >= dear_vms[0].end_s)
-
-    def _market_may_bind(self, market: Market) -> bool:
-        cap = self.instance.market_limit(market)
-        return cap is not None and cap < sum(self._rented(vm, market) for vm in self.vms)
 
     def _rented(self, vm: Vm, market: Market) -> bool:
         """True if a VM is one of a market that is not there yet."""
