@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.quantities import BoolArray, IntArray
 from ..instances.entries import RentalOffer
 from ..instances.instance import Instance
-from .schedule import Schedule
+from .schedule import Schedule, plan_of_places
 from .timing import VmTimeline
 
 
@@ -58,33 +57,6 @@ def queue_times(instance: Instance, queue: Queue) -> list[tuple[int, int, int]]:
         assert start is not None, "a task of a queue fits the memory of its VM"
         times.append((timeline.append(start, need_kb, seconds), start, start + seconds))
     return times
-
-
-def plan_of_places(
-    instance: Instance,
-    tasks: IntArray,
-    number: IntArray,
-    core: IntArray,
-    start_s: IntArray,
-    offers: IntArray,
-    baseline: BoolArray | None = None,
-) -> Schedule:
-    """Return the plan that has open tasks on cores of VMs, which are numbered: machines first, as in ``offers``.
-
-    What runs on machines is where it is; VMs without tasks are left out.
-    """
-    running = instance.running
-    of_task = np.zeros((3, instance.n_tasks), dtype=np.int64)
-    of_task[:, tasks] = number, core, start_s
-    of_task[:, running.task] = running.machine, running.core, running.start_s
-    slow = np.zeros(instance.n_tasks, dtype=bool)
-    slow[tasks] = False if baseline is None else baseline
-    slow[running.task] = running.baseline
-    used = np.bincount(of_task[0], minlength=len(offers)) > 0
-    vms = np.flatnonzero(used)
-    task_vm = (np.cumsum(used) - 1)[of_task[0]]
-    machine = np.where(vms < len(instance.machines), vms, -1)
-    return Schedule(instance, offers[vms], task_vm, of_task[1], of_task[2], slow, vm_machine=machine)
 
 
 def schedule_of_queues(instance: Instance, queues: Sequence[Queue]) -> Schedule:

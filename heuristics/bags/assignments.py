@@ -9,8 +9,8 @@ import numpy as np
 
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
 from ...instances.instance import Instance
-from ...schedules.queues import Queue, plan_of_places, queues_of_schedule
-from ...schedules.schedule import Schedule
+from ...schedules.queues import Queue, queues_of_schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import objective_weights
 from .core_loads import latest_ends_s
 

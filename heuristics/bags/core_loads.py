@@ -17,10 +17,8 @@ from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray, at_most
 from ...instances.entries import FULL_SPEED, NEVER
 from ...instances.instance import Instance
-from ...models.bags.cpu_credits import end_says_all
 from ...models.bags.task_classes import usable_offers
-from ...schedules.queues import plan_of_places
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import objective_weights
 
 if TYPE_CHECKING:
@@ -443,6 +441,8 @@ def full_speed(instance: Instance) -> FloatArray:
     for offer in [] if instance.machines else usable_offers(instance):
         burstable = offer.vm_type.burstable
         if burstable is not None and burstable.credits_per_hour > 0:
+            from ...models.bags.cpu_credits import end_says_all  # here, since few bags have any
+
             horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
             if end_says_all(offer, horizon_s):
                 at_start = 60 * min(burstable.initial_credits, burstable.credit_cap)

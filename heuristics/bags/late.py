@@ -17,8 +17,8 @@ from ...core.limits import LimitReached, checkpoint
 from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.lateness import lost_tasks, relaxed, value_of
-from ...schedules.queues import plan_of_places, timeline_of
-from ...schedules.schedule import Schedule
+from ...schedules.queues import timeline_of
+from ...schedules.schedule import Schedule, plan_of_places
 from .annealing import QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of
 from .core_loads import SPARE_VMS

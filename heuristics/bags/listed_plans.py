@@ -13,8 +13,8 @@ from ...core.limits import checkpoint, stop_point
 from ...core.quantities import IntArray
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
-from ...schedules.queues import plan_of_places, timeline_of
-from ...schedules.schedule import Schedule
+from ...schedules.queues import timeline_of
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import VmTimeline, objective_weights
 from .core_loads import FEW_TASKS
 

@@ -14,8 +14,7 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
-from ...schedules.queues import plan_of_places
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import VmTimeline
 
 _WORK = 60_000_000

@@ -18,8 +18,8 @@ from ...core.limits import clock_s, stopped
 from ...core.quantities import IntArray
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free
-from ...schedules.queues import Queue, ends_in_time, plan_of_places, schedule_of_queues
-from ...schedules.schedule import Schedule, UnsuitablePlanError
+from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
+from ...schedules.schedule import Schedule, UnsuitablePlanError, plan_of_places
 from .annealing import LoadsWalk, QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of
 from .core_loads import GONE, SPARE_VMS, CoreLoads, offers_of, places_of, priced_start, start_from_schedule

@@ -27,7 +27,7 @@ from ...schedules.schedule import Schedule
 from ...schedules.timing import require_by_second, require_no_dates
 from .core_loads import LARGE_TASKS
 from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
-from .rescue_rows import DONE, FAILED, MOST_TYPES, NONE, PackedVmRow, PlaceRow
+from .rescue_rules import DONE, FAILED, MOST_TYPES, NONE, PackedVmRow, PlaceRow
 
 _BUDGET = 60_000_000
 """Places that are looked at for the types that go down together: some seconds."""

@@ -28,7 +28,7 @@ from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .core_loads import LARGE_TASKS
-from .rescue_rows import (
+from .rescue_rules import (
     COST,
     LOSS,
     MOST_TYPES,
@@ -41,8 +41,8 @@ from .rescue_rows import (
     Rows,
     SpotTaskRow,
     SpotVmRow,
+    answer,
 )
-from .rescue_rules import answer
 
 
 class Terms(NamedTuple):

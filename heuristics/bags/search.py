@@ -13,7 +13,6 @@ from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
 from ...core.quantities import closes_gap
 from ...instances.instance import Instance
-from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
@@ -239,6 +238,8 @@ def bursting_pays(instance: Instance) -> bool:
     """True if tasks could gain by full speed on burstable VMs that may be rented."""
     for offer in usable_offers(instance):
         if offer.burstable:
+            from ...models.bags.cpu_credits import credit_rules, full_speed_possible  # here, since few bags have any
+
             horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
             if full_speed_possible(instance, offer, credit_rules(offer, horizon_s), horizon_s).any():
                 return True

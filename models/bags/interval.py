@@ -29,8 +29,7 @@ from ...core.limits import checkpoint
 from ...core.quantities import at_most
 from ...instances.entries import BASELINE, FULL_SPEED, Market
 from ...instances.instance import Instance
-from ...schedules.queues import plan_of_places
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import held_objective, objective_weights
 from ..integer_program import integer_costs
 from .configurations import ConfigurationBound

@@ -21,7 +21,7 @@ from ...core.errors import SpotbagError
 from ...core.limits import LimitReached, out_of_time, share_of_time, within
 from ...core.quantities import IntArray
 from ...heuristics.bags.d_spot import with_d_spot
-from ...heuristics.bags.rescue_rows import MOST_TYPES
+from ...heuristics.bags.rescue_rules import MOST_TYPES
 from ...instances.entries import RentalOffer, SurvivalLevel
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound
-from ...bounds.bags.infeasibility import with_way_out
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import (
     SIGN_OF_LIFE_S,
@@ -36,7 +35,6 @@ from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
-from ...schedules.lateness import refuse_late, with_late
 from ...schedules.method import TracePoint
 from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK, least_text
 from ...schedules.schedule import Schedule, UnsuitablePlanError
@@ -140,6 +138,8 @@ def solve(
         ask = partial(again, instance, initial=initial, stop=stop, goal=goal, budget_usd=budget_usd)
         return by_iterations(partial(ask, near_least=near_least, survive=survive, late=late), iterations)
     if near_least is not None:
+        from ...schedules.lateness import refuse_late, with_late  # here, as below, since few ask for it
+
         refuse_late(instance if late is None else with_late(instance, late), near_least=near_least)
         ask = partial(again, threads=threads, stop=stop, survive=survive)
         if goal is not None or budget_usd is not None:
@@ -163,7 +163,8 @@ def solve(
     # Without a limit, patience is one of work: a machine that is busy proves no less.
     patient = not chosen.plugin and time_limit_s is None and seconds_left() is None and current_limit().work is None
     if instance.late is not None:
-        from .late import least_late  # here, since few ask for it
+        from ...schedules.lateness import refuse_late
+        from .late import least_late
 
         refuse_late(instance, instance.survive or "none")
         ask = partial(again, threads=threads)
@@ -219,7 +220,7 @@ def solve(
             instance=first.instance,
             method=chosen.name,
             schedule=schedule,
-            message=first.attempt.message if schedule else with_way_out(question.instance, first.attempt.message),
+            message=first.attempt.message if schedule else _way_out(question.instance, first.attempt.message),
             warnings=tuple(text for text in warnings if text),
             bound=bound,
             bound_without=without,
@@ -394,6 +395,13 @@ def _survival(schedule: Schedule, level: SurvivalLevel, without_usd: float | Non
         without_usd = None
     within_s = None if left_s is None else max(left_s, BUDGET.certificate_s)
     return survival_soon(schedule, level, within_s, BUDGET.certificate_s, without_usd)
+
+
+def _way_out(instance: Instance, message: str) -> str:
+    """Return a message on a bag without a plan, with the way out."""
+    from ...bounds.bags.infeasibility import with_way_out  # here, since most bags have one
+
+    return with_way_out(instance, message)
 
 
 def _has_spot(schedule: Schedule) -> bool:
