@@ -331,6 +331,29 @@ def maximise_concave(
     return Maximum(best.value, best.theta, weights)
 
 
+def maximise_in_boxes(
+    tasks: Callable[[FloatArray], tuple[float, FloatArray]],
+    second: LinearRows,
+    limits: LinearRows,
+    box: float,
+    last_box: float,
+    relative_tolerance: float = TOLERANCE,
+    enough: float = np.inf,
+    max_cuts: int = MOST_CUTS,
+) -> Maximum:
+    """Maximise as `maximise_concave` does, in a box that grows while the maximum lies at its end.
+
+    Boxes are no larger than a hundred times the last one; none is after a value that is above ``enough``.
+    """
+    best = maximise_concave(tasks, second, limits, box, max_cuts, relative_tolerance)
+    at_end = best
+    while best.value <= enough and at_end.theta.max(initial=0.0) >= 0.99 * box and box <= last_box:
+        box *= 100.0
+        at_end = maximise_concave(tasks, second, limits, box, max_cuts, relative_tolerance)
+        best = at_end if at_end.value > best.value else best
+    return best
+
+
 def _value_at(theta: FloatArray, of_tasks: float, second: LinearRows) -> float:
     """Value of both parts at a point, less what it may be rounded up."""
     constants, rows = second
