@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
+from ...instances.entries import SECONDS_PER_CREDIT
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, queues_of_schedule
 from ...schedules.schedule import Schedule, plan_of_places
@@ -238,8 +239,8 @@ def _credits(instance: Instance, queues: list[Queue], core_start: IntArray) -> F
             min(burstable.initial_credits if known is None else known, burstable.credit_cap),
             burstable.credit_cap,
             burstable.credits_per_hour / SECONDS_PER_HOUR,
-            1 / 60,
-            burstable.baseline_fraction / 60,
+            1 / SECONDS_PER_CREDIT,
+            burstable.baseline_fraction / SECONDS_PER_CREDIT,
             core_start[vm, 0] if machine is None else machine.ready_s,
         )
     return credits

@@ -15,7 +15,7 @@ import numpy as np
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray, at_most
-from ...instances.entries import FULL_SPEED, NEVER
+from ...instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...instances.instance import Instance
 from ...models.bags.task_classes import usable_offers
 from ...schedules.schedule import Schedule, plan_of_places
@@ -30,8 +30,8 @@ which take a second to compile the first time, and of which the search makes one
 is looked at by itself any more: what each VM runs is not annealed, and rescues are not kept, nor written out."""
 LITTLE_TO_GAIN = 1e-3
 """Gap, or difference, of two objectives below which it is not worth the time to look for what is between them."""
-MOST_PLACES = 50_000_000
-"""Most places for tasks on the cores, or the VMs, of a state: 400 MB."""
+MOST_PLACES = 60_000_000
+"""Most places for tasks on the cores, or the VMs, of a state: 480 MB. As many are looked at in some seconds."""
 SPARE_VMS = 1
 GONE, NEW = range(-2, 0)
 
@@ -445,8 +445,8 @@ def full_speed(instance: Instance) -> FloatArray:
 
             horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
             if end_says_all(offer, horizon_s):
-                at_start = 60 * min(burstable.initial_credits, burstable.credit_cap)
-                result[offer.index] = at_start, burstable.credits_per_hour / 60
+                at_start = SECONDS_PER_CREDIT * min(burstable.initial_credits, burstable.credit_cap)
+                result[offer.index] = at_start, burstable.credits_per_hour / SECONDS_PER_CREDIT
     return result
 
 

@@ -27,10 +27,10 @@ from .annealing import GOLDEN
 from .core_loads import LITTLE_TO_GAIN, MANY_TASKS, rescue_of
 from .least_rent import least_rent_start
 
-_MOST_WIDTHS = 6
-"""Numbers of lanes of a type, at most."""
 MOMENTS = 12
 """Moments that are tried, where a plan is to end early."""
+_MOST_WIDTHS = MOMENTS // 2
+"""Numbers of lanes of a type, at most."""
 
 
 def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, proven_s: int) -> Schedule | None:

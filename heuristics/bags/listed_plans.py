@@ -11,14 +11,14 @@ import numpy as np
 from ...core.bill import unpaid_usd
 from ...core.limits import checkpoint, stop_point
 from ...core.quantities import IntArray
-from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
+from ...instances.entries import FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import VmTimeline, objective_weights
 from .core_loads import FEW_TASKS
 
-_SPARE_CREDITS = 1e-7
+_SPARE_CREDITS = LACKING_CREDITS / 10
 
 
 def listed_plan(instance: Instance) -> Schedule | None:
@@ -178,7 +178,7 @@ class _Vm:
         """After a wait for credits, if need be; nowhere if a VM cannot hold as many."""
         assert self.rules is not None, "others have no credits"
         earned = self.rules.credits_per_hour / 3600
-        needed = max(seconds * (1 / 60 - earned), 0.0) + _SPARE_CREDITS
+        needed = max(seconds * (1 / SECONDS_PER_CREDIT - earned), 0.0) + _SPARE_CREDITS
         if needed > max(self.rules.credit_cap, self.credits) or (needed > self.credits and earned == 0):
             return []
         wait = math.ceil((needed - self.credits) / earned) if needed > self.credits else 0

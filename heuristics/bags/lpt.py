@@ -16,8 +16,8 @@ from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import VmTimeline
+from .core_loads import MOST_PLACES
 
-_WORK = 60_000_000
 _FEW_PLACED = 5_000
 """Tasks that are placed, in all trials, in some hundredths of a second."""
 
@@ -53,7 +53,7 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> Outcome:
     """
     longest_first = LongestFirst(instance)
     counts = longest_first.most()
-    trials = options.trials or max(2, _WORK // (instance.n_tasks * (sum(counts) + 50)))
+    trials = options.trials or max(2, MOST_PLACES // (instance.n_tasks * (sum(counts) + 50)))
     best: Schedule | None = None
     seen: set[tuple[int, ...]] = set()
     improved = True

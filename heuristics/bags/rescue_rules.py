@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
 
 from ...core.bill import unpaid_usd
-from ...core.quantities import NOISE
+from ...core.quantities import NOISE, NONE
 from ...instances.entries import NEVER
 
 SURVEY, LOSS, ROOM, COST = range(4)
@@ -21,7 +21,6 @@ MOST_TYPES = 6
 """Types of which all sets that may go down are looked at, 63 at most; for more, their bill is bounded."""
 QUICK, FILLED, EVENED, N_PACKINGS = range(4)
 """Packings: the first that is found; core after core; and that one's VMs, with all of them busy for about as long."""
-NONE = -1
 
 
 @dataclass(slots=True, eq=False)

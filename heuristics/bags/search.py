@@ -31,7 +31,7 @@ from .core_loads import (
 from .lanes import first_plan, lanes_plan
 from .least_rent import FILLED, least_rent_start
 
-_PLAIN_TASKS, _PLAIN_MOVES = 25, 10_000
+_PLAIN_TASKS, PLAIN_MOVES = 25, 10_000
 """Most tasks for which so many moves by plain Python are enough: compiling takes seconds."""
 _RUNS, _MOVES, _MOVES_OF_THOUSANDS = 7, 6_000_000, 860_000
 """Runs without a time limit, and moves of all of them; of more than 3,000 tasks, moves of the only run."""
@@ -113,23 +113,31 @@ def search(
                 found.take(_listed(instance))
             _search_queues(instance, options, found, _rate(instance, bound))
     with suppress(LimitReached):
-        if found.best is None and from_start:  # a large bag, and a deadline that the annealing did not meet
-            if not longest_first and not slow:
-                found.take(_longest_first(instance, run))
-            if of_first is None:
-                of_first = first_plan(instance)
-                found.take(of_first.schedule)
-        burstable = from_start and any(offer.burstable for offer in instance.offers)
-        if found.best is None and found.bound < np.inf and burstable:
-            found.take(_at_full_speed(instance))
         if found.best is None:
-            proved = "no plan exists: even divisible tasks do not fit the limits" if found.bound == np.inf else ""
-            if from_start:
-                of_first = of_first or first_plan(instance)
-                proved = proved or of_first.explanation
-            other = _NO_PLAN_BY_DATES if instance.has_dates else _NO_PLAN_FROM_STATE
-            return Outcome(None, proved or other, bound=found.proven)
+            return _without_annealing(instance, run, found, of_first, longest_first=longest_first or slow)
     return Outcome(found.best, bound=found.proven)
+
+
+def _without_annealing(
+    instance: Instance, run: Run, found: Found, of_first: Outcome | None, *, longest_first: bool
+) -> Outcome:
+    """Make a plan, where the annealing has none, by the simple heuristics that were not asked; or say why not.
+
+    This is for a large bag, and a deadline that the annealing did not meet.
+    """
+    explanation = _NO_PLAN_BY_DATES if instance.has_dates else _NO_PLAN_FROM_STATE
+    if not (instance.machines or instance.has_dates):
+        if not longest_first:
+            found.take(_longest_first(instance, run))
+        if of_first is None:
+            of_first = first_plan(instance)
+            found.take(of_first.schedule)
+        if found.best is None and found.bound < np.inf and any(offer.burstable for offer in instance.offers):
+            found.take(_at_full_speed(instance))
+        explanation = of_first.explanation or explanation
+    if found.best is None and found.bound == np.inf:
+        explanation = "no plan exists: even divisible tasks do not fit the limits"
+    return Outcome(found.best, "" if found.best else explanation, bound=found.proven)
 
 
 def _longest_first(instance: Instance, run: Run) -> Schedule | None:
@@ -315,7 +323,7 @@ def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
     few = instance.n_tasks <= MANY_TASKS
     runs = _RUNS if few else 1
     if options.moves is None and instance.n_tasks <= _PLAIN_TASKS:
-        moves = _PLAIN_MOVES
+        moves = PLAIN_MOVES
     else:
         moves = options.moves or (_MOVES if few else _MOVES_OF_THOUSANDS)
     return runs, max(moves // runs, 1)

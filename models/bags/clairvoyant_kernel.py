@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
-from ...core.quantities import NOISE, BoolArray, FloatArray, IntArray
+from ...core.quantities import NOISE, OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray
 
 _MOST_CHECKPOINTS = 6
 """A task that writes more on an offer counts them there as a share of its work: ways to cut it would be too many."""
 
-_LESS = 1 - 1e-10
+_LESS = 1 - OPTIMALITY_TOLERANCE / 10
 """Ways are looked for that cost less by more than this: sums of equal prices differ by their rounding."""
 
 

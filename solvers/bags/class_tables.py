@@ -41,7 +41,6 @@ MOST_TABLE_CELLS = TABLE_BYTES // 8
 """Count vectors times cores, over all offers, beyond which the programme refuses: 8 bytes each."""
 
 _NAME = "the class programme"
-_NAMED_CLASSES, _WRITTEN_OUT = 3, 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +84,16 @@ def require_few_count_vectors(instance: Instance) -> TaskClasses:
         If there are too many count vectors.
     """
     classes = task_classes(instance)
-    _refuse_beyond(MOST_COUNT_VECTORS, count_vectors(classes), "count vectors", _sizes(classes))
+    _refuse_beyond(
+        MOST_COUNT_VECTORS, count_vectors(classes), "count vectors", f"{len(classes.size)} classes of identical tasks"
+    )
     return classes
 
 
 def _refuse_beyond(most: int, number: int, what: str, of: str) -> None:
     """Refuse a programme that has too many of something."""
     if number > most:
-        said = f"{number:,}" if number < _WRITTEN_OUT else f"more than {_WRITTEN_OUT:,}"
+        said = f"{number:,}" if number < NEVER else f"more than {NEVER:,}"
         raise ModelRefusal(
             f"{_NAME} takes up to {most:,} {what}, and there are {said} of {of}; 'patterns', 'columns' and 'search' do "
             "not count them"
@@ -102,14 +103,6 @@ def _refuse_beyond(most: int, number: int, what: str, of: str) -> None:
 def count_vectors(classes: TaskClasses) -> int:
     """Return the number of count vectors of some classes."""
     return math.prod((classes.size + 1).tolist())
-
-
-def _sizes(classes: TaskClasses) -> str:
-    """Return the sizes of classes in words, or of many classes their number."""
-    sizes = classes.size.tolist()
-    if len(sizes) > _NAMED_CLASSES:
-        return f"{len(sizes)} classes of identical tasks"
-    return " x ".join(str(size) for size in sizes) + " tasks"
 
 
 class ClassTables:
@@ -162,7 +155,12 @@ class ClassTables:
         most = np.array([*self.classes.size.tolist(), *(cap for _, cap in self._caps)], dtype=np.int64)
         self._shape = tuple((most + 1).tolist())
         markets = " and ".join(f"{cap} {market}" for market, cap in self._caps)
-        _refuse_beyond(MOST_STATES, self.n_states, "states", f"{_sizes(self.classes)} on up to {markets} VMs")
+        _refuse_beyond(
+            MOST_STATES,
+            self.n_states,
+            "states",
+            f"{len(self.classes.size)} classes of identical tasks on up to {markets} VMs",
+        )
         self.most = most
         self.strides = np.array([math.prod(self._shape[k + 1 :]) for k in range(len(most))], dtype=np.int64)
         self.cost_unit = max((offer.price_usd_per_s for offer in offers), default=1.0)

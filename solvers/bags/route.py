@@ -22,7 +22,7 @@ from ...core.processes import run_in_threads
 from ...heuristics.bags.annealing import SearchOptions
 from ...heuristics.bags.core_loads import MANY_TASKS
 from ...heuristics.bags.lanes import first_plan
-from ...heuristics.bags.search import begins_with_a_plan, bursting_pays, search
+from ...heuristics.bags.search import PLAIN_MOVES, begins_with_a_plan, bursting_pays, search
 from ...instances.instance import Instance
 from ...models.bags.task_classes import (
     MOST_CLASSES,
@@ -396,9 +396,6 @@ class _Lane:
         self._route.report(replace(point, iteration=iteration, best=best, bound=proved), planned)
 
 
-_MOVES_OF_TINY = 20_000
-
-
 def auto(instance: Instance, run: Run) -> Outcome:
     """Plan by the divisible bound, the search, and exact models as long as they are worth a try.
 
@@ -445,7 +442,7 @@ def _by(name: str) -> Callable[[Facts, Run], Outcome]:
 
 
 def _first_search(facts: Facts, part: Run) -> Outcome:
-    options = SearchOptions(_MOVES_OF_TINY if facts.is_proved_soon else None)
+    options = SearchOptions(2 * PLAIN_MOVES if facts.is_proved_soon else None)
     if facts.from_state:
         return search(facts.instance, options, part)
     return search(facts.instance, options, part, facts.first, bursts=not facts.few_classes, goes_on=False)

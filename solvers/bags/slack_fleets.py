@@ -50,6 +50,7 @@ from ...schedules.timing import objective_weights
 from . import slack_kernel as kernel
 from .class_dynamic_programme import BestPlan
 from .class_fleets import FIRST_SLACK, MORE_SLACK
+from .class_tables import MOST_TABLE_STEPS
 
 MOST_ROWS = TABLE_BYTES // 64
 """Rows of a table beyond which the search ends: eight numbers each, of sets of tasks of one VM for each core."""
@@ -440,7 +441,7 @@ class _LastSearch:
 
 def _run(loop: Callable[[IntArray], int], rows: int) -> int:
     """Run a compiled loop, which says if its table of so many rows is full; refuse what is too much."""
-    halt = np.array([0, kernel.MOST_STEPS])
+    halt = np.array([0, MOST_TABLE_STEPS // 2])
     found = run_compiled(lambda: loop(halt), halt, ITERATIONS.slack_step)
     if found == kernel.HALTED or (found == kernel.FULL and rows >= MOST_ROWS):
         raise ModelRefusal(f"{_NAME} grows too large")

@@ -17,7 +17,6 @@ FULL, HALTED, REFUTED = range(-1, -4, -1)
 """What a loop returns in place of a number: its table is full; it was halted, or takes too long; no fleet is within the
 slack."""
 
-MOST_STEPS = 2_000_000_000
 VM_BITS = 7
 """Bits of a number of VMs that is packed with tasks."""
 _MIX = 0x9E3779B97F4A7C15 - (1 << 64)

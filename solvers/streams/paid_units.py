@@ -117,11 +117,7 @@ def least_makespan_within(
     """
     began = time.perf_counter()
     check_bag(run_times_s, unit_s, boot_s)
-    if not isinstance(budget_units, int) or isinstance(budget_units, bool) or budget_units < 0:
-        rule = "must be a whole number of units, 0 or more"
-        raise InputError("bag of tasks", [Issue("", rule, "budget_units", budget_units)])
-    if not time_limit_s > 0:
-        raise InputError("bag of tasks", [Issue("", "must be more than 0", "time_limit_s", time_limit_s)])
+    _check_limits(budget_units, time_limit_s)
     fewest = fewest_paid_units(run_times_s, unit_s, boot_s)
     if budget_units < fewest:
         return LeastMakespan("infeasible", (), None, None, None, fewest, time.perf_counter() - began)
@@ -143,6 +139,14 @@ def least_makespan_within(
         fewest_units=fewest,
         runtime_s=time.perf_counter() - began,
     )
+
+
+def _check_limits(budget_units: int, time_limit_s: float) -> None:
+    if not isinstance(budget_units, int) or isinstance(budget_units, bool) or budget_units < 0:
+        rule = "must be a whole number of units, 0 or more"
+        raise InputError("bag of tasks", [Issue("", rule, "budget_units", budget_units)])
+    if not time_limit_s > 0:
+        raise InputError("bag of tasks", [Issue("", "must be more than 0", "time_limit_s", time_limit_s)])
 
 
 def least_units_by(

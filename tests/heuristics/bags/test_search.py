@@ -281,14 +281,14 @@ def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_core_of_many_short_tasks_beside_thousands_of_cores_fills_no_memory() -> None:
-    """10,000 tasks of a second on one core and 5,001 cores were places for 100 million tasks, and 420,000 for 63 GB."""
+    """12,000 tasks of a second on one core and 5,001 cores were places for 120 million tasks, and 420,000 for 63 GB."""
     offers = [{"on-demand": {"price_usd_per_hour": 1, "limit": limit}} for limit in (1, 5_000)]
     instance = Instance(
         name="uneven",
         deadline_s=1_000_000,
         vm_types=[{"name": f"a{k}", "vcpus": 1, "memory_mb": 1, "offers": offers[k]} for k in (0, 1)],
         tasks=[
-            {"id": "short", "memory_mb": 0.1, "runtime_s": {"a0": 1}, "count": 10_000},
+            {"id": "short", "memory_mb": 0.1, "runtime_s": {"a0": 1}, "count": 12_000},
             {"id": "long", "memory_mb": 0.1, "runtime_s": {"a1": 900_000}, "count": 5_000},
         ],
     )
