@@ -217,7 +217,7 @@ def _first_answer(
         The answer, and the plan that one which takes longer may begin with.
     """
     limit_s = terms.time_limit_s
-    quick_s = min(_QUICK_S, 0.3 * limit_s) if long else limit_s * (1.0 if late is None else BUDGET.half)
+    quick_s = min(USUAL_S, 0.3 * limit_s) if long else limit_s * (1.0 if late is None else BUDGET.half)
     held = None if running is None else _held(remaining, running, now_s)
     quick = _quick(remaining, running, terms._replace(time_limit_s=quick_s), given, held)
     initial = quick.schedule
