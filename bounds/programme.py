@@ -301,14 +301,7 @@ def maximise_concave(
     if around is not None:
         reach = _NEAR * np.maximum(around, _NEAR * float(around.max(initial=0.0)))
         lower, upper = np.maximum(around - reach, 0.0), np.minimum(around + reach, box)
-    programme = Programme()
-    programme.add_columns(np.zeros(size), lower, upper)
-    programme.add_columns(-np.ones(2), -np.inf)
-    columns = np.arange(size + 2)  # theta, value of the tasks, value of the second part
-    for constant, row in zip(constants, rows, strict=True):  # second part - row theta <= constant
-        programme.add_row(columns, np.r_[-row, 0.0, 1.0], upper=float(constant))
-    for constant, part in zip(limits.constants, limits.rows, strict=True):
-        programme.add_row(columns, np.r_[part, 0.0, 0.0], lower=-float(constant))
+    programme, columns = _without_tasks(second, limits, lower, upper)
     best = Maximum(-np.inf, np.zeros(size), np.zeros(0))
     weights = np.zeros(0)
     theta = np.zeros(size) if around is None else around
@@ -329,6 +322,44 @@ def maximise_concave(
             break
         theta = np.clip(programme.values[:size], lower, upper)
     return Maximum(best.value, best.theta, weights)
+
+
+def maximise_in_boxes(
+    tasks: Callable[[FloatArray], tuple[float, FloatArray]],
+    second: LinearRows,
+    limits: LinearRows,
+    box: float,
+    last_box: float,
+    relative_tolerance: float = TOLERANCE,
+    enough: float = np.inf,
+    max_cuts: int = MOST_CUTS,
+) -> Maximum:
+    """Maximise as `maximise_concave` does, in a box that grows while the maximum lies at its end.
+
+    Boxes are no larger than a hundred times the last one; none is after a value that is above ``enough``.
+    """
+    best = maximise_concave(tasks, second, limits, box, max_cuts, relative_tolerance)
+    at_end = best
+    while best.value <= enough and at_end.theta.max(initial=0.0) >= 0.99 * box and box <= last_box:
+        box *= 100.0
+        at_end = maximise_concave(tasks, second, limits, box, max_cuts, relative_tolerance)
+        best = at_end if at_end.value > best.value else best
+    return best
+
+
+def _without_tasks(
+    second: LinearRows, limits: LinearRows, lower: FloatArray, upper: FloatArray
+) -> tuple[Programme, IntArray]:
+    """Return a programme, so far without planes of the tasks, and its columns: theta and the values of both parts."""
+    programme = Programme()
+    programme.add_columns(np.zeros(len(lower)), lower, upper)
+    programme.add_columns(-np.ones(2), -np.inf)
+    columns = np.arange(len(lower) + 2)
+    for constant, row in zip(*second, strict=True):  # second part - row theta <= constant
+        programme.add_row(columns, np.r_[-row, 0.0, 1.0], upper=float(constant))
+    for constant, part in zip(*limits, strict=True):
+        programme.add_row(columns, np.r_[part, 0.0, 0.0], lower=-float(constant))
+    return programme, columns
 
 
 def _value_at(theta: FloatArray, of_tasks: float, second: LinearRows) -> float:

@@ -16,7 +16,7 @@ import math
 import re
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -233,6 +233,9 @@ up to 10^6 s have an error of some 1e-10 s."""
 STATED = 1e-6
 """Excess over a whole number of seconds or intervals that is dropped where others measured and wrote the times, as in
 states and traces: to a microsecond."""
+
+NONE: Final = -1
+"""In place of a time, an index or a number that there is not."""
 
 LEAST_DUMP_S = 1e-6
 """A checkpoint that is written in less takes no time: a microsecond is the shortest run time in a document."""

@@ -100,6 +100,13 @@ class Offer(Record):
     limit: Annotated[int, Field(ge=0, le=10**6), INTEGRAL]
 
 
+SECONDS_PER_CREDIT = 60
+"""For how long one CPU credit lasts at full speed on one vCPU (Burst-HADS, section III-E)."""
+
+LACKING_CREDITS = 1e-6
+"""Credits that a VM may lack where replays and checkers ask whether it has enough: rounding."""
+
+
 class Burstable(Record):
     """CPU credits of a burstable VM type. One credit is one vCPU at full speed for one minute.
 
@@ -127,7 +134,7 @@ class Burstable(Record):
 
     def credits_after(self, credits: float, seconds: float, at_full_speed: int = 0, at_baseline: int = 0) -> float:
         """Credits of a VM after some seconds with a number of busy cores; the balance is never below 0."""
-        spent = (at_full_speed + at_baseline * self.baseline_fraction) / 60
+        spent = (at_full_speed + at_baseline * self.baseline_fraction) / SECONDS_PER_CREDIT
         left = credits + (self.credits_per_hour / SECONDS_PER_HOUR - spent) * seconds
         return min(max(left, 0.0), self.credit_cap)
 

@@ -91,8 +91,8 @@ class IntegerProgram:
         return float(costs[positive].min()) if positive.any() else 1.0
 
 
-_LARGEST_OBJECTIVE = 2**50
 _DOMAIN_OVER_OBJECTIVE = 2**10
+_LARGEST_OBJECTIVE = INFINITE * _DOMAIN_OVER_OBJECTIVE
 
 
 def integer_costs(costs: Sequence[float], upper: Sequence[int], known: float) -> tuple[list[int], float]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections import Counter
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from ..core.errors import SpotbagError
 from ..core.limits import stop_point
+from ..core.quantities import NONE as NONE  # stands for no time of a VM as well
 from ..core.quantities import ExactSeconds, plain
-
-NONE: Final = -1
-"""In place of a time, an index or a number that there is not."""
 
 LAUNCHING, RUNNING, HIBERNATED, STOPPED, TERMINATED = range(5)
 

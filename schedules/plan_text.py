@@ -86,6 +86,7 @@ LOSSES: dict[SurvivalLevel, str] = {
     "each": "any spot VMs down for good, each at a moment of its own",
 }
 """Losses that plans survive at each level, in words."""
+NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
 _MOST_LATE = 10
 """Late tasks that a table has."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..instances.entries import RentalOffer
 from ..instances.instance import Instance
-from .schedule import Schedule
+from .schedule import Schedule, plan_of_places
 from .timing import VmTimeline
 
 
@@ -61,25 +61,14 @@ def queue_times(instance: Instance, queue: Queue) -> list[tuple[int, int, int]]:
 
 def schedule_of_queues(instance: Instance, queues: Sequence[Queue]) -> Schedule:
     """Make the plan of queues; VMs without tasks are left out."""
-    running = instance.running
-    busy = set(running.machine.tolist())
-    used = [queue for queue in queues if queue.tasks or queue.machine in busy]
-    for machine in sorted(busy - {queue.machine for queue in used}):
-        used.append(Queue(instance.offers[instance.machine_offer[machine]], [], machine))
-    task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-    for vm, queue in enumerate(used):
-        for task, (core, start, _) in zip(queue.tasks, queue_times(instance, queue), strict=True):
-            task_vm[task], task_core[task], start_s[task] = vm, core, start
-    vm_offer = np.array([queue.offer.index for queue in used], dtype=np.int64)
-    vm_machine = np.array([queue.machine for queue in used], dtype=np.int64)
-    if len(running.task):
-        vm_of_machine = np.full(len(instance.machines), -1)
-        vm_of_machine[vm_machine[vm_machine >= 0]] = np.flatnonzero(vm_machine >= 0)
-        task_vm[running.task] = vm_of_machine[running.machine]
-        task_core[running.task], start_s[running.task] = running.core, running.start_s
-    baseline = instance.offer_is_burstable[vm_offer][task_vm]
-    baseline[running.task] = running.baseline
-    return Schedule(instance, vm_offer, task_vm, task_core, start_s, baseline, vm_machine=vm_machine)
+    first, rows = len(instance.machines), list[tuple[int, ...]]()
+    for vm, queue in enumerate(queues, first):
+        number, slow = vm if queue.machine < 0 else queue.machine, queue.offer.burstable
+        times = zip(queue.tasks, queue_times(instance, queue), strict=True)
+        rows += [(task, number, core, start_s, slow) for task, (core, start_s, _) in times]
+    tasks, numbers, cores, starts_s, modes = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+    offers = np.r_[instance.machine_offer, np.array([queue.offer.index for queue in queues], dtype=np.int64)]
+    return plan_of_places(instance, tasks, numbers, cores, starts_s, offers, modes.astype(bool))
 
 
 def queues_of_schedule(schedule: Schedule) -> list[Queue]:

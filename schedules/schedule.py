@@ -352,3 +352,30 @@ def _to_digits(interval_s: FloatArray) -> FloatArray:
 def _check_indices(name: str, array: Any, size: int) -> None:
     if len(array) and (array.min() < 0 or array.max() >= size):
         raise _no_plan(f"{name} must hold indices below {size}")
+
+
+def plan_of_places(
+    instance: Instance,
+    tasks: IntArray,
+    number: IntArray,
+    core: IntArray,
+    start_s: IntArray,
+    offers: IntArray,
+    baseline: BoolArray | None = None,
+) -> Schedule:
+    """Return the plan that has open tasks on cores of VMs, which are numbered: machines first, as in ``offers``.
+
+    What runs on machines is where it is; VMs without tasks are left out.
+    """
+    running = instance.running
+    of_task = np.zeros((3, instance.n_tasks), dtype=np.int64)
+    of_task[:, tasks] = number, core, start_s
+    of_task[:, running.task] = running.machine, running.core, running.start_s
+    slow = np.zeros(instance.n_tasks, dtype=bool)
+    slow[tasks] = False if baseline is None else baseline
+    slow[running.task] = running.baseline
+    used = np.bincount(of_task[0], minlength=len(offers)) > 0
+    vms = np.flatnonzero(used)
+    task_vm = (np.cumsum(used) - 1)[of_task[0]]
+    machine = np.where(vms < len(instance.machines), vms, -1)
+    return Schedule(instance, offers[vms], task_vm, of_task[1], of_task[2], slow, vm_machine=machine)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from ..bounds.programme import LEAVE_AFTER_S
 from ..core.errors import SpotbagError
 from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Values = TypeVar("Values")
 
-_LEAVE_AFTER_S = 0.1
+_LEAVE_AFTER_S = 5 * LEAVE_AFTER_S
 """Seconds that CP-SAT is waited for after its time is over: long enough for one that has just begun to hear of it."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..bounds.programme import LEAVE_AFTER_S, new_highs
 from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
-from ..core.quantities import IntArray
+from ..core.quantities import OPTIMALITY_TOLERANCE, IntArray
 from ..core.work import ITERATIONS
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits, SolverStatus
@@ -18,7 +18,7 @@ from .backend import SolverAnswer, SolverLimits, SolverStatus
 _LARGEST_OBJECTIVE = 1e7
 """HiGHS compares reduced costs with absolute tolerances: objectives are brought up to about this size."""
 
-_MARGIN = 1e-10
+_MARGIN = OPTIMALITY_TOLERANCE / 10
 """What a proven bound of HiGHS is lowered by, relative to its size: it computes in floating-point numbers."""
 
 

@@ -15,15 +15,13 @@ import math
 import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
-from ...core.quantities import NEARLY, OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray
-from ...instances.entries import FULL_SPEED
+from ...core.quantities import NEARLY, OPTIMALITY_TOLERANCE, FloatArray, IntArray
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound, Proof
 from ...models.bags.simultaneous_tasks import WEIGHT_UNITS, VmRoom, Weighting
-from ...models.bags.task_classes import effective_cores, least_work_s
-from ...schedules.timing import objective_weights
 from ..programme import MOST_COLUMNS, Programme
-from .divisible_bound import DivisibleBound, divisible_bound
+from .divisible_bound import divisible_bound
+from .divisible_programme import DivisibleProgramme
 
 _MOST_ROUNDS = 60
 
@@ -40,7 +38,7 @@ def configuration_bound(instance: Instance) -> ConfigurationBound:
     found: list[Proof] = []
     extra: dict[int, list[Weighting]] = {}
     try:
-        programme = _Programme(instance, divisible)
+        programme = _Programme(instance, divisible.makespan_s)
         extra = programme.extra
         for prove in (programme.solve_with_cuts, programme.solve_cost_only):
             proof = prove()
@@ -53,66 +51,13 @@ def configuration_bound(instance: Instance) -> ConfigurationBound:
     return ConfigurationBound(max([divisible.objective, *values]), divisible.makespan_s, weightings, tuple(found))
 
 
-class _Programme(Programme):
-    """The linear programme. Columns: makespan, VM seconds of each offer, tasks of each group on each offer."""
+class _Programme(DivisibleProgramme):
+    """The linear programme, and the weightings that were added to it."""
 
-    def __init__(self, instance: Instance, divisible: DivisibleBound) -> None:
-        super().__init__()
-        self.instance = instance
-        self.ready = instance.boot_overhead_s
-        self.least_s = divisible.makespan_s - self.ready
-        self.most_s = instance.deadline_s - self.ready
-        self.cost_weight, self.time_weight = objective_weights(instance)
-        self.offers = [instance.offers[index] for index in divisible.offers.tolist()]
-        self.counts = instance.group_size.astype(float)
-        self.work, self.able = self._work()
-        self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in self.offers])
-        self.vms = [float(min(offer.limit, instance.n_tasks)) for offer in self.offers]
-        self.cuts: list[tuple[int, FloatArray, float]] = []  # column, weights, capacity
+    def __init__(self, instance: Instance, makespan_s: int) -> None:
+        ready = instance.boot_overhead_s
+        super().__init__(instance, makespan_s - ready, instance.deadline_s - ready)
         self.extra: dict[int, list[Weighting]] = {offer.index: [] for offer in self.offers}
-        self._build()
-
-    def _work(self) -> tuple[FloatArray, BoolArray]:
-        """Least seconds of work of each group on each offer, shape (n_groups, n_used), and where it can run."""
-        indices = [offer.index for offer in self.offers]
-        seconds = self.instance.duration_s[:, indices, FULL_SPEED]
-        able = np.zeros(seconds.shape, dtype=bool)
-        work = np.zeros(seconds.shape)
-        for k, offer in enumerate(self.offers):
-            able[:, k] = seconds[:, k] <= self.instance.time_limit_s(offer.market) - self.ready
-            work[:, k] = np.where(able[:, k], least_work_s(self.instance, offer), 0)
-        return work, able
-
-    def _build(self) -> None:
-        """Columns, the tasks' parts, the limits of VMs and markets, and the plain cuts for cores and memory."""
-        n_groups, n_offers = len(self.counts), len(self.offers)
-        self.add_column(self.time_weight, lower=float(self.least_s), upper=float(max(self.most_s, self.least_s)))
-        self.add_columns(self.price)
-        self.add_columns(np.zeros(n_offers * n_groups), upper=np.where(self.able, self.counts[:, None], 0.0).T.ravel())
-        for group in range(n_groups):
-            checkpoint()
-            members = [self._column(k, group) for k in range(n_offers)]
-            self.add_row(members, np.ones(n_offers), lower=float(self.counts[group]))
-        # Rows with the makespan: members, coefficient of the makespan.
-        self.time_rows: list[tuple[list[int], float]] = [([k], self.vms[k]) for k in range(n_offers)]
-        for market in self.instance.markets:
-            cap = self.instance.limits.of(market)
-            if cap is not None:
-                self.time_rows.append(([k for k, o in enumerate(self.offers) if o.market == market], float(cap)))
-        for offers, number in self.time_rows:
-            self.add_row([0, *(1 + k for k in offers)], [number, *(-1.0 for _ in offers)], lower=0.0)
-        for k, offer in enumerate(self.offers):
-            self._add_cut(k, np.ones(n_groups), effective_cores(offer))
-            self._add_cut(k, self.instance.memory_kb / offer.memory_kb, 1.0)
-
-    def _column(self, k: int, group: int) -> int:
-        return 1 + len(self.offers) + k * len(self.counts) + group
-
-    def _add_cut(self, k: int, weights: FloatArray, capacity: float) -> None:
-        groups = np.flatnonzero(self.able[:, k] & (weights > 0))
-        columns = [1 + k, *(self._column(k, int(g)) for g in groups)]
-        self.add_row(columns, np.r_[capacity, -weights[groups] * self.work[groups, k]], lower=0.0)
-        self.cuts.append((k, weights, capacity))
 
     def solve_with_cuts(self) -> Proof | None:
         """Add the strongest weightings until the solution keeps them all."""
@@ -132,12 +77,12 @@ class _Programme(Programme):
         offer = self.offers[k]
         if offer.burstable or room.memory_never_binds():
             return False
-        first = self._column(k, 0)
+        first = self.column(k, 0)
         work = values[first : first + len(self.counts)] * self.work[:, k]
         found = strongest_weighting(room, work)
         if found is None or work @ found.weights <= found.capacity * values[1 + k] * (1 + NEARLY) + 1e-9:
             return False
-        self._add_cut(k, found.weights / found.capacity, 1.0)
+        self.add_cut(k, found.weights / found.capacity, 1.0)
         self.extra[offer.index].append(found)
         return True
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...core.compiled import compiled
-
-if TYPE_CHECKING:
-    from ...core.quantities import BoolArray, IntArray
+from ...core.quantities import BoolArray, IntArray
 
 
 @compiled

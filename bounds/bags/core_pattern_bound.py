@@ -47,7 +47,9 @@ from ...models.bags.configurations import ConfigurationBound
 from ...models.bags.task_classes import (
     binding_market_limits,
     effective_cores,
+    initial_work_s,
     least_work_s,
+    sustained_cores,
     task_classes,
     usable_offers,
 )
@@ -65,21 +67,39 @@ _LOADS = (1.0, 0.95, 0.85, 0.7, 0.5)
 
 
 @dataclass(slots=True)
-class _Cores:
-    """Patterns of the cores of an offer.
+class _Pool:
+    """All VMs of an offer, and what a task of each class takes there.
 
-    ``weights`` has a row for each weighting, shape (n_weightings, n_classes), in parts of what the VM can do.
+    ``weights`` has a row for each weighting, shape (n_weightings, n_classes), in parts of what the VM can do;
+    ``work_s`` is what tasks ask of a core at least, if they may be cut.
     """
 
     offer: RentalOffer
     seconds: IntArray
-    copies: IntArray
+    work_s: FloatArray
     weights: FloatArray
     most_s: int
-    number: int
+    vms: int
     price: float
+
+    @property
+    def able(self) -> BoolArray:
+        """Classes whose tasks can run there, as a mask."""
+        return np.asarray(self.seconds <= self.most_s)
+
+
+@dataclass(slots=True)
+class _Cores(_Pool):
+    """Patterns of the cores of an offer."""
+
+    copies: IntArray
     market_row: int
     table: tuple[list[tuple[int, int]], BoolArray] = field(init=False, repr=False)
+
+    @property
+    def number(self) -> int:
+        """Number of cores."""
+        return self.vms * self.offer.vcpus
 
     def gains(self, values: IntArray, most_s: int) -> IntArray:
         """Return the most that tasks of these values are worth on a core, up to each load, shape (most_s + 1,)."""
@@ -111,26 +131,21 @@ class _Cores:
 
 
 @dataclass(slots=True)
-class _Burstable:
-    """Patterns of the burstable VMs of an offer, where tasks may be cut.
+class _Burstable(_Pool):
+    """Patterns of the burstable VMs of an offer, where tasks may be cut."""
 
-    ``work_s`` is what tasks ask of a core at least, ``sustained`` the cores that credits keep at full speed for good,
-    and ``at_start_s`` the work that the initial credits of all VMs are good for.
-    """
-
-    offer: RentalOffer
-    able: BoolArray
-    seconds: IntArray
-    work_s: FloatArray
-    weights: FloatArray
-    cores: float
-    sustained: float
-    at_start_s: float
-    most_s: int
-    number: int
-    price: float
     first_row: int = 0
     """Rows: of the cores, of the credits, and of each weighting."""
+
+    @property
+    def cores_and_sustained(self) -> tuple[float, float]:
+        """Cores of a VM at full speed: at most, and those that its credits keep so for good."""
+        return effective_cores(self.offer), sustained_cores(self.offer)
+
+    @property
+    def at_start_s(self) -> float:
+        """Work that the initial credits of all VMs are good for."""
+        return self.vms * initial_work_s(self.offer)
 
 
 def _parts(number: int) -> list[int]:
@@ -167,33 +182,6 @@ def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, a
         programme = CorePatternProgramme(instance, configurations, at_most)
         programme.run()
     return configurations.objective if programme is None else max(programme.bound, configurations.objective)
-
-
-def _burstable(
-    offer: RentalOffer,
-    seconds: IntArray,
-    work_s: FloatArray,
-    weights: FloatArray,
-    most_s: int,
-    number: int,
-    price: float,
-) -> _Burstable:
-    """Work out what credits are good for."""
-    burstable = offer.vm_type.burstable
-    assert burstable is not None
-    return _Burstable(
-        offer=offer,
-        able=seconds <= most_s,
-        seconds=seconds,
-        work_s=work_s,
-        weights=weights,
-        cores=effective_cores(offer),
-        sustained=max(burstable.credits_per_hour / 60, offer.vcpus * burstable.baseline_fraction),
-        at_start_s=60.0 * min(burstable.initial_credits, burstable.credit_cap) * number,
-        most_s=most_s,
-        number=number,
-        price=price,
-    )
 
 
 class CorePattern(NamedTuple):
@@ -256,28 +244,20 @@ class CorePatternProgramme(PatternMaster):
         for offer in offers:
             cuts = configurations.weightings.get(offer.index, ())
             of_groups = [instance.memory_kb / offer.memory_kb, *(cut.weights / cut.capacity for cut in cuts)]
-            weights = np.array([[least[mine].min() for mine in groups] for least in of_groups])
-            seconds = instance.duration_s[classes.group, offer.index, FULL_SPEED]
-            most_s = instance.time_limit_s(offer.market) - self.ready
-            if offer.burstable:
-                work = least_work_s(instance, offer)
-                work_s = np.array([work[mine].min() for mine in groups])
-                price = cost_weight * offer.price_usd_per_s
-                number = min(offer.limit, instance.n_tasks)
-                self.burstable.append(_burstable(offer, seconds, work_s, weights, most_s, number, price))
-                continue
-            self.cores.append(
-                _Cores(
-                    offer=offer,
-                    seconds=seconds,
-                    copies=classes.size,
-                    weights=weights,
-                    most_s=most_s,
-                    number=offer.vcpus * min(offer.limit, instance.n_tasks),
-                    price=cost_weight * offer.price_usd_per_s,
-                    market_row=rows.get(offer.market, -1),
-                )
+            work = least_work_s(instance, offer)
+            pool = (
+                offer,
+                instance.duration_s[classes.group, offer.index, FULL_SPEED],
+                np.array([work[mine].min() for mine in groups]),
+                np.array([[least[mine].min() for mine in groups] for least in of_groups]),
+                instance.time_limit_s(offer.market) - self.ready,
+                min(offer.limit, instance.n_tasks),
+                cost_weight * offer.price_usd_per_s,
             )
+            if offer.burstable:
+                self.burstable.append(_Burstable(*pool))
+            else:
+                self.cores.append(_Cores(*pool, classes.size, rows.get(offer.market, -1)))
         self.first = configurations.makespan_s - self.ready
         self.last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
         self.worst = worst_objective(instance)
@@ -306,10 +286,9 @@ class CorePatternProgramme(PatternMaster):
     def _least_cost(self) -> int:
         """Return the least cost of all tasks, each where it is cheapest, in whole numbers."""
         costs = [
-            np.where(entry.seconds <= entry.most_s, entry.price / entry.offer.vcpus * entry.seconds, np.inf)
-            for entry in self.cores
+            np.where(pool.able, pool.price / effective_cores(pool.offer) * pool.work_s, np.inf)
+            for pool in (*self.cores, *self.burstable)
         ]
-        costs += [np.where(pool.able, pool.price / pool.cores * pool.work_s, np.inf) for pool in self.burstable]
         cheapest = np.min(costs, axis=0)
         if not np.isfinite(cheapest).all():
             return 0  # no makespan is long enough, which the values will say
@@ -350,7 +329,7 @@ class CorePatternProgramme(PatternMaster):
         self.paid: list[int] = []
         for pool in self.burstable:
             rows = np.arange(pool.first_row, pool.first_row + 2 + len(pool.weights))
-            values = np.r_[pool.cores, pool.sustained, np.ones(len(pool.weights))] / max(self.last, 1)
+            values = np.r_[pool.cores_and_sustained, np.ones(len(pool.weights))] / max(self.last, 1)
             self.paid.append(len(self.columns))
             self.add_column(pool.price, rows, values)
             self.columns.append((-1, self.size, 0))
@@ -445,7 +424,7 @@ class CorePatternProgramme(PatternMaster):
         ends = np.array([end for _, _, end in self.columns])
         limits = np.where(ends > end_s, 0.0, np.inf)
         for pool, column in zip(self.burstable, self.paid, strict=True):
-            limits[column] = float(pool.number * min(end_s, pool.most_s))
+            limits[column] = float(pool.vms * min(end_s, pool.most_s))
         self.set_bounds(np.zeros(len(ends)), limits)
 
     def _raise_value(self, end_s: int, level: float = math.inf) -> None:
@@ -486,7 +465,7 @@ class CorePatternProgramme(PatternMaster):
         of_start = 0
         for pool in self.burstable:
             rows = duals[pool.first_row : pool.first_row + 2 + len(pool.weights)] / max(self.last, 1)
-            worth_a_second = rows @ np.r_[pool.cores, pool.sustained, np.ones(len(pool.weights))]
+            worth_a_second = rows @ np.r_[pool.cores_and_sustained, np.ones(len(pool.weights))]
             lost_a_second.append(math.ceil(max(float(worth_a_second) - pool.price, 0.0) * scale) + 1)
             of_start += math.ceil(rows[1] * pool.at_start_s * scale) + 1
             costs = np.floor((rows[0] + rows[1] + rows[2:] @ pool.weights) * pool.work_s * scale) - 1
@@ -503,8 +482,8 @@ class CorePatternProgramme(PatternMaster):
         values = total + self.of_time[:n_values]
         size, added = float(abs(total)), False
         for pool, lost in zip(self.burstable, lost_a_second, strict=True):
-            size += float(lost) * pool.number * float(moments[-1])
-            values -= lost * pool.number * np.minimum(moments, pool.most_s)
+            size += float(lost) * pool.vms * float(moments[-1])
+            values -= lost * pool.vms * np.minimum(moments, pool.most_s)
         for k, (entry, first) in enumerate(zip(self.cores, self.first_weighting, strict=True)):
             checkpoint()
             vcpus = entry.offer.vcpus

@@ -62,7 +62,7 @@ from ...models.bags.task_classes import (
     usable_offers,
 )
 from ...schedules.timing import held_objective, held_usd, objective_weights
-from ..programme import MOST_CUTS, LinearRows, Maximum, maximise_concave
+from ..programme import MOST_CUTS, LinearRows, Maximum, maximise_concave, maximise_in_boxes
 
 _MANY_GROUPS = 5_000
 _SAMPLE = 1_500
@@ -547,14 +547,9 @@ class _Dual:
             best = maximise_concave(self.tasks, second, limits, 1e6 * box, _FEW_CUTS, OPTIMALITY_TOLERANCE, near)
             if best.value <= self.worst:
                 return best
-        while True:
-            found = maximise_concave(self.tasks, second, limits, box, most_cuts, OPTIMALITY_TOLERANCE)
-            best = found if best is None or found.value > best.value else best
-            infeasible = best.value > self.worst
-            if infeasible or found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + self.worst):
-                break
-            box *= 100.0
-        return best
+        last_box, tolerance = 1e6 * (1 + self.worst), OPTIMALITY_TOLERANCE
+        found = maximise_in_boxes(self.tasks, second, limits, box, last_box, tolerance, self.worst, most_cuts)
+        return found if best is None or found.value > best.value else best
 
     def _limits(self) -> LinearRows:
         """Highest prices for memory and credits, and how far below the price of a machine may be.

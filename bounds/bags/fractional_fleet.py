@@ -24,7 +24,7 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.task_classes import binding_market_limits, usable_offers
+from ...models.bags.task_classes import binding_market_limits, initial_work_s, sustained_cores, usable_offers
 from ...schedules.timing import objective_weights
 from ..programme import Programme
 
@@ -82,10 +82,8 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
         if not instance.memory_never_binds[offer.type_index]:
             share = seconds[mine] * instance.memory_kb[group[mine]] / offer.memory_kb
             rows.append((0.0, np.inf, np.r_[k, column[mine]], np.r_[1.0, -share]))
-        burstable = offer.vm_type.burstable
-        if burstable is not None:
-            sustained = max(burstable.credits_per_hour / 60, offer.vcpus * burstable.baseline_fraction)
-            at_start = 60.0 * min(burstable.initial_credits, burstable.credit_cap) * limits[k]
+        if offer.burstable:
+            at_start, sustained = limits[k] * initial_work_s(offer), sustained_cores(offer)
             rows.append((-at_start, np.inf, np.r_[k, column[mine]], np.r_[sustained, -seconds[mine]]))
         rows.append((-np.inf, 0.0, np.array([k, end]), np.array([1.0, -limits[k]])))
     for market, cap in binding_market_limits(instance, offers):

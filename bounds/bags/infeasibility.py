@@ -90,12 +90,12 @@ def with_deadline(instance: Instance, deadline_s: int) -> Instance:
     return instance.replace(**changes)
 
 
-def types_with_limit(types: Sequence[VmType], offer: RentalOffer, limit: int) -> tuple[VmType, ...]:
-    """Return VM types with another limit of an offer."""
+def types_with(types: Sequence[VmType], offer: RentalOffer, **changes: float) -> tuple[VmType, ...]:
+    """Return VM types with changed fields of an offer, such as another limit."""
     own = types[offer.type_index]
-    limited = own.offers[offer.market].model_copy(update={"limit": limit})
-    changed = own.model_copy(update={"offers": {**own.offers, offer.market: limited}})
-    return (*types[: offer.type_index], changed, *types[offer.type_index + 1 :])
+    changed = own.offers[offer.market].model_copy(update=changes)
+    other = own.model_copy(update={"offers": {**own.offers, offer.market: changed}})
+    return (*types[: offer.type_index], other, *types[offer.type_index + 1 :])
 
 
 def with_more_vms(instance: Instance, offer: RentalOffer, vms: int) -> Instance:
@@ -104,7 +104,7 @@ def with_more_vms(instance: Instance, offer: RentalOffer, vms: int) -> Instance:
     cap = "max_spot" if offer.market == "spot" else "max_on_demand"
     if cap in limits:
         limits[cap] += vms
-    types = types_with_limit(instance.vm_types, offer, offer.vm_type.offers[offer.market].limit + vms)
+    types = types_with(instance.vm_types, offer, limit=offer.vm_type.offers[offer.market].limit + vms)
     return instance.replace(vm_types=types, limits=Limits(**limits))
 
 
@@ -188,7 +188,7 @@ def _reliefs(instance: Instance) -> Iterator[str]:
         used_up = not offer.limit and offer.listed_as is None and offer.index in instance.machine_offer
         if (offer.limit or used_up) and offer.limit < instance.n_tasks:
             own = offer.vm_type.offers[offer.market]
-            lifted_to = types_with_limit(instance.vm_types, offer, instance.n_tasks + len(instance.machines))
+            lifted_to = types_with(instance.vm_types, offer, limit=instance.n_tasks + len(instance.machines))
             changes.append((f"the limit of {offer} ({own.limit})", {"vm_types": lifted_to}))
     # Without spot VMs there is no D_spot; what brings them in needs one.
     latest = {"d_spot_s": instance.deadline_s} if instance.d_spot_s is None else {}

@@ -48,6 +48,17 @@ class LowerBound:
     runtime_s: float
 
 
+_MEANINGS: dict[str, tuple[Unit, str]] = {
+    "divisible bound": ("objective", "no plan has a smaller objective, even if tasks could be cut"),
+    "configuration bound": ("objective", "likewise, and only tasks that fit a VM together run together"),
+    "core-pattern bound": ("objective", "likewise, and a core runs whole tasks, none of which is cut"),
+    "least cost": ("$", "no plan costs less, however long it takes (cost weight 1)"),
+    "least makespan": ("s", "no plan ends sooner, whatever it costs (cost weight 0)"),
+    "combinatorial makespan": ("s", "no plan ends sooner: its longest tasks, and how many of them share a core"),
+}
+"""Unit and meaning of each bound."""
+
+
 def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
     """Compute the bounds of the objective, then of the cost alone and of the makespan alone.
 
@@ -68,51 +79,21 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
 
     binds = not memory_is_free(instance)
     cheap, quick = _with_cost_weight(instance, 1.0), _with_cost_weight(instance, 0.0)
-    wanted: list[tuple[str, Unit, str, Callable[[], float]]] = [
-        (
-            "divisible bound",
-            "objective",
-            "no plan has a smaller objective, even if tasks could be cut",
-            lambda: divisible_bound(instance).objective,
-        ),
-        (
-            "configuration bound",
-            "objective",
-            "likewise, and only tasks that fit a VM together run together",
-            lambda: configuration_bound(instance).objective,
-        ),
-        (
-            "core-pattern bound",
-            "objective",
-            "likewise, and a core runs whole tasks, none of which is cut",
-            lambda: _by_core_patterns(instance),
-        ),
-        (
-            "least cost",
-            "$",
-            "no plan costs less, however long it takes (cost weight 1)",
-            lambda: _strongest(cheap, binds) * instance.cost_scale_usd,
-        ),
-        (
-            "least makespan",
-            "s",
-            "no plan ends sooner, whatever it costs (cost weight 0)",
-            lambda: least_whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
-        ),
-        (
-            "combinatorial makespan",
-            "s",
-            "no plan ends sooner: its longest tasks, and how many of them share a core",
-            lambda: _within_deadline(makespan_lower_bound_s(instance), instance),
-        ),
-    ]
-    wanted = [entry for entry in wanted if binds or entry[0] not in ("configuration bound", "core-pattern bound")]
+    computed: dict[str, Callable[[], float]] = {
+        "divisible bound": lambda: divisible_bound(instance).objective,
+        "configuration bound": lambda: configuration_bound(instance).objective,
+        "core-pattern bound": lambda: _by_core_patterns(instance),
+        "least cost": lambda: _strongest(cheap, binds) * instance.cost_scale_usd,
+        "least makespan": lambda: least_whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
+        "combinatorial makespan": lambda: _within_deadline(makespan_lower_bound_s(instance), instance),
+    }
+    wanted = [name for name in computed if binds or name not in ("configuration bound", "core-pattern bound")]
     bounds = []
-    for number, (name, unit, meaning, compute) in enumerate(wanted):
+    for number, name in enumerate(wanted):
         begin = time.perf_counter()
         with within(share_of_time(1 / (len(wanted) - number))):
-            value = compute()
-        bounds.append(LowerBound(name, value, unit, meaning, time.perf_counter() - begin))
+            value = computed[name]()
+        bounds.append(LowerBound(name, value, *_MEANINGS[name], time.perf_counter() - begin))
     return tuple(bounds)
 
 

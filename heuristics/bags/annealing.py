@@ -84,6 +84,7 @@ _TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
 _BALANCE = (1e-3, 4.0)
 """Weight of squared loads, in units of the objective and of the makespan; where that alone counts, up to the second."""
+GOLDEN = (math.sqrt(5) - 1) / 2
 _SPEEDS = "_moves_a_second_of_kernels"
 
 
@@ -120,7 +121,7 @@ class SearchOptions:
         mean_s = float(seconds.mean()) if len(seconds) else 1.0
         hot = cooler * self.heat * mean_s / n_open
         if run:
-            hot *= 0.25 * (4 * self.reheat) ** (run * (math.sqrt(5) - 1) / 2 % 1)
+            hot *= 0.25 * (4 * self.reheat) ** (run * GOLDEN % 1)
         return max(hot, 1e-9), max(self.cooling * hot, 1e-12)
 
 

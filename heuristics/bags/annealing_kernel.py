@@ -8,15 +8,12 @@ best task there. Its effect is worked out from the two cores and their VMs alone
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled_long, shared_part
-from ...core.quantities import MAX_SECONDS
-
-if TYPE_CHECKING:
-    from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 
 _SCANNED = 48
 _DEAL_HEAT = 0.1

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled_long, compiled_part
-from ...core.quantities import MAX_SECONDS
+from ...core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray
 from .annealing_kernel import Cooling, Objective, end_of_others, is_either, last_vm, over_budget
 from .start_order_kernel import Fleet, VmEnds, core_work, start_order_ends
-
-if TYPE_CHECKING:
-    from ...core.quantities import BoolArray, FloatArray, IntArray
 
 _EXCHANGES, _TAILS, _FLIPS = 0.45, 0.08, 0.10
 _OF_LAST_VM = 0.12
@@ -21,8 +18,6 @@ _ALIKE = 0.8
 
 _AROUND = 16
 """Where tasks have dates, a place is looked for within such a part of the order on both sides."""
-
-_NO_CREDITS = 1e-9
 
 
 class AssignmentState(NamedTuple):
@@ -75,7 +70,7 @@ def _paid(objective: Objective, vm: int, ends: VmEnds) -> float:
 def _penalty(objective: Objective, credit_price: float, vm: int, ends: VmEnds) -> float:
     """Penalty for the rules that a VM breaks, and what its late tasks are charged."""
     charged: float = ends.charged + objective.penalty * max(0, ends.end - objective.vm_limit[vm])
-    if ends.lacking > _NO_CREDITS:
+    if ends.lacking > NOISE:
         charged += credit_price * ends.lacking
     return charged + objective.task_penalty * ends.late
 
@@ -83,7 +78,7 @@ def _penalty(objective: Objective, credit_price: float, vm: int, ends: VmEnds) -
 @compiled_part
 def _breaks(objective: Objective, vm: int, ends: VmEnds) -> bool:
     """True if a VM breaks a rule."""
-    return ends.end > objective.vm_limit[vm] or ends.lacking > _NO_CREDITS or ends.late > 0
+    return ends.end > objective.vm_limit[vm] or ends.lacking > NOISE or ends.late > 0
 
 
 @compiled_part

@@ -18,13 +18,11 @@ from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
 from .annealing import QueuesWalk, SearchOptions, Steps, cooled, is_idle, random_state
 from .assignments import Assignments, assignments_of, assignments_of_queues
-from .core_loads import SPARE_VMS
+from .core_loads import LARGE_TASKS, SPARE_VMS
 from .core_pattern_starts import MAKESPANS, CorePatternStarts, core_pattern_starts
 
 if TYPE_CHECKING:
     from .annealing import Found
-
-MOST_ASSIGNED_TASKS = 20_000
 
 _RUNS, _MOVES_A_TASK, _MOST_MOVES = 4, 5_000, 1_000_000
 """Runs without a time limit, and as many as there is time for with one; and most moves of a run."""
@@ -46,7 +44,7 @@ def search_assignments(instance: Instance, options: SearchOptions, found: Found,
     solution, all do. Without a time limit there are four runs. A dollar beyond a budget is charged at the rate, and
     twice as much after a run that found no plan.
     """
-    if instance.n_tasks > MOST_ASSIGNED_TASKS or not len(instance.open_tasks):
+    if instance.n_tasks > LARGE_TASKS or not len(instance.open_tasks):
         return
     rng = np.random.default_rng(found.run.seed)
     from .annealing_kernel import Cooling

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.bill import unpaid_usd
-from ...core.limits import checkpoint
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
-from ...instances.entries import NEVER, RentalOffer
+from ...instances.entries import SECONDS_PER_CREDIT
 from ...instances.instance import Instance
-from ...schedules.queues import Queue, queues_of_schedule, schedule_of_queues, timeline_of
-from ...schedules.schedule import Schedule
+from ...schedules.queues import Queue, queues_of_schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import objective_weights
 from .core_loads import latest_ends_s
 
@@ -91,29 +89,19 @@ class Assignments:
         set_starts(fleet, tasks, number, slow, start_s, task_core)
         for vm, count in enumerate(number.tolist()):
             task_vm[tasks[vm, :count]] = vm
-        open_tasks, running = instance.open_tasks, instance.running
-        baseline = slow & instance.offer_is_burstable[fleet.offer][task_vm]
-        ends_s = start_s + fleet.durations[baseline.astype(np.int64), fleet.offer[task_vm], np.arange(len(slow))]
+        open_tasks, vm_offer = instance.open_tasks, fleet.offer[task_vm]
+        baseline = slow & instance.offer_is_burstable[vm_offer]
+        ends_s = start_s + fleet.durations[baseline.astype(np.int64), vm_offer, np.arange(len(slow))]
         latest_s = self.objective.vm_limit[task_vm]
         if len(fleet.latest) and not len(fleet.late):
-            latest_s = np.minimum(latest_s, fleet.latest[fleet.offer[task_vm], np.arange(len(slow))])
+            latest_s = np.minimum(latest_s, fleet.latest[vm_offer, np.arange(len(slow))])
         if (ends_s > latest_s)[open_tasks].any():
             return None
-        start_s += self.zero_s
-        vm_offer, vm_machine = fleet.offer, self.vm_machine
-        if len(running.task):
-            left_out = sorted({*running.machine.tolist()} - {*vm_machine.tolist()})
-            vm_machine = np.r_[vm_machine, np.array(left_out, dtype=np.int64)]
-            vm_offer = np.r_[vm_offer, instance.machine_offer[left_out]]
-            vm_of_machine = np.full(len(instance.machines), -1)
-            vm_of_machine[vm_machine[vm_machine >= 0]] = np.flatnonzero(vm_machine >= 0)
-            task_vm[running.task] = vm_of_machine[running.machine]
-            task_core[running.task], start_s[running.task] = running.core, running.start_s
-            baseline[running.task] = running.baseline
-        taken = np.r_[open_tasks, running.task]
-        used, of_taken = np.unique(task_vm[taken], return_inverse=True)
-        task_vm[taken] = of_taken
-        return Schedule(instance, vm_offer[used], task_vm, task_core, start_s, baseline, vm_machine=vm_machine[used])
+        new = len(instance.machines) + np.arange(len(number))
+        places = np.where(self.vm_machine < 0, new, self.vm_machine)[task_vm[open_tasks]]
+        offers = np.concatenate([instance.machine_offer, fleet.offer])
+        cores, starts_s = task_core[open_tasks], start_s[open_tasks] + self.zero_s
+        return plan_of_places(instance, open_tasks, places, cores, starts_s, offers, baseline[open_tasks])
 
 
 def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
@@ -251,8 +239,8 @@ def _credits(instance: Instance, queues: list[Queue], core_start: IntArray) -> F
             min(burstable.initial_credits if known is None else known, burstable.credit_cap),
             burstable.credit_cap,
             burstable.credits_per_hour / SECONDS_PER_HOUR,
-            1 / 60,
-            burstable.baseline_fraction / 60,
+            1 / SECONDS_PER_CREDIT,
+            burstable.baseline_fraction / SECONDS_PER_CREDIT,
             core_start[vm, 0] if machine is None else machine.ready_s,
         )
     return credits
@@ -284,96 +272,3 @@ def _dates(instance: Instance, groups: IntArray) -> list[FloatArray]:
     """Releases and latest ends of some groups, as parts of the deadline; nothing where there are none."""
     dates = [instance.release_s, instance.due_s] if instance.has_dates else []
     return [of[groups] / instance.deadline_s for of in dates]
-
-
-def listed_plan(instance: Instance) -> Schedule | None:
-    """Plan task by task, the longest first, each where it adds least to the objective.
-
-    Tasks with dates come in the order of their releases, and then of their latest starts.
-
-    Returns
-    -------
-    Schedule or None
-        None if a task found no place in time, or one that runs already ends after the deadline.
-    """
-    cost_weight, time_weight = objective_weights(instance)
-    makespan_s = int(instance.running_end_s.max(initial=0))
-    if (instance.running_end_s > instance.due_s[instance.task_group[instance.running.task]]).any():
-        return None
-    listed = [
-        _Listed(instance, instance.offers[index], number)
-        for number, index in enumerate(instance.machine_offer.tolist())
-        if instance.machines[number].open
-    ]
-    left = {offer.index: offer.limit for offer in instance.offers if offer.limit}
-    left_of_market = {market: instance.market_limit(market) for market in instance.markets}
-    longest = instance.sustained_s.min(axis=1)[instance.task_group[instance.open_tasks]]
-    order = np.argsort(-longest, kind="stable")
-    if instance.has_dates:
-        groups = instance.task_group[instance.open_tasks]
-        order = np.lexsort((instance.due_s[groups] - longest, instance.release_s[groups]))
-    for task in instance.open_tasks[order].tolist():
-        checkpoint()
-        fresh = [
-            _Listed(instance, instance.offers[index])
-            for index, number in left.items()
-            if number and left_of_market[instance.offers[index].market] != 0
-        ]
-        best: tuple[float, int, _Listed] | None = None
-        for vm in [*listed, *fresh]:
-            end_s = vm.end_if_placed_s(task)
-            if end_s is not None:
-                more = cost_weight * vm.more_usd(end_s) + time_weight * max(end_s - makespan_s, 0)
-                if best is None or (more, end_s) < best[:2]:
-                    best = more, end_s, vm
-        if best is None:
-            return None
-        _, end_s, vm = best
-        if vm in fresh:
-            listed.append(vm)
-            left[vm.queue.offer.index] -= 1
-            cap = left_of_market[vm.queue.offer.market]
-            left_of_market[vm.queue.offer.market] = None if cap is None else cap - 1
-        vm.place(task)
-        makespan_s = max(makespan_s, end_s)
-    return schedule_of_queues(instance, [vm.queue for vm in listed])
-
-
-class _Listed:
-    """A VM, and what has been put there so far."""
-
-    def __init__(self, instance: Instance, offer: RentalOffer, machine: int = -1) -> None:
-        self.instance = instance
-        self.queue = Queue(offer, [], machine)
-        self.timeline = timeline_of(instance, offer, machine)
-        paid_s = instance.boot_overhead_s if machine < 0 else int(instance.machine_paid_until_s[machine])
-        self.paid_s = max(paid_s, self.timeline.end_s)
-
-    def _takes(self, task: int) -> tuple[int, int]:
-        group = self.instance.task_group[task]
-        return int(self.instance.memory_kb[group]), int(self.instance.sustained_s[group, self.queue.offer.index])
-
-    def end_if_placed_s(self, task: int) -> int | None:
-        """When a task would end here; None if that is too late."""
-        _, seconds = self._takes(task)
-        start_s = self._start_s(task) if seconds < NEVER else None
-        last_s = self.instance.latest_end_s[self.instance.task_group[task], self.queue.offer.index]
-        return None if start_s is None or start_s + seconds > last_s else start_s + seconds
-
-    def _start_s(self, task: int) -> int | None:
-        need_kb, seconds = self._takes(task)
-        release_s = int(self.instance.release_s[self.instance.task_group[task]])
-        return self.timeline.earliest_start_s(need_kb, seconds, release_s)
-
-    def more_usd(self, end_s: int) -> float:
-        """Additional cost of a VM with that end."""
-        return unpaid_usd(self.queue.offer.price_usd_per_s, end_s, self.paid_s)
-
-    def place(self, task: int) -> None:
-        """Append a task."""
-        need_kb, seconds = self._takes(task)
-        start_s = self._start_s(task)
-        assert start_s is not None, "it was asked before"
-        self.timeline.append(start_s, need_kb, seconds)
-        self.queue.tasks.append(task)
-        self.paid_s = max(self.paid_s, start_s + seconds)

@@ -15,21 +15,23 @@ import numpy as np
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
 from ...core.quantities import FloatArray, IntArray, at_most
-from ...instances.entries import FULL_SPEED, NEVER
+from ...instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...instances.instance import Instance
-from ...models.bags.cpu_credits import end_says_all
 from ...models.bags.task_classes import usable_offers
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import objective_weights
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
 
-FEW_TASKS, MANY_TASKS = 400, 3_000
-"""Bags of which simple heuristics make a plan soon, task by task; and bags for which starts are made by compiled loops,
-which take a second to compile the first time, and of which the search makes one run."""
-MOST_PLACES = 50_000_000
-"""Most places for tasks on the cores, or the VMs, of a state: 400 MB."""
+FEW_TASKS, MANY_TASKS, LARGE_TASKS = 400, 3_000, 20_000
+"""Bags of which simple heuristics make a plan soon, task by task; bags for which starts are made by compiled loops,
+which take a second to compile the first time, and of which the search makes one run; and bags of which not every task
+is looked at by itself any more: what each VM runs is not annealed, and rescues are not kept, nor written out."""
+LITTLE_TO_GAIN = 1e-3
+"""Gap, or difference, of two objectives below which it is not worth the time to look for what is between them."""
+MOST_PLACES = 60_000_000
+"""Most places for tasks on the cores, or the VMs, of a state: 480 MB. As many are looked at in some seconds."""
 SPARE_VMS = 1
 GONE, NEW = range(-2, 0)
 
@@ -241,36 +243,20 @@ class CoreLoads:
 
         Where tasks have latest ends of their own, what has to end first is first.
         """
-        instance, running = self.instance, self.instance.running
+        instance, n_machines = self.instance, len(self.instance.machines)
         core, tasks = self._placed()
-        n_vms, n_machines = len(self.vm_end), len(instance.machines)
-        used = np.bincount(self.core_vm[core], minlength=n_vms) > 0
-        machine_used = np.zeros(n_machines, dtype=bool)
-        machine_used[running.machine] = True
-        machine_used[self.vm_machine[used & (self.vm_machine >= 0)]] = True
-        # Rented VMs that are used, and then the machines with tasks.
-        rented, machines = np.flatnonzero(used & (self.vm_machine < 0)), np.flatnonzero(machine_used)
-        number_of_machine = np.full(n_machines + 1, -1)
-        number_of_machine[machines] = len(rented) + np.arange(len(machines))
-        number = number_of_machine[self.vm_machine]
-        number[rented] = np.arange(len(rented))
         seconds = self.durations[self.core_column[core], tasks]
         first = self.latest[self.core_column[core], tasks] if len(self.latest) else -seconds
         order = np.lexsort((tasks, first, core))
         core, tasks, seconds = core[order], tasks[order], seconds[order]
         before = np.cumsum(seconds) - seconds  # on this core and on those in front of it
         first = np.cumsum(self.core_count) - self.core_count
-        task_vm, task_core, start = (np.empty(instance.n_tasks, dtype=np.int64) for _ in range(3))
-        task_vm[tasks] = number[self.core_vm[core]]
-        task_core[tasks] = core - self.vm_first[self.core_vm[core]]
-        start[tasks] = self.zero_s + (self.core_start + self._wait_s())[core] + before - before[first[core]]
-        task_vm[running.task] = number_of_machine[running.machine]
-        task_core[running.task], start[running.task] = running.core, running.start_s
-        vm_offer = np.concatenate([self.offers[self.vm_column[rented]], instance.machine_offer[machines]])
-        baseline = (instance.offer_is_burstable & np.isinf(full_speed(instance)[:, 0]))[vm_offer][task_vm]
-        baseline[running.task] = running.baseline
-        vm_machine = np.concatenate([np.full(len(rented), -1), machines])
-        return Schedule(instance, vm_offer, task_vm, task_core, start, baseline, vm_machine=vm_machine)
+        start_s = self.zero_s + (self.core_start + self._wait_s())[core] + before - before[first[core]]
+        vm, machine = self.core_vm[core], self.vm_machine[self.core_vm[core]]
+        number = np.where(machine < 0, n_machines + vm, machine)
+        offers = np.concatenate([instance.machine_offer, self.offers[self.vm_column]])
+        slow = (instance.offer_is_burstable & np.isinf(full_speed(instance)[:, 0]))[offers][number]
+        return plan_of_places(instance, tasks, number, core - self.vm_first[vm], start_s, offers, slow)
 
     def _placed(self) -> tuple[IntArray, IntArray]:
         """Core of each task and the task, core by core."""
@@ -455,10 +441,12 @@ def full_speed(instance: Instance) -> FloatArray:
     for offer in [] if instance.machines else usable_offers(instance):
         burstable = offer.vm_type.burstable
         if burstable is not None and burstable.credits_per_hour > 0:
+            from ...models.bags.cpu_credits import end_says_all  # here, since few bags have any
+
             horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
             if end_says_all(offer, horizon_s):
-                at_start = 60 * min(burstable.initial_credits, burstable.credit_cap)
-                result[offer.index] = at_start, burstable.credits_per_hour / 60
+                at_start = SECONDS_PER_CREDIT * min(burstable.initial_credits, burstable.credit_cap)
+                result[offer.index] = at_start, burstable.credits_per_hour / SECONDS_PER_CREDIT
     return result
 
 

@@ -13,9 +13,8 @@ from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, MARKETS, NEVER
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, offers_of_vms, usable_offers
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import held_usd, objective_weights
-from .quick_search import plan_of_places
 
 _MOST_TASKS, _MOST_LOOKS = 5, 20_000
 _DIGITS = 6

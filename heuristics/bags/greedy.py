@@ -211,11 +211,6 @@ class _Fleet:
             [(offer.index, self.vms_of[offer.index]) for offer in alike]
             for _, alike in groupby(by_price, key=lambda offer: offer.price_usd_per_hour)
         ]
-        # For each VM: when its first core is free, its offer, its limit. Grown by doubling.
-        self.free_s = np.zeros(16, dtype=np.int64)
-        self.end_s = np.zeros(16, dtype=np.int64)
-        self.offer = np.zeros(16, dtype=np.int64)
-        self.limit_s = np.zeros(16, dtype=np.int64)
         n_tasks = instance.n_tasks
         self.task_vm = np.zeros(n_tasks, dtype=np.int64)
         self.task_core = np.zeros(n_tasks, dtype=np.int64)
@@ -239,10 +234,8 @@ class _Fleet:
         """Phase 1: the first VM selected before that takes the task in time."""
         if self.options.phase1_order == "price":
             return any(self._try(vm, task, group) for vm in self._selected_by_price(group))
-        count = len(self.vm_offer)
-        fits = self.free_s[:count] + self.tested_s[group][self.offer[:count]] < self.limit_s[:count]
-        order = np.argsort(self.end_s[:count], kind="stable")
-        return any(self._try(int(vm), task, group) for vm in order[fits[order]])
+        first_to_end = sorted(range(len(self.vm_offer)), key=lambda vm: self.timelines[vm].end_s)
+        return any(self._try(vm, task, group) for vm in first_to_end)
 
     def _selected_by_price(self, group: int) -> Iterator[int]:
         """VMs selected before on which a task may end in time: the cheapest first, at a tie the one selected first."""
@@ -291,17 +284,10 @@ class _Fleet:
 
     def _add_vm(self, offer: RentalOffer) -> int:
         vm = len(self.vm_offer)
-        if vm == len(self.free_s):
-            for name in ("free_s", "end_s", "offer", "limit_s"):
-                array = getattr(self, name)
-                setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
         memory_kb = None if self.instance.memory_never_binds[offer.type_index] else offer.memory_kb
         ready = self.instance.boot_overhead_s
         self.timelines.append(VmTimeline(offer.vcpus, memory_kb, ready))
         self.vm_offer.append(offer.index)
-        self.free_s[vm] = self.end_s[vm] = ready
-        self.offer[vm] = offer.index
-        self.limit_s[vm] = self._limit_s(offer)
         vms = self.vms_of[offer.index]
         self.place.append((vms, vms.add(vm, ready)))
         return vm
@@ -312,15 +298,13 @@ class _Fleet:
         offer, need_kb = self.vm_offer[vm], self.memory_kb[group]
         duration = int(self.duration_s[group, offer])
         start = timeline.earliest_start_s(need_kb, duration)
-        if start is None or start + int(self.tested_s[group, offer]) >= self.limit_s[vm]:
+        if start is None or start + int(self.tested_s[group, offer]) >= self.vms_of[offer].limit_s:
             return False
         self.task_vm[task] = vm
         self.task_core[task] = timeline.append(start, need_kb, duration)
         self.task_start_s[task] = start
-        self.free_s[vm] = timeline.earliest_core_s
         vms, position = self.place[vm]
-        vms.free_s[position] = self.free_s[vm]  # never earlier than before
-        self.end_s[vm] = timeline.end_s
+        vms.free_s[position] = timeline.earliest_core_s  # never earlier than before
         return True
 
     def schedule(self) -> Schedule:
@@ -339,7 +323,7 @@ class _Fleet:
             tested = int(self.tested_s[group, offer])
             start = timeline.earliest_start_s(int(self.instance.memory_kb[group]), tested) if tested < NEVER else None
             if start is not None:
-                best_late = min(best_late, start + tested - int(self.limit_s[vm]))
+                best_late = min(best_late, start + tested - self.vms_of[offer].limit_s)
         if best_late < math.inf:
             late = counted(int(best_late) + 1, "second")  # the limit itself is too late
             reasons.append(f"on the VMs rented it would end {late} too late, at best")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -22,7 +23,7 @@ from .core_loads import MOST_PLACES
 from .greedy import greedy
 
 _TIMES_OF_TRIAL = 3.0
-_TASKS_LAID_OUT_AT_ONCE = 2_000_000
+_TASKS_LAID_OUT_AT_ONCE = MOST_PLACES // 25
 
 
 VmDestination: TypeAlias = Literal["attempt", "search"]
@@ -103,22 +104,8 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
     checkpoint()
     search = LocalSearch(instance, initial, options, run)
     limit_s = _search_s(search)
-    try:
-        with within(limit_s):
-            search.local_search()  # line 4
-            last_best = i = 0  # lines 7-8; line 5 is S_best = S, line 6 RD_spot = D_spot
-            while i < options.max_iteration:  # line 9
-                search.select_random_vm()  # lines 11-13
-                if i - last_best > options.max_failed:  # lines 14-15
-                    search.relax_d_spot()  # line 16
-                search.local_search()  # line 18
-                if search.accept():  # lines 19-20
-                    last_best = i  # line 21
-                i += 1  # line 23
-                point = TracePoint(i, search.current, search.true_best, search.relaxed_d_spot_s)
-                run.report(point, options.max_iteration)
-    except LimitReached:  # the best plan so far
-        pass
+    with suppress(LimitReached), within(limit_s):  # then the best plan so far
+        _iterate(search, options, run)
     try:
         schedules = _with_burstable(search)
     except LimitReached:
@@ -127,6 +114,22 @@ def iterated_local_search(instance: Instance, options: IlsOptions, run: Run) -> 
         schedules = [initial]
     best = min(schedules, key=lambda schedule: schedule.objective)  # line 28
     return Outcome(best, warnings=warnings)
+
+
+def _iterate(search: LocalSearch, options: IlsOptions, run: Run) -> None:
+    """Run lines 4 to 24 of the algorithm."""
+    search.local_search()  # line 4
+    last_best = i = 0  # lines 7-8; line 5 is S_best = S, line 6 RD_spot = D_spot
+    while i < options.max_iteration:  # line 9
+        search.select_random_vm()  # lines 11-13
+        if i - last_best > options.max_failed:  # lines 14-15
+            search.relax_d_spot()  # line 16
+        search.local_search()  # line 18
+        if search.accept():  # lines 19-20
+            last_best = i  # line 21
+        i += 1  # line 23
+        point = TracePoint(i, search.current, search.true_best, search.relaxed_d_spot_s)
+        run.report(point, options.max_iteration)
 
 
 def _with_burstable(search: LocalSearch) -> list[Schedule]:
@@ -172,7 +175,7 @@ class LocalSearch:
     """The plan S, the VMs selected and those left, and the best plans."""
 
     def __init__(self, instance: Instance, initial: Schedule, options: IlsOptions, run: Run) -> None:
-        from .timeline_kernel import Vms
+        from .local_search_kernel import Vms
 
         self.instance, self.options, self.run = instance, options, run
         self.ready = instance.boot_overhead_s
@@ -236,7 +239,7 @@ class LocalSearch:
 
     def _lay_out(self) -> None:
         """Schedule all VMs anew for the allocation: tasks in the order of their ids."""
-        from .timeline_kernel import set_ends
+        from .local_search_kernel import set_ends
 
         # Tasks in the order of their ids, VM by VM; memory that is touched for the first time takes long.
         by_vm = np.argsort(self.task_vm, kind="stable")

@@ -23,16 +23,14 @@ from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
-from .core_loads import MANY_TASKS, rescue_of
+from .annealing import GOLDEN
+from .core_loads import LITTLE_TO_GAIN, MANY_TASKS, rescue_of
 from .least_rent import least_rent_start
 
-_MOST_WIDTHS = 6
-"""Numbers of lanes of a type, at most."""
 MOMENTS = 12
 """Moments that are tried, where a plan is to end early."""
-_LITTLE = 1e-3
-"""Difference between two moments, relative to the objective, below which there is little to gain between them."""
-_GOLDEN = (5**0.5 - 1) / 2
+_MOST_WIDTHS = MOMENTS // 2
+"""Numbers of lanes of a type, at most."""
 
 
 def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, proven_s: int) -> Schedule | None:
@@ -151,7 +149,7 @@ def _best_moment(make: Callable[[int], Schedule | None], best: Schedule, least_s
     low, high = math.log(max(least_s, 1)), math.log(last_s)
     known: dict[int, float] = {}
     for _ in range(MOMENTS):
-        at = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+        at = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
         moments = [round(math.exp(moment)) for moment in at]
         for moment_s in moments:
             if moment_s in known or not least_s <= moment_s <= last_s:
@@ -163,7 +161,7 @@ def _best_moment(make: Callable[[int], Schedule | None], best: Schedule, least_s
             if plan is not None and plan.objective < best.objective:
                 best = plan
         earlier, later = (known.get(moment_s, math.inf) for moment_s in moments)
-        if moments[0] >= moments[1] or abs(earlier - later) <= _LITTLE * best.objective:
+        if moments[0] >= moments[1] or abs(earlier - later) <= LITTLE_TO_GAIN * best.objective:
             break
         low, high = (low, at[1]) if earlier < later else (at[0], high)
     return best

@@ -18,11 +18,10 @@ from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.lateness import lost_tasks, relaxed, value_of
 from ...schedules.queues import timeline_of
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from .annealing import QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of
 from .core_loads import SPARE_VMS
-from .quick_search import plan_of_places
 
 _MOVES_A_TASK, _MOST_MOVES = 1_000, 200_000
 """Moves without a limit of time."""

@@ -12,13 +12,11 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
-from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import OPTIMALITY_TOLERANCE, FloatArray, IntArray
 from ...instances.instance import Instance
 from ...schedules.timing import objective_weights
 from .core_loads import CoreLoads, by_size, core_level_s, core_seconds, empty_state, fill, rentable_vms
 
-_TIE = 1e-9
-"""Part of a price by which one may be off: the bound is no more exact."""
 FILLED = (1.0, 0.97, 0.93, 0.88, 0.8)
 """Shares of the time that are given to tasks, until as many end early enough as must."""
 _LAST = 3
@@ -52,7 +50,10 @@ def _start(instance: Instance, bound: DivisibleBound, spare_vms: int, filled: fl
     scarce = bound.scarce
     worth = rent.core_price * rent.vcpus  # of a second of a VM
     for k in np.lexsort((rent.price / rent.vcpus, -scarce / np.maximum(worth, 1e-300))).tolist():
-        rent.take(k, full=worth[k] > rent.price[k] * (1 + _TIE) and scarce[k] > _TIE * worth[k])
+        rent.take(
+            k,
+            full=worth[k] > rent.price[k] * (1 + OPTIMALITY_TOLERANCE) and scarce[k] > OPTIMALITY_TOLERANCE * worth[k],
+        )
     for k in np.argsort(rent.price / rent.vcpus, kind="stable").tolist():
         rent.take(k, full=False, all_that_fit=True)
     if rent.left.any():
@@ -108,7 +109,7 @@ class _Rent:
                 room = most * int(self.vcpus[k] * self.level[k])
                 wanted = int(np.searchsorted(np.cumsum(seconds[order]), room)) + 1
             else:
-                wanted = int((more >= -_TIE * self.core_price[k]).sum())
+                wanted = int((more >= -OPTIMALITY_TOLERANCE * self.core_price[k]).sum())
             tasks, seconds = tasks[order[:wanted]], seconds[order[:wanted]]
         if not len(tasks):
             return

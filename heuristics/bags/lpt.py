@@ -14,10 +14,10 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import VmTimeline
+from .core_loads import MOST_PLACES
 
-_WORK = 60_000_000
 _FEW_PLACED = 5_000
 """Tasks that are placed, in all trials, in some hundredths of a second."""
 
@@ -53,7 +53,7 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> Outcome:
     """
     longest_first = LongestFirst(instance)
     counts = longest_first.most()
-    trials = options.trials or max(2, _WORK // (instance.n_tasks * (sum(counts) + 50)))
+    trials = options.trials or max(2, MOST_PLACES // (instance.n_tasks * (sum(counts) + 50)))
     best: Schedule | None = None
     seen: set[tuple[int, ...]] = set()
     improved = True
@@ -153,10 +153,9 @@ class LongestFirst:
         place = self._place_one_by_one if memory_may_bind else self._place_by_free_core
         if not place(column, limits_s, (task_vm, task_core, start_s), check_limit):
             return None
-        used, renumbered = np.unique(task_vm, return_inverse=True)
-        offers = np.array([self.offers[k].index for k in column[used].tolist()], dtype=np.int64)
-        baseline = self.instance.offer_is_burstable[offers][renumbered]
-        return Schedule(self.instance, offers, renumbered, task_core, start_s, baseline)
+        offers = np.array([offer.index for offer in self.offers], dtype=np.int64)[column]
+        slow, tasks = self.instance.offer_is_burstable[offers][task_vm], np.arange(self.instance.n_tasks)
+        return plan_of_places(self.instance, tasks, task_vm, task_core, start_s, offers, slow)
 
     def _binds(self, k: int) -> bool:
         return not self.instance.memory_never_binds[self.offers[k].type_index]

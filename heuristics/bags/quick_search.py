@@ -15,14 +15,15 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import clock_s, stopped
-from ...core.quantities import BoolArray, IntArray
+from ...core.quantities import IntArray
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
-from ...schedules.schedule import Schedule, UnsuitablePlanError
+from ...schedules.schedule import Schedule, UnsuitablePlanError, plan_of_places
 from .annealing import LoadsWalk, QueuesWalk, SearchOptions, Steps, cooled, random_state
-from .assignments import assignments_of, listed_plan
+from .assignments import assignments_of
 from .core_loads import GONE, SPARE_VMS, CoreLoads, offers_of, places_of, priced_start, start_from_schedule
+from .listed_plans import listed_plan
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective
@@ -197,25 +198,3 @@ def held_plan(instance: Instance, start: Schedule, now_s: int) -> Schedule | Non
         return plan_of_places(instance, instance.open_tasks, number, core, start_s, offers, baseline)
     except UnsuitablePlanError:  # the instance has changed: a task cannot run there any more
         return None
-
-
-def plan_of_places(
-    instance: Instance,
-    tasks: IntArray,
-    number: IntArray,
-    core: IntArray,
-    start_s: IntArray,
-    offers: IntArray,
-    baseline: BoolArray | None = None,
-) -> Schedule:
-    """Return the plan that has open tasks on cores of VMs, which are numbered: machines first, as in ``offers``."""
-    running = instance.running
-    of_task = np.zeros((3, instance.n_tasks), dtype=np.int64)
-    of_task[:, tasks] = number, core, start_s
-    of_task[:, running.task] = running.machine, running.core, running.start_s
-    slow = np.zeros(instance.n_tasks, dtype=bool)
-    slow[tasks] = False if baseline is None else baseline
-    slow[running.task] = running.baseline
-    used, task_vm = np.unique(of_task[0], return_inverse=True)
-    machine = np.where(used < len(instance.machines), used, -1)
-    return Schedule(instance, offers[used], task_vm, of_task[1], of_task[2], slow, vm_machine=machine)

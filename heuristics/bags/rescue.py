@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations
@@ -14,24 +15,24 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...core.bill import unpaid_usd
-from ...core.limits import checkpoint
-from ...core.quantities import MAX_SECONDS, BoolArray, IntArray
+from ...core.limits import LimitReached, checkpoint, overtime, within
+from ...core.quantities import MAX_SECONDS, NONE, BoolArray, IntArray
 from ...core.rows import dtype_of
 from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
 from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
+from ...schedules.plan_text import NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule
 from ...schedules.timing import require_by_second, require_no_dates
-from .rescue_questions import LARGE_TASKS, Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
-from .rescue_rows import DONE, FAILED, MOST_TYPES, NONE, PackedVmRow, PlaceRow
+from .core_loads import LARGE_TASKS, MOST_PLACES
+from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
+from .rescue_rules import DONE, FAILED, MOST_TYPES, PackedVmRow, PlaceRow
 
-_BUDGET = 60_000_000
-"""Places that are looked at for the types that go down together: some seconds."""
-_REFINING, _MOST_REFINED = 10_000_000, 5_000
-"""Places that are looked at, and seconds of which the rescue is refined, before the worst case may be left as an upper
-bound that no moment reaches."""
-_MOST_MOMENTS = 4_000
+_REFINING = MOST_PLACES // 6
+"""Places that are looked at before the worst case may be left as an upper bound that no moment reaches."""
+_MOST_MOMENTS = 5_000
+"""Seconds that serve those before them, in a survey, and seconds of which the rescue is refined."""
 _MOST_FAILURES = 8
 
 
@@ -160,6 +161,29 @@ def survival_of(schedule: Schedule, level: SurvivalLevel, without_usd: float | N
         reason=certificate.reason or None,
         rescue=None if rescue is None or len(rescue.task) > LARGE_TASKS else _record(schedule, rescue),
     )
+
+
+def survival_soon(
+    schedule: Schedule,
+    level: SurvivalLevel,
+    within_s: float | None,
+    look_s: float,
+    without_usd: float | None = None,
+    survives: bool = False,
+) -> Survival:
+    """Return the certificate of a plan within some seconds, or else one without the worst case, which few more show.
+
+    Nothing more is looked at if it is known that the plan survives.
+    """
+    with suppress(LimitReached), within(within_s):
+        return survival_of(schedule, level, without_usd)
+    verdict: Verdict = "survives" if survives else "not-shown"
+    reason = None if survives else NO_TIME_TO_LOOK
+    if not survives:
+        with suppress(LimitReached), overtime(look_s):
+            found = certify(schedule, level, cost=False)
+            verdict, reason = found.verdict, found.reason or None
+    return Survival(level=level, verdict=verdict, reason=reason, cost_without_usd=without_usd)
 
 
 def _record(schedule: Schedule, rescue: Rescue) -> documents.Rescue:
@@ -417,7 +441,7 @@ class _Rescuer:
         heapify(dearest)
         heapify(tightest)
         settled: set[_Moment] = set()
-        for _ in range(_MOST_REFINED if moments else 0):
+        for _ in range(_MOST_MOMENTS if moments else 0):
             if work > _REFINING:
                 break
             for heap in (dearest, tightest):
@@ -451,7 +475,9 @@ class _Rescuer:
         second = since
         while True:
             checkpoint()
-            part = self._ask.survey(down, second, until, patience, cheap=cheap, at_once=False, budget=_BUDGET // 200)
+            part = self._ask.survey(
+                down, second, until, patience, cheap=cheap, at_once=False, budget=MOST_PLACES // 200
+            )
             status, second = part.status, part.second
             work += part.work
             found += [_Moment(at, last, slack, self.cost_usd + usd) for at, last, slack, usd in part.moments]
@@ -465,7 +491,7 @@ class _Rescuer:
                 slack_s = self.instance.deadline_s - int(twins[1].places["end"].max())
                 found.append(_Moment(second, second, slack_s, self.cost_usd + added_usd))
                 second += 1
-            if work > _BUDGET or len(found) > _MOST_MOMENTS:
+            if work > MOST_PLACES or len(found) > _MOST_MOMENTS:
                 return found, -1 - second, work
 
     def _marked(self, types: tuple[str, ...]) -> BoolArray:

@@ -6,8 +6,7 @@ from typing import Any
 
 from ...core.compiled_rows import compiled_rules, rows_from
 from . import rescue_rules
-from .rescue_rows import Rows
-from .rescue_rules import LOW, answer
+from .rescue_rules import LOW, Rows, answer
 
 rows_of_record = rows_from(Rows)
 

@@ -27,7 +27,8 @@ from ...core.work import ITERATIONS
 from ...instances.entries import NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from .rescue_rows import (
+from .core_loads import LARGE_TASKS
+from .rescue_rules import (
     COST,
     LOSS,
     MOST_TYPES,
@@ -40,8 +41,8 @@ from .rescue_rows import (
     Rows,
     SpotTaskRow,
     SpotVmRow,
+    answer,
 )
-from .rescue_rules import answer
 
 
 class Terms(NamedTuple):
@@ -203,8 +204,6 @@ def ints(values: Iterable[int]) -> IntArray:
     return np.array(list(values), dtype=np.int64)
 
 
-LARGE_TASKS = 20_000
-"""Tasks of a large plan: its state is not kept, a question can be ended, and a rescue is not written into a record."""
 _MOST_PLAIN_TASKS = 1_000
 _MOMENTS_AT_A_TIME = 256
 _LOADED_IN_S, _COMPILED_IN_S = 0.5, 2.0

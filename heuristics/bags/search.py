@@ -13,17 +13,25 @@ from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
 from ...core.quantities import closes_gap
 from ...instances.instance import Instance
-from ...models.bags.cpu_credits import credit_rules, full_speed_possible
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .annealing import Found, LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
-from .core_loads import FEW_TASKS, MANY_TASKS, SPARE_VMS, CoreLoads, full_speed, priced_start, start_from_schedule
+from .core_loads import (
+    FEW_TASKS,
+    LITTLE_TO_GAIN,
+    MANY_TASKS,
+    SPARE_VMS,
+    CoreLoads,
+    full_speed,
+    priced_start,
+    start_from_schedule,
+)
 from .lanes import first_plan, lanes_plan
 from .least_rent import FILLED, least_rent_start
 
-_PLAIN_TASKS, _PLAIN_MOVES = 25, 10_000
+_PLAIN_TASKS, PLAIN_MOVES = 25, 10_000
 """Most tasks for which so many moves by plain Python are enough: compiling takes seconds."""
 _RUNS, _MOVES, _MOVES_OF_THOUSANDS = 7, 6_000_000, 860_000
 """Runs without a time limit, and moves of all of them; of more than 3,000 tasks, moves of the only run."""
@@ -32,9 +40,6 @@ _SHARE_OF_LPT, _MOST_LPT_TASKS = 0.05, 10_000
 
 _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the deadline"
 _NO_PLAN_BY_DATES = "the search found no plan that keeps the ready_s and the deadline_s of all tasks"
-
-_LITTLE = 1e-3
-"""Gap to the bound at which one way to begin is enough."""
 
 _MOST_LATE = 4e-3
 """Share of the load that may be late at the start, which the annealing puts right."""
@@ -108,23 +113,31 @@ def search(
                 found.take(_listed(instance))
             _search_queues(instance, options, found, _rate(instance, bound))
     with suppress(LimitReached):
-        if found.best is None and from_start:  # a large bag, and a deadline that the annealing did not meet
-            if not longest_first and not slow:
-                found.take(_longest_first(instance, run))
-            if of_first is None:
-                of_first = first_plan(instance)
-                found.take(of_first.schedule)
-        burstable = from_start and any(offer.burstable for offer in instance.offers)
-        if found.best is None and found.bound < np.inf and burstable:
-            found.take(_at_full_speed(instance))
         if found.best is None:
-            proved = "no plan exists: even divisible tasks do not fit the limits" if found.bound == np.inf else ""
-            if from_start:
-                of_first = of_first or first_plan(instance)
-                proved = proved or of_first.explanation
-            other = _NO_PLAN_BY_DATES if instance.has_dates else _NO_PLAN_FROM_STATE
-            return Outcome(None, proved or other, bound=found.proven)
+            return _without_annealing(instance, run, found, of_first, longest_first=longest_first or slow)
     return Outcome(found.best, bound=found.proven)
+
+
+def _without_annealing(
+    instance: Instance, run: Run, found: Found, of_first: Outcome | None, *, longest_first: bool
+) -> Outcome:
+    """Make a plan, where the annealing has none, by the simple heuristics that were not asked; or say why not.
+
+    This is for a large bag, and a deadline that the annealing did not meet.
+    """
+    explanation = _NO_PLAN_BY_DATES if instance.has_dates else _NO_PLAN_FROM_STATE
+    if not (instance.machines or instance.has_dates):
+        if not longest_first:
+            found.take(_longest_first(instance, run))
+        if of_first is None:
+            of_first = first_plan(instance)
+            found.take(of_first.schedule)
+        if found.best is None and found.bound < np.inf and any(offer.burstable for offer in instance.offers):
+            found.take(_at_full_speed(instance))
+        explanation = of_first.explanation or explanation
+    if found.best is None and found.bound == np.inf:
+        explanation = "no plan exists: even divisible tasks do not fit the limits"
+    return Outcome(found.best, "" if found.best else explanation, bound=found.proven)
 
 
 def _longest_first(instance: Instance, run: Run) -> Schedule | None:
@@ -136,14 +149,14 @@ def _longest_first(instance: Instance, run: Run) -> Schedule | None:
 
 def _listed(instance: Instance) -> Schedule | None:
     """Return the plan of one task after the other from a state."""
-    from .assignments import listed_plan
+    from .listed_plans import listed_plan
 
     return listed_plan(instance)
 
 
 def _at_full_speed(instance: Instance) -> Schedule | None:
     """Return the plan of burstable VMs at full speed."""
-    from .full_speed import full_speed_plan
+    from .listed_plans import full_speed_plan
 
     return full_speed_plan(instance)
 
@@ -199,7 +212,7 @@ def begins_with_a_plan(instance: Instance) -> bool:
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
     """Return the state of a plan with as few VMs as do, and with tasks that end as early as they must; None without."""
     state = least_rent_start(instance, bound, SPARE_VMS)
-    if state is not None and closes_gap(state.value(), bound.objective, _LITTLE):
+    if state is not None and closes_gap(state.value(), bound.objective, LITTLE_TO_GAIN):
         return state
     in_lanes = _state_in_lanes(instance, bound)
     if in_lanes is None or (state is not None and state.value() <= in_lanes.value()):
@@ -233,6 +246,8 @@ def bursting_pays(instance: Instance) -> bool:
     """True if tasks could gain by full speed on burstable VMs that may be rented."""
     for offer in usable_offers(instance):
         if offer.burstable:
+            from ...models.bags.cpu_credits import credit_rules, full_speed_possible  # here, since few bags have any
+
             horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
             if full_speed_possible(instance, offer, credit_rules(offer, horizon_s), horizon_s).any():
                 return True
@@ -308,7 +323,7 @@ def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
     few = instance.n_tasks <= MANY_TASKS
     runs = _RUNS if few else 1
     if options.moves is None and instance.n_tasks <= _PLAIN_TASKS:
-        moves = _PLAIN_MOVES
+        moves = PLAIN_MOVES
     else:
         moves = options.moves or (_MOVES if few else _MOVES_OF_THOUSANDS)
     return runs, max(moves // runs, 1)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...core.compiled import compiled
+from ...core.quantities import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from ...core.quantities import FloatArray, IntArray
     from .annealing_kernel import Objective, Rescue
 
 _TRIED = 256

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
-
-if TYPE_CHECKING:
-    from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.quantities import BoolArray, FloatArray, IntArray
 
 
 class Fleet(NamedTuple):

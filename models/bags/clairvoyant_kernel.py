@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
-
-if TYPE_CHECKING:
-    from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.quantities import NOISE, OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray
 
 _MOST_CHECKPOINTS = 6
 """A task that writes more on an offer counts them there as a share of its work: ways to cut it would be too many."""
 
-_LESS = 1 - 1e-10
+_LESS = 1 - OPTIMALITY_TOLERANCE / 10
 """Ways are looked for that cost less by more than this: sums of equal prices differ by their rounding."""
-
-_NOTHING = 1e-9
-"""What may be missing of a task that is done: sums are rounded, and less work costs no more."""
 
 
 class Checkpoints(NamedTuple):
@@ -263,7 +258,7 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
 def _whole_number(task: _Task, o: int, last: int) -> int:
     """Return the number of checkpoints that save the work on an offer, but for next to nothing."""
     k = task.column[o]
-    done = task.done[k] - _NOTHING / (2 * len(task.most))
+    done = task.done[k] - NOISE / (2 * len(task.most))
     parts: int = math.ceil(done * task.work_s[k] / task.saved_s[o])
     return max(parts - 1 if o == last else parts, 0)
 
@@ -318,6 +313,6 @@ def _fill(task: _Task, least: float, last: int, written: IntArray, price: FloatA
         task.done[k] += part
         task.used_s[k] += part * task.work_s[k] * (task.slower[k] if with_share else 1.0)
         undone -= part
-        if undone <= _NOTHING:
+        if undone <= NOISE:  # sums are rounded, and less work costs no more
             return cost
     return math.inf

@@ -15,13 +15,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...core.quantities import BoolArray, IntArray
-from ...instances.entries import BASELINE, FULL_SPEED, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
 
-_FULL_PER_S = 60
-
 _LEAST_SCALE = 10**7
-_LARGEST_BALANCE = 2**58
+_LARGEST_BALANCE = NEVER // 8
 _SCALE_OF_TOLERANCE = Fraction(10**6, 3600)
 """The scale at which one part is 1e-6 credits, which is what the checker lets pass."""
 
@@ -75,7 +73,7 @@ def credit_rules(
         initial_credits = burstable.initial_credits
     rates = [
         _decimal(burstable.credits_per_hour),
-        _FULL_PER_S * _decimal(burstable.baseline_fraction),
+        SECONDS_PER_CREDIT * _decimal(burstable.baseline_fraction),
         3600 * _decimal(initial_credits),
         3600 * _decimal(burstable.credit_cap),
     ]
@@ -83,11 +81,11 @@ def credit_rules(
     if most_scale is not None:
         scale = min(scale, most_scale)
     earned, baseline, initial, cap = (rate * scale for rate in rates)
-    most = min(math.ceil(cap), scale * _FULL_PER_S * offer.vcpus * max(horizon_s, 1))
+    most = min(math.ceil(cap), scale * SECONDS_PER_CREDIT * offer.vcpus * max(horizon_s, 1))
     return CreditRules(
         scale=scale,
         earned=math.ceil(earned),
-        full=_FULL_PER_S * scale,
+        full=SECONDS_PER_CREDIT * scale,
         baseline=math.floor(baseline),
         initial=min(math.ceil(initial), most),
         most=most,
@@ -102,7 +100,7 @@ def solver_credit_rules(offer: RentalOffer, horizon_s: int, initial_credits: flo
     """
     seconds = max(horizon_s, 1)
     fine_enough = math.ceil((offer.vcpus + 1) * (seconds + 1) * _SCALE_OF_TOLERANCE)
-    largest = _LARGEST_BALANCE // (_FULL_PER_S * offer.vcpus * seconds)
+    largest = _LARGEST_BALANCE // (SECONDS_PER_CREDIT * offer.vcpus * seconds)
     return credit_rules(offer, horizon_s, max(_LEAST_SCALE, min(fine_enough, largest)), initial_credits)
 
 

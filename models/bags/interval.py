@@ -29,7 +29,7 @@ from ...core.limits import checkpoint
 from ...core.quantities import at_most
 from ...instances.entries import BASELINE, FULL_SPEED, Market
 from ...instances.instance import Instance
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import held_objective, objective_weights
 from ..integer_program import integer_costs
 from .configurations import ConfigurationBound
@@ -176,8 +176,6 @@ class IntervalModel:
         if self.switches.symmetry:
             self.identical_vms_are_ordered()
             self.identical_tasks_are_ordered()
-            if self.instance.rescue_time is None:  # else it matters how many of their VMs go down at once
-                self.dearer_twins_come_last()
 
     def each_task_runs_once(self) -> None:
         """Each task on one VM in one mode (Burst-HADS eq. 4, without the start). Without a place: infeasible."""
@@ -365,23 +363,6 @@ class IntervalModel:
                 ]
                 self.model.add(keys[0] <= keys[1])
 
-    def dearer_twins_come_last(self) -> None:
-        """Of two offers that differ in price only, the dearer one is used when the cheaper one is used up.
-
-        Only if both may run the same tasks as fast and as late, and no market is limited: then tasks can change over.
-        """
-        if any(self._market_may_bind(market) for market in self.instance.markets):
-            return
-        for cheap, dear in self.choices.twins():
-            cheap_vms = [vm for vm in self.vms if vm.kind is cheap]
-            dear_vms = [vm for vm in self.vms if vm.kind is dear]
-            if cheap_vms and dear_vms and len(cheap_vms) == cheap.offer.limit:
-                self.model.add(cheap_vms[-1].end_s >= dear_vms[0].end_s)
-
-    def _market_may_bind(self, market: Market) -> bool:
-        cap = self.instance.market_limit(market)
-        return cap is not None and cap < sum(self._rented(vm, market) for vm in self.vms)
-
     def _rented(self, vm: Vm, market: Market) -> bool:
         """True if a VM is one of a market that is not there yet."""
         return vm.offer.market == market and not vm.kind.machines
@@ -485,42 +466,23 @@ class IntervalModel:
 
     def schedule(self, value: Callable[[cp_model.IntVar], int]) -> Schedule:
         """Make the plan of a solution: cores are given out greedily by start, which is enough for intervals."""
-        instance, running = self.instance, self.instance.running
-        task_vm, core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
-        baseline = np.zeros(instance.n_tasks, dtype=bool)
-        core[running.task], start_s[running.task] = running.core, running.start_s
-        baseline[running.task] = running.baseline
-        vm_offer: list[int] = []
-        vm_machine: list[int] = []
+        instance, first = self.instance, len(self.instance.machines)
+        rows: list[tuple[int, ...]] = []
         left = {id(kind): [*kind.machines] for kind in self.choices.kinds}
-        for vm, places in zip(self.vms, self.by_vm, strict=True):
-            ready_s = vm.kind.ready_s
-            machine = left[id(vm.kind)].pop(0) if vm.kind.machines else -1
+        for number, (vm, places) in enumerate(zip(self.vms, self.by_vm, strict=True), first):
+            ready_s, free = vm.kind.ready_s, [0] * vm.offer.vcpus
+            if vm.kind.machines:
+                number = left[id(vm.kind)].pop(0)
+                free = np.maximum(instance.machine_core_free_s[number, : vm.offer.vcpus] - ready_s, 0).tolist()
             here = [place for place in places if value(place.present)]
-            if not here and not vm.kind.busy:
-                continue
             begins = self._begins(vm, here, value)
-            free = [0] * vm.offer.vcpus
-            if machine >= 0:
-                free = np.maximum(instance.machine_core_free_s[machine, : vm.offer.vcpus] - ready_s, 0).tolist()
-                task_vm[running.task[running.machine == machine]] = len(vm_offer)
             for begin, place in sorted(zip(begins, here, strict=True), key=lambda pair: (pair[0], pair[1].task)):
-                chosen = next(k for k, time in enumerate(free) if time <= begin)
-                free[chosen] = begin + place.seconds
-                task_vm[place.task], core[place.task] = len(vm_offer), chosen
-                start_s[place.task] = begin + ready_s
-                baseline[place.task] = place.mode == BASELINE
-            vm_offer.append(vm.offer.index)
-            vm_machine.append(machine)
-        return Schedule(
-            instance,
-            np.array(vm_offer, dtype=np.int64),
-            task_vm,
-            core,
-            start_s,
-            baseline,
-            vm_machine=np.array(vm_machine, dtype=np.int64),
-        )
+                core = next(k for k, time in enumerate(free) if time <= begin)
+                free[core] = begin + place.seconds
+                rows.append((place.task, number, core, begin + ready_s, place.mode == BASELINE))
+        tasks, numbers, cores, starts_s, modes = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+        offers = np.r_[instance.machine_offer, np.array([vm.offer.index for vm in self.vms], dtype=np.int64)]
+        return plan_of_places(instance, tasks, numbers, cores, starts_s, offers, modes.astype(bool))
 
     def _begins(self, vm: Vm, here: list[Place], value: Callable[[cp_model.IntVar], int]) -> list[int]:
         """Starts of the tasks of a VM; one after the other where no two can run together."""

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_PLACES = 40_000
 """Most pairs of a task and a VM (and mode) that the model takes."""
 
-MAX_CREDIT_STARTS = 400_000
+MAX_CREDIT_STARTS = 10 * MAX_PLACES
 """Most starts by second on burstable VMs whose credits have to be planned."""
 
 
@@ -197,19 +197,17 @@ class Choices:
             barred = bound.barred(instance, start.objective)
         self.last_s = latest_s - self.zero_s
         self._at_most = math.inf if start is None or not switches.fixing else start.objective
-        self.kinds = [self._rented(offer, latest_s, ~barred[:, offer.index]) for offer in usable_offers(instance)]
+        ready_s = instance.boot_overhead_s
+        rented = usable_offers(instance)
+        self.kinds = [self._kind(offer, (), ready_s, latest_s, ~barred[:, offer.index]) for offer in rented]
         self.kinds += self._machines(latest_s)
         self._refuse_too_many_places()
         self._refuse_too_many_credit_starts()
 
-    def _rented(self, offer: RentalOffer, latest_s: int, allowed: BoolArray) -> Kind:
-        """VMs of an offer that may be rented."""
-        return self._kind(offer, (), self.instance.boot_overhead_s, latest_s, allowed)
-
     def _machines(self, latest_s: int) -> list[Kind]:
         """Machines, those that are alike together."""
         instance = self.instance
-        alike: dict[tuple[object, ...], list[int]] = {}
+        alike: dict[tuple[Any, ...], list[int]] = {}
         running = instance.running
         needs_kb = instance.memory_kb[instance.task_group[running.task]].tolist()
         seconds = np.maximum(instance.running_end_s, 0).tolist()
@@ -218,22 +216,20 @@ class Choices:
             busy[number].append(Busy(entry[0], entry[1], BASELINE if entry[2] else FULL_SPEED))
         free_s = (instance.machine_held_s - instance.machine_ready_s).tolist()
         for number, machine in enumerate(instance.machines):
-            offer = int(instance.machine_offer[number])
             runs = tuple(sorted(busy[number]))
-            key = (offer, machine.open, machine.ready_s, free_s[number], runs, machine.credits)
-            alike.setdefault(key, []).append(number)
-        kinds = []
-        for numbers in alike.values():
-            first = numbers[0]
-            machine, offer = instance.machines[first], instance.offers[instance.machine_offer[first]]
-            allowed = np.full(len(instance.tasks), machine.open)
-            runs = tuple(sorted(busy[first]))
-            kinds.append(
-                self._kind(
-                    offer, tuple(numbers), machine.ready_s, latest_s, allowed, free_s[first], runs, machine.credits
-                )
+            key = (int(instance.machine_offer[number]), machine.open, machine.ready_s, free_s[number], runs)
+            alike.setdefault((*key, machine.credits), []).append(number)
+        return [
+            self._kind(
+                instance.offers[offer],
+                tuple(numbers),
+                ready_s,
+                latest_s,
+                np.full(len(instance.tasks), is_open),
+                *of_machines,
             )
-        return kinds
+            for (offer, is_open, ready_s, *of_machines), numbers in alike.items()
+        ]
 
     def _kind(
         self,
@@ -304,21 +300,6 @@ class Choices:
                 "A good plan to start from shortens the time; or leave the burstable types out, or give them neither "
                 "credits_per_hour nor initial_credits, so that they run at the baseline only"
             )
-
-    def twins(self) -> list[tuple[Kind, Kind]]:
-        """Pairs of offers, the cheaper one first, that differ in price only."""
-        durations = self.instance.duration_s
-        rented = [kind for kind in self.kinds if not kind.machines]
-        return [
-            (cheap, dear)
-            for cheap in rented
-            for dear in rented
-            if cheap.offer.type_index == dear.offer.type_index
-            and (cheap.offer.price_usd_per_hour, cheap.offer.index) < (dear.offer.price_usd_per_hour, dear.offer.index)
-            and cheap.limit_s == dear.limit_s
-            and (durations[:, cheap.offer.index] == durations[:, dear.offer.index]).all()
-            and (cheap.usable >= dear.usable).all()
-        ]
 
 
 class CreditAccount:

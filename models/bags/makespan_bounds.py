@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ...core.quantities import BoolArray, FloatArray, IntArray
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Burstable, Market, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, SECONDS_PER_CREDIT, Burstable, Market, RentalOffer
 from ...instances.instance import Instance
-from .task_classes import LET_PASS_CREDITS
+from .task_classes import LET_PASS_CREDITS, MOST_CLASSES
 
-_COUNTED_GROUPS = 50
+
+@dataclass(frozen=True, slots=True)
+class MakespanWindow:
+    """First and last makespan, counted from the moment the VMs are ready; from now if there are machines."""
+
+    earliest_s: int
+    latest_s: int
+
+    @property
+    def empty(self) -> bool:
+        """True if there is no makespan left."""
+        return self.earliest_s > self.latest_s
+
+
 _EARLIEST_ENDS = "_earliest_ends_s"
 
 
@@ -128,7 +143,7 @@ def _ends_on_s(instance: Instance, usable: list[int]) -> IntArray:
 
 def _credits_earned_s(burstable: Burstable, seconds: IntArray) -> FloatArray:
     """Seconds in which a VM earns what tasks lack, each alone, to run at full speed: 1/60 credit a second."""
-    lacking = np.maximum(seconds / 60 - burstable.initial_credits - LET_PASS_CREDITS, 0.0)
+    lacking = np.maximum(seconds / SECONDS_PER_CREDIT - burstable.initial_credits - LET_PASS_CREDITS, 0.0)
     if burstable.credits_per_hour == 0:
         return np.where(lacking > 0, np.inf, 0.0)
     earned: FloatArray = lacking * 3600 / burstable.credits_per_hour * (1 - 1e-9)
@@ -148,7 +163,7 @@ def _pigeonhole_s(durations_s: IntArray, cores: int) -> int:
 
 def _largest_groups_s(instance: Instance) -> int:
     """For each of the largest groups alone: least time in which all cores together can run its tasks one by one."""
-    largest = np.argsort(-instance.group_size, kind="stable")[:_COUNTED_GROUPS]
+    largest = np.argsort(-instance.group_size, kind="stable")[:MOST_CLASSES]
     offers = [offer for offer in instance.offers if offer.limit]
     indices = [offer.index for offer in offers]
     cores = np.array([0 if offer.burstable else offer.limit * offer.vcpus for offer in offers])

@@ -29,8 +29,8 @@ from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from ..integer_program import IntegerProgram
 from .core_patterns import MOST_PATTERNS, OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
+from .makespan_bounds import MakespanWindow
 from .task_classes import MOST_CLASSES, TaskClasses, effective_cores, least_work_s, task_classes, usable_offers
-from .windows import MakespanWindow
 
 """Classes beyond which the model refuses without counting patterns."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.quantities import FloatArray, IntArray
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Market, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, Market, RentalOffer
 from ...instances.instance import Instance
 
 MOST_CLASSES = 40
@@ -22,7 +22,7 @@ MOST_CLASSES_OF_COLUMNS = 250
 """Classes that a model of what a VM runs takes."""
 
 
-LET_PASS_CREDITS = 2e-6
+LET_PASS_CREDITS = 2 * LACKING_CREDITS
 """Credits that a plan may lack: what the checker lets pass, and rounding."""
 
 
@@ -138,7 +138,7 @@ def sustained_cores(offer: RentalOffer) -> float:
     burstable = offer.vm_type.burstable
     if burstable is None:
         return float(offer.vcpus)
-    sustained = max(burstable.credits_per_hour / 60, offer.vcpus * burstable.baseline_fraction)
+    sustained = max(burstable.credits_per_hour / SECONDS_PER_CREDIT, offer.vcpus * burstable.baseline_fraction)
     return min(float(offer.vcpus), sustained)
 
 
@@ -146,7 +146,7 @@ def initial_work_s(offer: RentalOffer) -> float:
     """Core seconds of work at full speed that the initial credits of a VM of a burstable offer are enough for."""
     burstable = offer.vm_type.burstable
     assert burstable is not None, "others have no credits"
-    return 60 * (min(burstable.initial_credits, burstable.credit_cap) + LET_PASS_CREDITS)
+    return SECONDS_PER_CREDIT * (min(burstable.initial_credits, burstable.credit_cap) + LET_PASS_CREDITS)
 
 
 def binding_market_limits(instance: Instance, offers: Iterable[RentalOffer]) -> list[tuple[Market, int]]:

@@ -18,6 +18,7 @@ holds.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,10 +36,10 @@ Metric: TypeAlias = Literal["cost", "execution_time_s", "delay_s"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 Caps: TypeAlias = Mapping[Metric, Fraction]
 
-_MOST_BITS = 61
+_MOST_BITS = NEVER.bit_length() - 1
 """What a job costs stays below 2 to this power; integers of the inner loop have 63 bits."""
 
-_LARGEST_PRICE = 1e200
+_LARGEST_PRICE = math.sqrt(sys.float_info.max)
 
 
 @dataclass(frozen=True, slots=True)

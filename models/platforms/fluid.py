@@ -26,6 +26,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ...core.quantities import SECONDS_PER_HOUR, IntArray
+from ...instances.entries import NEVER
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
 from ...instances.platforms.platform import Platform
 
@@ -40,7 +41,7 @@ _LONGER = 0.02
 _SLOWEST = 0.25
 """Share of all processors with which the time is estimated in which clusters are busy."""
 
-_MOST_PROCESSOR_MINUTES = 2**62
+_MOST_PROCESSOR_MINUTES = 2 * NEVER
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
-
-if TYPE_CHECKING:
-    from ...core.quantities import IntArray
+from ...core.quantities import IntArray
 
 IN_THE_CLOUD, NOWHERE = range(-1, -3, -1)
 

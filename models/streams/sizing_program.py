@@ -1,12 +1,10 @@
 """Eq. 6 of a sizing as an integer programme, built with PuLP.
 
 The optimum that is meant is the least by a list of *ranks*: cost, number of VMs, then minus the VMs of the
-first type, of the second, and so on. Two ranks are one objective if the first is multiplied by a number that the second
-does not reach. That is done as long as the coefficients stay small; what does not fit is minimised afterwards, with the
-ranks before it fixed at their optima.
+first type, of the second, and so on. Each is minimised in its turn, with the ranks before it fixed at their optima.
 
-What is small: to a solver, 28.999999 is a whole number. If that changes an objective or a row by one, the solver can
-trade it for a difference that matters.
+To a solver, 28.999999 is a whole number. If that changes an objective or a row by one, the solver can trade it for a
+difference that matters: objectives of one rank have small coefficients.
 """
 
 from __future__ import annotations
@@ -18,9 +16,6 @@ from typing import Any
 
 from ...core.errors import ModelRefusal
 from .sizing import Covering
-
-LARGEST_COEFFICIENT = 2**17
-"""Coefficients of objectives of several ranks are kept below this: with tolerances of 1e-9, nothing comes near one."""
 
 LARGEST_PRICE = 2**27
 """Whole prices beyond which the programme refuses."""
@@ -97,67 +92,24 @@ class SizingProgram:
         return counts if exact and min(counts, default=0) >= 0 and self.covering.covered(counts) else None
 
 
-def next_objective(covering: Covering, most: Sequence[int], done: int) -> tuple[Objective | None, int]:
-    """Lexicographic objective of as many ranks as fit.
-
-    Parameters
-    ----------
-    covering, most
-        See `SizingProgram`.
-    done : int
-        Ranks that are at their optima already.
-
-    Returns
-    -------
-    Objective or None, int
-        None if limits and ranks that are done leave no choice; the ranks that are done with it, `n_ranks` if all are.
+def ranks_of(covering: Covering) -> list[Objective]:
+    """Cost, VMs, and minus the VMs of every type but the last, which the others decide.
 
     Raises
     ------
     ModelRefusal
-        If the prices alone do not fit.
+        If the prices are too fine.
     """
-    taken: list[int] | None = None
-    for rank in range(done, n_ranks(covering)):
-        coefficients, spread = _rank(covering, most, rank)
-        if rank == 0 and max(coefficients) > LARGEST_PRICE:
-            raise ModelRefusal(f"{_TOO_FINE}: one is {max(coefficients):,} times the unit that all are multiples of")
-        if spread == 0 and rank > 0:
-            continue
-        if taken is None:
-            taken = coefficients
-            continue
-        merged = [old * (spread + 1) + new for old, new in zip(taken, coefficients, strict=True)]
-        if max(map(abs, merged)) > LARGEST_COEFFICIENT:
-            return Objective(tuple(taken)), rank
-        taken = merged
-    return None if taken is None else Objective(tuple(taken)), n_ranks(covering)
-
-
-def ranks_at(covering: Covering, most: Sequence[int], counts: Sequence[int], done: int) -> list[Objective]:
-    """The ranks that are done, fixed at the values of counts: rows of small coefficients, which say the same as one."""
-    ranks = (Objective(tuple(_rank(covering, most, rank)[0])) for rank in range(done))
-    return [Objective(one.coefficients, one.value(counts)) for one in ranks]
+    n_types, dearest = len(covering.tasks), max(covering.prices)
+    if dearest > LARGEST_PRICE:
+        raise ModelRefusal(f"{_TOO_FINE}: one is {dearest:,} times the unit that all are multiples of")
+    of_types = [tuple(-int(i == k) for i in range(n_types)) for k in range(n_types - 1)]
+    return [Objective(coefficients) for coefficients in (covering.prices, (1,) * n_types, *of_types)]
 
 
 def inexact() -> ModelRefusal:
     """Refusal for counts that a solver takes for a solution, and that are none in whole numbers."""
     return ModelRefusal(_TOO_FINE)
-
-
-def n_ranks(covering: Covering) -> int:
-    """Cost, VMs and every type but the last, which the others decide."""
-    return 1 + len(covering.tasks)
-
-
-def _rank(covering: Covering, most: Sequence[int], rank: int) -> tuple[list[int], int]:
-    """Coefficients of a rank, and how far apart its values can be among solutions that matter."""
-    n_types = len(covering.tasks)
-    if rank == 0:
-        return list(covering.prices), 0
-    if rank == 1:
-        return [1] * n_types, max(covering.most_useful())
-    return [-1 if i == rank - 2 else 0 for i in range(n_types)], most[rank - 2]
 
 
 def tightened(covering: Covering, most: Sequence[int], objective: Objective) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from ...core.bill import Bill, billed_s
-from ...core.quantities import SECONDS_PER_HOUR
+from ...core.quantities import MB_PER_GB, SECONDS_PER_HOUR
 from ..engines import VmBill
 from .rows import MIGRATION_KINDS, NONE, PRICE, DayRow, Rows, SessionRow
 
@@ -134,8 +134,6 @@ def outcome_with(policy: str, values: Any, bills: tuple[VmBill, ...]) -> DayOutc
 
 # -------------------------------------------------------------------------- bills
 
-_MB_PER_GB = 1024
-
 BILLED = (
     *("offer_index", "since_s", "terminated_s", "hibernated_s", "stopped_s", "ran_s"),
     *("first_session", "n_paid", "cost_usd"),
@@ -183,7 +181,7 @@ def bills_of(
             paid = of_vm[len(of_vm) - n_paid :]
             cost = _changing_usd(billing.bill(offer), offer.price_usd_per_hour, changed[index], paid)
         if hibernated_usd or stopped_usd:
-            gb_hours = vm_type.memory_mb / _MB_PER_GB / SECONDS_PER_HOUR
+            gb_hours = vm_type.memory_mb / MB_PER_GB / SECONDS_PER_HOUR
             cost = cost + hibernated_usd * gb_hours * hibernated_s + stopped_usd * gb_hours * stopped_s
         rested_s = end_s - since_s - hibernated_s - ran_s
         bills.append(VmBill(name, vm_type.name, offer.market, since_s, end_s, hibernated_s, cost, rested_s))

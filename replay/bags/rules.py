@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.bill import Bill, billed_s, cost_usd, is_free, paid_until_s, session_usd
 from ...core.quantities import NOISE, SECONDS_PER_HOUR
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER
+from ...instances.entries import BASELINE, FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from .interpreted import add_session, add_vm, earliest_start, note, occupy, profile_running, push, refuse
 from .rows import (
@@ -59,12 +59,6 @@ from .rows import (
     Rows,
     VmRow,
 )
-
-SECONDS_PER_CREDIT = 60
-"""For how long one CPU credit lasts at full speed on one vCPU (Burst-HADS, section III-E)."""
-
-_CREDIT_TOLERANCE = 1e-6
-
 
 # ----------------------------------------------------------------------------- work
 
@@ -354,7 +348,7 @@ def count_running(r: Rows, vm: VmRow, mode: int, more: int) -> None:
 
 def check_credits(r: Rows, vm: VmRow) -> None:
     """Refuse a policy, or a plan, that runs tasks at full speed without credits."""
-    if vm.n_at_full_speed and max(-unbounded_credits(r, vm, r.now_s), 0.0) > _CREDIT_TOLERANCE:
+    if vm.n_at_full_speed and max(-unbounded_credits(r, vm, r.now_s), 0.0) > LACKING_CREDITS:
         refuse(r, NO_CREDITS, vm.index, NONE)
 
 

@@ -16,32 +16,30 @@ class Budget:
     check_s_a_task, certificate, certificate_s, most_reserved
         Kept for what follows the plan: the check of each task, the certificate of survival (a share of the limit, and
         its most seconds); of the limit, no more than a share for both.
-    before_late, most_of_half, look_share, late_search
-        The search for a plan in time, where one with late tasks is wanted if there is none; the share of it that says
-        that time has ended it; and of the limit, each look for what would save the late tasks. Of what is left for the
-        plan with late tasks, the search.
-    cheapest_of_near_least
-        The cheapest plan, where the fastest is wanted that costs little more.
-    first_quantity
-        The first quantity of a goal; what it leaves is the second one's.
-    surviving
-        The plan that survives; what it leaves is for what a plan costs that need not.
-    risky, early
-        Of that, the first plan where what is lost at once may not fit the time on demand; and where no simple plan with
-        tasks that end as late as they may survives, but one with an earlier D_spot, for which the rest is.
-    little_to_gain
-        Relative gap to the bound of all plans at which that is not asked.
-    without_survival
-        The plan without the guarantee, where D_spot is chosen so that plans survive; a first plan that leaves time to
-        do again what is lost, for a method most of whose plans do not.
+    half
+        The first of two parts, where neither is known to be the longer one: a step of the route, or a look of a method,
+        that others follow; a simple plan that ends early within a budget, of the time for it; the cheapest plan, where
+        the fastest is wanted that costs little more; the plan without the guarantee, where D_spot is chosen so that
+        plans survive, and a first plan that leaves time to do again what is lost, for a method most of whose plans do
+        not; the search for a plan in time, where one with late tasks is wanted if there is none; of that for a plan
+        that survives, plans with tasks that end as late as they may, where a simple one survives only with an earlier
+        D_spot. Without a limit, the second quantity where the first is not proved, as a share of the time of the first.
+    first
+        What is asked first, and leaves little: the first quantity of a goal; the annealing of the objective of a plan
+        with late tasks; building a model.
+    most
+        All but a look: the plan that survives, which leaves what one costs that need not; and so much of its time says
+        that time has ended a search.
+    look_share
+        Of the limit, each look for what would save the late tasks.
+    risky
+        Of the time for a plan that survives, the first one where what is lost at once may not fit the time on demand.
     polish, least_s
         The method itself for a D_spot that another one has found, without a limit: a share of the time of the plan
         without the guarantee, and the least seconds of this and of a second quantity.
     look_s, look_s_a_task
         Seconds beyond the limit in which a plan may be looked at, and more of them for each task: who has made it has
         used up the limit.
-    second_quantity
-        The second quantity, without a limit and where the first is not proved: a share of the time of the first.
     least_question_s
         Least seconds for one question of the second quantity, or of a front.
     bound_after_method
@@ -49,9 +47,6 @@ class Budget:
     patience_s, patience_s_a_task, most_patience_s
         Seconds of exact steps in all, and of both quantities of a goal, where there is no limit; more of them for each
         task, up to the most; see `patience_for_s`. They are those of the clock of work (`core.limits.work_clock`).
-    step
-        A step of the route, or a look of a method, that others follow, of the time that is left; and a simple plan that
-        ends early within a budget, of the time for it.
     first_search_s, short_search_s
         Most seconds of the first search, where proofs follow it; and of one of few tasks, or beside which another goes
         on.
@@ -61,28 +56,20 @@ class Budget:
     certificate: float = 0.03
     certificate_s: float = 0.25
     most_reserved: float = 0.3
-    before_late: float = 0.5
-    most_of_half: float = 0.9
+    half: float = 0.5
+    first: float = 0.8
+    most: float = 0.9
     look_share: float = 0.05
-    late_search: float = 0.8
-    cheapest_of_near_least: float = 0.5
-    first_quantity: float = 0.8
-    surviving: float = 0.9
     risky: float = 0.7
-    early: float = 0.5
-    little_to_gain: float = 1e-3
-    without_survival: float = 0.5
     polish: float = 0.25
     least_s: float = 1.0
     look_s: float = 0.1
     look_s_a_task: float = 3e-6
-    second_quantity: float = 0.5
     least_question_s: float = 0.05
     bound_after_method: float = 0.1
     patience_s: float = 6.0
     patience_s_a_task: float = 0.03
     most_patience_s: float = 30.0
-    step: float = 0.5
     first_search_s: float = 5.0
     short_search_s: float = 1.0
 

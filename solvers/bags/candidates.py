@@ -10,33 +10,35 @@ published schedulers. Each is a plan of the instance as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...bounds.bags.infeasibility import types_with
 from ...core.errors import SpotbagError
 from ...core.limits import LimitReached, out_of_time, share_of_time, within
+from ...core.quantities import IntArray
 from ...heuristics.bags.d_spot import with_d_spot
-from ...instances.entries import Offer, SurvivalLevel, VmType
+from ...heuristics.bags.rescue_rules import MOST_TYPES
+from ...instances.entries import RentalOffer, SurvivalLevel
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .result import Result
 from .solve import solve
 
-_Change: TypeAlias = Callable[[Instance], Instance]
+_Changes: TypeAlias = dict[str, Any]
+"""Changed fields of an instance."""
 
 QUIET = "quiet-day optimum"
 _OUT_OF_REACH = 1000.0
 """Factor of the price of what a plan is to do without."""
-_MOST_TYPES = 6
-"""Spot types that are left out, or trusted alone, one by one."""
 _MOVES = 100_000
 _LOADS = (1.5, 2.0, 3.0)
 _D_SPOT_SHARES = (0.8, 0.6, 0.4, 0.25)
 _COST_WEIGHTS = (0.9, 0.75, 0.6, 0.5, 0.4, 0.25, 0.1)
-_ALSO_WEIGHT = 0.5
+_ALSO_WEIGHT = _COST_WEIGHTS[len(_COST_WEIGHTS) // 2]
 _VM_SHARES = (2 / 3, 1 / 2, 1 / 3, 1 / 5)
 _NEAR_LEAST = 0.05
 
@@ -65,11 +67,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """A change of the instance, and the method that makes a candidate of it; ``near_least`` as for `solve`."""
+    """Changes of the instance, and the method that makes a candidate of it; ``near_least`` as for `solve`."""
 
     name: str
     method: str
-    change: _Change
+    changes: _Changes
     published: bool = False
     near_least: float | None = None
 
@@ -100,7 +102,7 @@ def candidates(
     level = survival_level(instance)
     made = _Made(base, level)
     made.add(QUIET, quiet.method, quiet.schedule)
-    recipes = list(_recipes(base, quiet.schedule))
+    recipes = list(_recipes(made.cheapest, quiet.schedule))
     for number, recipe in enumerate(recipes):
         if out_of_time():
             break
@@ -123,16 +125,15 @@ class _Made:
     def __init__(self, base: Instance, level: SurvivalLevel | None) -> None:
         self.candidates: list[Candidate] = []
         self._base = base
-        self._cheapest = base.replace(objective=base.objective_with("cheapest"))
+        self.cheapest = base.replace(objective=base.objective_with("cheapest"))
         self._level = level
         self._keys: set[object] = set()
 
     def make(self, recipe: _Recipe, seed: int) -> None:
         """Make a plan by a recipe, if there is one."""
-        asked = recipe.change(self._base if recipe.published else self._cheapest)
         options = {} if recipe.published else {"moves": _MOVES}
         try:
-            asked = asked.replace(survive="none")
+            asked = (self._base if recipe.published else self.cheapest).replace(**recipe.changes, survive="none")
             result = solve(asked, recipe.method, options=options, seed=seed, near_least=recipe.near_least)
         except (LimitReached, SpotbagError):
             return
@@ -180,38 +181,38 @@ def _key(schedule: Schedule) -> object:
 
 def _recipes(base: Instance, quiet: Schedule) -> Iterator[_Recipe]:
     """All recipes, the published schedulers first: each change of the offers for the least cost, and for less time."""
-    yield _Recipe("greedy", "greedy", _as_it_is, True)
-    yield _Recipe("ils", "ils", _as_it_is, True)
-    yield _Recipe("search", "search", _as_it_is)
-    yield _Recipe(f"fastest within {_NEAR_LEAST:.0%} of the least", "search", _as_it_is, near_least=_NEAR_LEAST)
-    for weight in _COST_WEIGHTS:
-        yield _Recipe(f"cost weight {weight:g}", "search", _weighing(weight))
-    for name, change in _less_trust(base, quiet):
-        yield _Recipe(name, "search", change)
-        yield _Recipe(f"{name}, cost weight {_ALSO_WEIGHT:g}", "search", _both(change, _weighing(_ALSO_WEIGHT)))
+    yield _Recipe("greedy", "greedy", {}, True)
+    yield _Recipe("ils", "ils", {}, True)
+    yield _Recipe("search", "search", {})
+    yield _Recipe(f"fastest within {_NEAR_LEAST:.0%} of the least", "search", {}, near_least=_NEAR_LEAST)
+    weighing = {weight: {"objective": base.objective_with("balanced", cost_weight=weight)} for weight in _COST_WEIGHTS}
+    for weight, changes in weighing.items():
+        yield _Recipe(f"cost weight {weight:g}", "search", changes)
+    for name, changes in _less_trust(base, quiet):
+        yield _Recipe(name, "search", changes)
+        yield _Recipe(f"{name}, cost weight {_ALSO_WEIGHT:g}", "search", changes | weighing[_ALSO_WEIGHT])
 
 
-def _less_trust(base: Instance, quiet: Schedule) -> Iterator[tuple[str, _Change]]:
+def _less_trust(base: Instance, quiet: Schedule) -> Iterator[tuple[str, _Changes]]:
     """Changes of an instance that make spot VMs, or some of them, less attractive."""
     spot = [offer for offer in base.offers if offer.market == "spot" and offer.limit]
     used = np.bincount(quiet.vm_offer, minlength=len(base.offers))
     if not spot:
         return
-    yield "no spot VMs", _dearer({offer.index: _OUT_OF_REACH for offer in spot})
+    yield "no spot VMs", _dearer(base, spot, _OUT_OF_REACH)
     for load in _LOADS:
-        yield f"spot x {load:g}", _dearer({offer.index: load for offer in spot})
+        yield f"spot x {load:g}", _dearer(base, spot, load)
     latest = _spot_end_s(quiet)
     for share in _D_SPOT_SHARES:
-        yield f"D_spot {int(share * latest):,} s", _ending_spot_by(int(share * latest))
+        yield f"D_spot {int(share * latest):,} s", {"d_spot_s": int(share * latest)}
     for share in _VM_SHARES:
-        yield f"{share:.0%} of the VMs of a type", _scarcer(used, share)
-    for one in sorted(spot, key=lambda offer: (-used[offer.index], offer.price_usd_per_hour / offer.vcpus))[
-        :_MOST_TYPES
-    ]:
-        yield f"no spot {one.vm_type.name}", _dearer({one.index: _OUT_OF_REACH})
-        others = {offer.index: _OUT_OF_REACH for offer in spot if offer is not one}
+        yield f"{share:.0%} of the VMs of a type", _scarcer(base, used, share)
+    most_used = sorted(spot, key=lambda offer: (-used[offer.index], offer.price_usd_per_hour / offer.vcpus))
+    for one in most_used[:MOST_TYPES]:
+        yield f"no spot {one.vm_type.name}", _dearer(base, [one], _OUT_OF_REACH)
+        others = [offer for offer in spot if offer is not one]
         if others:
-            yield f"spot {one.vm_type.name} only", _dearer(others)
+            yield f"spot {one.vm_type.name} only", _dearer(base, others, _OUT_OF_REACH)
 
 
 def _spot_end_s(schedule: Schedule) -> int:
@@ -220,59 +221,28 @@ def _spot_end_s(schedule: Schedule) -> int:
     return int(schedule.task_end_s[spot].max(initial=0)) or schedule.makespan_s
 
 
-def _both(first: _Change, second: _Change) -> _Change:
-    return lambda instance: second(first(instance))
+def _with_offers(instance: Instance, changed: Callable[[RentalOffer], dict[str, float]]) -> _Changes:
+    """Return VM types with changed fields of their offers."""
+    types = instance.vm_types
+    for offer in instance.offers:
+        types = types_with(types, offer, **changed(offer))
+    return {"vm_types": types}
 
 
-def _as_it_is(instance: Instance) -> Instance:
-    return instance
+def _dearer(instance: Instance, offers: Iterable[RentalOffer], factor: float) -> _Changes:
+    """Return VM types of which some offers are dearer."""
+    indices = {offer.index for offer in offers}
+    return _with_offers(
+        instance,
+        lambda offer: {"price_usd_per_hour": offer.price_usd_per_hour * (factor if offer.index in indices else 1.0)},
+    )
 
 
-def _ending_spot_by(moment_s: int) -> _Change:
-    """Return a change that sets D_spot."""
-    return lambda instance: instance.replace(d_spot_s=moment_s)
+def _scarcer(instance: Instance, used: IntArray, share: float) -> _Changes:
+    """Return VM types of which there is a share of the spot VMs of a plan."""
 
+    def fewer(offer: RentalOffer) -> dict[str, float]:
+        several = offer.market == "spot" and used[offer.index] > 1
+        return {"limit": max(1, math.floor(share * used[offer.index]))} if several else {}
 
-def _weighing(weight: float) -> _Change:
-    """Return a change of the weight of the cost against the makespan."""
-    return lambda instance: instance.replace(objective=instance.objective_with("balanced", cost_weight=weight))
-
-
-def _dearer(factors: Mapping[int, float]) -> _Change:
-    """Return a change that makes offers dearer, by their indices."""
-
-    def change(instance: Instance) -> Instance:
-        return _with_offers(
-            instance,
-            lambda index, offer: (
-                offer.model_copy(update={"price_usd_per_hour": offer.price_usd_per_hour * factors[index]})
-                if index in factors
-                else offer
-            ),
-        )
-
-    return change
-
-
-def _scarcer(used: Any, share: float) -> _Change:
-    """Return a change that leaves a share of the spot VMs of each type of a plan."""
-
-    def change(instance: Instance) -> Instance:
-        def fewer(index: int, offer: Offer) -> Offer:
-            if instance.offers[index].market != "spot" or used[index] < 2:
-                return offer
-            return offer.model_copy(update={"limit": max(1, math.floor(share * used[index]))})
-
-        return _with_offers(instance, fewer)
-
-    return change
-
-
-def _with_offers(instance: Instance, change: Callable[[int, Offer], Offer]) -> Instance:
-    """Return an instance with changed offers, at the same indices."""
-    types: list[VmType] = []
-    index = {(offer.vm_type.name, offer.market): offer.index for offer in instance.offers}
-    for vm_type in instance.vm_types:
-        offers = {market: change(index[vm_type.name, market], offer) for market, offer in vm_type.offers.items()}
-        types.append(vm_type.model_copy(update={"offers": offers}))
-    return instance.replace(vm_types=tuple(types))
+    return _with_offers(instance, fewer)

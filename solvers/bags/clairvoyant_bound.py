@@ -50,10 +50,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core.quantities import FloatArray
+from ...core.quantities import NOISE, FloatArray
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
-from ...instances.entries import NEVER, RentalOffer
+from ...instances.entries import LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import (
@@ -66,17 +66,13 @@ from ...models.bags.rentable_time import (
 from ...models.bags.task_classes import effective_cores
 from .clairvoyant_dual import Dual, Work
 
-_NOISE = 1e-8
+_NOISE = 10 * NOISE
 """Replays drop an excess below 1e-9 s when they round up, and count checkpoints in favour of the task by as much: of a
 run, which takes a second at least, a few 1e-9 in all. The bound is lowered by more."""
 
-_CREDIT_TOLERANCE = 6e-5
+_CREDIT_TOLERANCE = SECONDS_PER_CREDIT * LACKING_CREDITS
 """Replays let a balance of credits fall to -1e-6, which is 6e-5 s of a core at full speed; a run that spends credits
 lasts a second at least, so that a VM without initial credits gains no larger fraction of its work."""
-
-_CHECKPOINT_NOISE = 1e-9
-"""Seconds of work that counting checkpoints may add to a run of a second or more; at a low baseline that is no small
-fraction of what the run has done, so it is added to what a core of a burstable VM does in a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,5 +246,7 @@ class ClairvoyantBounds:
 
 def _most_cores(offer: RentalOffer) -> float:
     """Number of cores at full speed for good of a VM, by the tolerances of a replay."""
-    sustained = (effective_cores(offer) + _CHECKPOINT_NOISE * offer.vcpus) / (1 - _CREDIT_TOLERANCE)
+    # Counting checkpoints may add as much to a run of a second or more; at a low baseline that is no small fraction of
+    # what the run has done, so it is added to what a core of a burstable VM does in a second.
+    sustained = (effective_cores(offer) + NOISE * offer.vcpus) / (1 - _CREDIT_TOLERANCE)
     return min(float(offer.vcpus), sustained)

@@ -34,7 +34,7 @@ from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import NEARLY, SAME_COST, STEPWISE_ROUNDING, FloatArray
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode
-from ...models.bags.windows import MakespanWindow
+from ...models.bags.makespan_bounds import MakespanWindow
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .class_fleets import FIRST_SLACK, MORE_SLACK, Fleet, FleetSearch, Prices

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bounds.programme import MOST_CUTS, TOLERANCE, LinearRows, maximise_concave
+from ...bounds.programme import MOST_CUTS, TOLERANCE, LinearRows, maximise_concave, maximise_in_boxes
 from ...core.limits import checkpoint, count_work
 from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
 from ...core.work import ITERATIONS
@@ -123,14 +123,9 @@ class FleetSearch:
             prices, gradient = self._prices_of(multipliers, rows, pay=True)
             return prices.bound - float(prices.of_counts @ self._most), gradient
 
-        box = 10.0 * latest_s
-        while True:
-            found = maximise_concave(gains, worth, unlimited, box, MOST_CUTS, TOLERANCE)
-            if found.value > worst * (1 + 1e-6):
-                return None
-            if found.theta.max(initial=0.0) < 0.99 * box or box > 1e6 * (1 + worst):
-                return self._prices_of(found.theta, rows, pay=True)[0]
-            box *= 100.0
+        most = worst * (1 + 1e-6)
+        found = maximise_in_boxes(gains, worth, unlimited, 10.0 * latest_s, 1e6 * (1 + worst), enough=most)
+        return None if found.value > most else self._prices_of(found.theta, rows, pay=True)[0]
 
     def _existence_prices(self, latest_s: int) -> Prices | None:
         """Return the prices that best tell a moment by which some plan ends; None if they prove that none does.

@@ -31,7 +31,7 @@ from ...models.bags.task_classes import TaskClasses, binding_market_limits, task
 MOST_COUNT_VECTORS = 50_000
 """Count vectors beyond which the programme refuses."""
 
-MOST_STATES = 500_000
+MOST_STATES = 10 * MOST_COUNT_VECTORS
 """Count vectors times numbers of VMs of limited markets beyond which the programme refuses."""
 
 MOST_TABLE_STEPS = 4_000_000_000
@@ -41,7 +41,6 @@ MOST_TABLE_CELLS = TABLE_BYTES // 8
 """Count vectors times cores, over all offers, beyond which the programme refuses: 8 bytes each."""
 
 _NAME = "the class programme"
-_NAMED_CLASSES, _WRITTEN_OUT = 3, 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,6 @@ class VmTable:
     at_full_speed: bool
 
 
-_OTHERS = "'patterns', 'columns' and 'search' do not count them"
-
-
 def require_few_count_vectors(instance: Instance) -> TaskClasses:
     """Return the classes of identical tasks of a bag that is small enough, as far as that shows without any table.
 
@@ -88,31 +84,25 @@ def require_few_count_vectors(instance: Instance) -> TaskClasses:
         If there are too many count vectors.
     """
     classes = task_classes(instance)
-    vectors = count_vectors(classes)
-    if vectors > MOST_COUNT_VECTORS:
-        raise ModelRefusal(
-            f"{_NAME} takes up to {MOST_COUNT_VECTORS:,} count vectors, and there are {_many(vectors)} of "
-            f"{_sizes(classes)}; {_OTHERS}"
-        )
+    _refuse_beyond(
+        MOST_COUNT_VECTORS, count_vectors(classes), "count vectors", f"{len(classes.size)} classes of identical tasks"
+    )
     return classes
+
+
+def _refuse_beyond(most: int, number: int, what: str, of: str) -> None:
+    """Refuse a programme that has too many of something."""
+    if number > most:
+        said = f"{number:,}" if number < NEVER else f"more than {NEVER:,}"
+        raise ModelRefusal(
+            f"{_NAME} takes up to {most:,} {what}, and there are {said} of {of}; 'patterns', 'columns' and 'search' do "
+            "not count them"
+        )
 
 
 def count_vectors(classes: TaskClasses) -> int:
     """Return the number of count vectors of some classes."""
     return math.prod((classes.size + 1).tolist())
-
-
-def _sizes(classes: TaskClasses) -> str:
-    """Return the sizes of classes in words, or of many classes their number."""
-    sizes = classes.size.tolist()
-    if len(sizes) > _NAMED_CLASSES:
-        return f"{len(sizes)} classes of identical tasks"
-    return " x ".join(str(size) for size in sizes) + " tasks"
-
-
-def _many(number: int) -> str:
-    """Write a number that may have hundreds of digits."""
-    return f"{number:,}" if number < _WRITTEN_OUT else f"more than {_WRITTEN_OUT:,}"
 
 
 class ClassTables:
@@ -164,7 +154,13 @@ class ClassTables:
         self._caps = binding_market_limits(instance, offers)
         most = np.array([*self.classes.size.tolist(), *(cap for _, cap in self._caps)], dtype=np.int64)
         self._shape = tuple((most + 1).tolist())
-        self._refuse_many_states()
+        markets = " and ".join(f"{cap} {market}" for market, cap in self._caps)
+        _refuse_beyond(
+            MOST_STATES,
+            self.n_states,
+            "states",
+            f"{len(self.classes.size)} classes of identical tasks on up to {markets} VMs",
+        )
         self.most = most
         self.strides = np.array([math.prod(self._shape[k + 1 :]) for k in range(len(most))], dtype=np.int64)
         self.cost_unit = max((offer.price_usd_per_s for offer in offers), default=1.0)
@@ -175,34 +171,15 @@ class ClassTables:
 
     # ----------------------------------------------------------------- sizes
 
-    def _refuse_many_states(self) -> None:
-        states = math.prod(self._shape)
-        sizes = _sizes(self.classes)
-        if states > MOST_STATES:
-            markets = " and ".join(f"{cap} {market}" for market, cap in self._caps)
-            raise ModelRefusal(
-                f"{_NAME} takes up to {MOST_STATES:,} states, and there are {_many(states)} of {sizes} on up to "
-                f"{markets} VMs; {_OTHERS}"
-            )
-
     def _refuse_large_tables(self, patterns: list[OfferPatterns]) -> None:
-        states = count_vectors(self.classes)
-        # A table for each number of cores, and the list of all VMs with their ends.
-        cells = sum(states * (_useful_cores(mine, self.classes) + len(self.most) + 2) for mine in patterns)
-        if cells > MOST_TABLE_CELLS:
-            raise ModelRefusal(
-                f"{_NAME} would need {cells:,} cells for the least ends of VMs ({states:,} count vectors on up to "
-                f"{max(_useful_cores(mine, self.classes) for mine in patterns):,} cores of {len(patterns):,} offers); "
-                f"its limit is {MOST_TABLE_CELLS:,}, and 'patterns' needs none of them"
-            )
-        if len(self.classes) == 1:
-            return  # the tables of one class follow from a formula
-        steps = sum(states * len(mine.load_s) * (_useful_cores(mine, self.classes) - 1) for mine in patterns)
-        if steps > MOST_TABLE_STEPS:
-            raise ModelRefusal(
-                f"{_NAME} would need {steps:,} steps to find the least ends of VMs ({states:,} count vectors, up to "
-                f"{max(len(mine.load_s) for mine in patterns):,} patterns of a core); 'patterns' needs none of them"
-            )
+        """Refuse tables that take too much memory, or too long: one for each number of cores, and a list of all VMs."""
+        vectors, cores = count_vectors(self.classes), [_useful_cores(mine, self.classes) for mine in patterns]
+        cells = sum(vectors * (number + len(self.most) + 2) for number in cores)
+        of = f"{vectors:,} count vectors on up to {max(cores, default=0):,} cores of {len(patterns):,} offers"
+        _refuse_beyond(MOST_TABLE_CELLS, cells, "cells for the least ends of VMs", of)
+        if len(self.classes) > 1:  # the tables of one class follow from a formula
+            each = [len(mine.load_s) * (number - 1) for mine, number in zip(patterns, cores, strict=True)]
+            _refuse_beyond(MOST_TABLE_STEPS, vectors * sum(each), "steps to find the least ends of VMs", of)
 
     # ---------------------------------------------------------------- tables
 

@@ -28,14 +28,13 @@ from ...schedules.method import Outcome, Run
 from ...schedules.timing import objective_weights
 from ..backend import SolverLimits
 from ..highs import solve_with_highs
-from .column_master import ColumnMaster
-from .column_program import ColumnProgram, column_program
+from .budget import BUDGET
+from .column_master import ColumnMaster, ColumnProgram, column_program
 from .exact_method import ModelTrace, exact_outcome, start_plan
 from .vm_columns import VmColumn, plan_of_columns
 
 _MOST_LISTED = 1_000, 40_000  # columns: while a part can be split, at one makespan
 _POOL_GROWTH = 1.4
-_LEAST_PROGRAM_S = 2.0
 _PROGRAM_SHARE = 0.15
 _TRIALS = (200, 5_000)
 
@@ -301,4 +300,4 @@ class _ColumnSearch:
 def _share_s() -> float | None:
     """Seconds for one integer programme: a part of the time that is left."""
     left = seconds_left()
-    return max(_LEAST_PROGRAM_S, _PROGRAM_SHARE * (100.0 if left is None else min(left, 100.0)))
+    return max(BUDGET.least_s, _PROGRAM_SHARE * (100.0 if left is None else min(left, 100.0)))

@@ -9,12 +9,12 @@ from ...bounds.bags.divisible_bound import divisible_bound
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.errors import SpotbagError
 from ...core.quantities import NEARLY
-from ...heuristics.bags.assignments import listed_plan
 from ...heuristics.bags.greedy import greedy
+from ...heuristics.bags.listed_plans import listed_plan
 from ...heuristics.bags.lpt import LptOptions, lpt
 from ...instances.instance import Instance
+from ...models.bags.makespan_bounds import MakespanWindow
 from ...models.bags.task_classes import offers_of_vms
-from ...models.bags.windows import MakespanWindow
 from ...schedules.method import Outcome, Run, TracePoint, kept
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.limits import LimitReached, out_of_time, seconds_left, share_of_time, within
-from ...core.quantities import LEAST_SCALE, at_most, closes_gap
+from ...core.quantities import LEAST_SCALE, at_most
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import kept
@@ -120,7 +120,7 @@ def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: fl
     start = None if initial is None else plan_of(question, initial)
     if out_of_time() or question.has_dates:  # that plan knows none
         return start
-    early = _earliest_in_lanes(question, budget_usd, proven_s, share_of_time(BUDGET.step))
+    early = _earliest_in_lanes(question, budget_usd, proven_s, share_of_time(BUDGET.half))
     if early is None:
         return start
     earlier = start is None or start.cost_usd > at_most(budget_usd) or early.makespan_s < start.makespan_s
@@ -185,7 +185,7 @@ def second_stage(
     if first.optimal and seconds_left() is not None:
         patience_s = math.inf  # a limit is there to be used where there is something to be proved
     elif not first.optimal:
-        patience_s = min(max(BUDGET.second_quantity * first_took_s, BUDGET.least_s), patience_s)
+        patience_s = min(max(BUDGET.half * first_took_s, BUDGET.least_s), patience_s)
     if instance.goal == "cheapest":
         earliest = _Earliest(attempts, instance, plan.cost_usd, plan, accepts)
         earliest.look(patience_s, prove=first.optimal)
@@ -203,11 +203,6 @@ def second_stage(
 def second_value(plan: Schedule) -> float:
     """Second quantity of a plan, by the goal of its instance."""
     return float(plan.makespan_s) if plan.instance.goal == "cheapest" else plan.cost_usd
-
-
-def is_proven(plan: Schedule, second_bound: float | None) -> bool:
-    """True if a bound proves the second quantity of a plan."""
-    return second_bound is not None and closes_gap(second_value(plan), second_bound)
 
 
 def cheapest_by(instance: Instance, moment_s: int) -> Instance:
@@ -272,9 +267,9 @@ class _Earliest:
             while not self._finished():
                 before = self.plan.makespan_s, self.proven_s
                 if searches:
-                    with within(None if self._few else min(turn_s, share_of_time(BUDGET.step) or math.inf)):
+                    with within(None if self._few else min(turn_s, share_of_time(BUDGET.half) or math.inf)):
                         self._search(exact)
-                with within(share_of_time(BUDGET.step) if searches else None):
+                with within(share_of_time(BUDGET.half) if searches else None):
                     self._halve()
                     if not self._finished():
                         self._ask(self.plan.makespan_s - 1, _left_s())
@@ -301,7 +296,7 @@ class _Earliest:
         for number, attempts in enumerate(asked, 1):
             if self._finished():
                 return
-            with suppress(LimitReached), within(share_of_time(BUDGET.step if number < len(asked) else 1.0)):
+            with suppress(LimitReached), within(share_of_time(BUDGET.half if number < len(asked) else 1.0)):
                 answer = attempts.make(self._question, plan_of(self._question, self.plan), silent=True)
                 self._take(answer.schedule)
                 self._prove(answer.bound)

@@ -13,11 +13,10 @@ from ...models.bags.interval import IntervalModel
 from ...models.bags.interval_places import IntervalSwitches, refuse_too_many_tasks
 from ...schedules.method import Outcome, Run
 from ..cp_sat import solve_cp_model
+from .budget import BUDGET
 from .exact_method import ModelTrace, exact_outcome, start_plan
 
 Switch = Literal["on", "off"]
-_MOST_OF_TIME = 0.7
-"""Share of the time that building the model may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     start = begin.schedule
     left_s = seconds_left()
     # What takes longer to build is hardly looked at before the time is over, and then for longer than that.
-    with within(None if left_s is None else _MOST_OF_TIME * left_s):
+    with within(None if left_s is None else BUDGET.first * left_s):
         model = IntervalModel(instance, bound, start, switches=switches)
     trace = ModelTrace(run, start)
     answer = solve_cp_model(model.model, trace.limits(), model.schedule, model.factor, model.constant)

@@ -61,11 +61,11 @@ def least_late(
     in_time, asked = with_late(instance, None), None
     if not bound:
         limit_s = math.inf if time_limit_s is None else time_limit_s
-        share_s = BUDGET.before_late * limit_s
+        share_s = BUDGET.half * limit_s
         early = initial if initial is not None and (late_s(initial, question) <= 0).all() else None
         asked = ask(in_time, time_limit_s=None if share_s == math.inf else share_s, initial=early)
         took_s = clock_s() - begin
-        if asked.schedule is not None and BUDGET.most_of_half * share_s <= took_s < limit_s:
+        if asked.schedule is not None and BUDGET.most * share_s <= took_s < limit_s:
             left_s = max(limit_s - took_s, BUDGET.least_question_s)
             asked = ask(in_time, time_limit_s=left_s, initial=asked.schedule)
         if asked.schedule is not None or asked.interrupted:
@@ -108,7 +108,7 @@ def late_plan(
         start = best_late(instance, first_late_plan(instance), start)
     left_s = seconds_left()
     if start is not None and n_open:
-        until = math.inf if prove or left_s is None else clock_s() + BUDGET.late_search * left_s
+        until = math.inf if prove or left_s is None else clock_s() + BUDGET.first * left_s
         start = anneal_late(start, seed, until)
     if prove:
         with suppress(ModelRefusal, LimitReached):

@@ -7,7 +7,6 @@ import difflib
 import importlib
 import inspect
 import math
-import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -202,8 +201,6 @@ METHODS: dict[str, MethodEntry] = {
             _built_in(f"{_HEURISTICS}.lpt", "lpt", "LptOptions"),
             False,
             "any instance",
-            False,
-            False,
         ),
         MethodEntry(
             "fewest-vms",
@@ -256,7 +253,6 @@ METHODS: dict[str, MethodEntry] = {
             "few classes of identical tasks, or few tasks; more where the cost alone counts (burstable VMs there as a "
             "relaxation); memory that never binds; credits that count at the end",
             True,
-            False,
         ),
         MethodEntry(
             "columns",
@@ -284,8 +280,6 @@ METHODS: dict[str, MethodEntry] = {
             _built_in(".time_indexed_method", "time_indexed", "TimeIndexedOptions"),
             True,
             "tiny instances without burstable VMs; others on a coarser grid, without proof",
-            False,
-            False,
         ),
     )
 }
@@ -395,6 +389,11 @@ def _entry_of(method: object, called: str = "", name: str = "", distribution: st
             distribution=distribution,
             given=None if isinstance(method, type) else method,
         )
+    return _entry_of_function(method, called, name, distribution)
+
+
+def _entry_of_function(method: object, called: str, name: str, distribution: str) -> MethodEntry:
+    """Return the entry of a function."""
     what = "a Method (a class or an instance), or a function of an instance and a Run"
     if isinstance(method, type) or not callable(method):
         raise Unusable(f"must be {what}, not {method.__name__ if isinstance(method, type) else _kind(method)}")
@@ -439,7 +438,7 @@ def make_options(method: MethodEntry, given: Mapping[str, Any]) -> Any:
             issues.append(Issue("", f"is no option of {method.name} ({hint})", name))
             continue
         try:
-            values[name] = _convert_to_any(value, hints[name]) if method.plugin else _convert(value, hints[name])
+            values[name] = _convert(value, hints[name], bool(method.plugin))
         except (TypeError, ValueError):
             issues.append(Issue("", f"must be {_describe(hints[name], bool(method.plugin))}", name, value))
     if issues:
@@ -477,29 +476,18 @@ def _choices(hint: Any) -> tuple[Any, ...]:
     return typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
 
 
-def _convert(value: Any, hint: Any) -> Any:
-    """Convert a value to a literal, a positive whole number or a number from 0 to 1."""
-    for choice in _choices(hint):
-        if typing.get_origin(choice) is typing.Literal and value in typing.get_args(choice):
-            return value
-        if choice is type(None) and value in (None, "none"):
-            return None
-        if choice is int and not isinstance(value, bool) and re.fullmatch("[1-9][0-9]{0,8}", str(value)):
-            return int(value)
-        if choice is float and not isinstance(value, bool):
-            number = float(value)
-            if 0 <= number <= 1:
-                return number
-    raise ValueError
-
-
-def _convert_to_any(value: Any, hint: Any) -> Any:
-    """Convert a value, or a text, to the type of an option that is not built in."""
+def _convert(value: Any, hint: Any, any_range: bool) -> Any:
+    """Convert a value, or a text, to the type of an option; whole numbers are positive, others from 0 to 1."""
     from pydantic import TypeAdapter
 
     if value == "none" and type(None) in _choices(hint):
         return None
-    return TypeAdapter(hint).validate_python(value)
+    found = TypeAdapter(hint).validate_python(value)
+    if isinstance(found, int | float) and not any_range:
+        in_range = 0 < found < 10**9 if isinstance(found, int) else 0 <= found <= 1
+        if isinstance(value, bool) or not in_range:
+            raise ValueError
+    return found
 
 
 def _describe(hint: Any, any_type: bool = False) -> str:

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.limits import LimitReached, checkpoint, out_of_time, share_of_time, within
 from ...instances.instance import Instance
+from ...models.bags.makespan_bounds import MakespanWindow
 from ...models.bags.patterns import PatternModel, require_few_classes
-from ...models.bags.windows import MakespanWindow
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
 from ..highs import solve_with_highs
 from .budget import BUDGET
 from .exact_method import ModelTrace, begin_in_window, exact_outcome
-
-_FIRST_LOOK_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,9 @@ def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
     if outcome is not None:
         return outcome
     trace = ModelTrace(run, start)
+    patience_s = BUDGET.patience_for_s(instance.n_tasks)
     first = _Answer(start, -math.inf, finished=False, rents_relaxed=False)
-    with suppress(LimitReached), within(share_of_time(BUDGET.step)), within(_FIRST_LOOK_S):
+    with suppress(LimitReached), within(share_of_time(BUDGET.half)), within(patience_s):
         first = _solve(instance, window, start, trace.limits())
     best, bound, answer = first.best, first.bound, first
     run.incumbent.take(best)

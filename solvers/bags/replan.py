@@ -32,7 +32,7 @@ from ...core.processes import interruptible
 from ...core.quantities import FloatArray, closes_gap
 from ...core.wording import first_names
 from ...heuristics.bags.few_tasks import AllPlans, best_of_all
-from ...heuristics.bags.full_speed import full_speed_plan
+from ...heuristics.bags.listed_plans import full_speed_plan
 from ...heuristics.bags.quick_search import held_plan, quick_plan
 from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
@@ -44,14 +44,14 @@ from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from ...schedules.timing import require_by_second, require_no_dates
 from .budget import BUDGET
+from .goals import second_value
 from .methods import find_method
-from .result import Result, Stage
+from .result import Result, stages_of
 from .solve import by_iterations, refuse_iterations_with, refuse_wrong, solve
 
 USUAL_S = 0.05
 LONG_S = 0.3
 """From this time on, the method that `solve` would use goes on from the quick plan."""
-_QUICK_S = 0.05
 _RESERVE_S, _RESERVE_S_A_TASK = 0.003, 1.6e-6
 _RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
 """What making and checking the plan takes; of a bag that has been planned again before, it is known."""
@@ -64,10 +64,10 @@ share of the limit, and this share of all calls ends as long before it."""
 _CUTS = 40
 """Most cuts for new prices."""
 _SHARE_OF_BOUND, _MOST_OF_BOUND = 0.4, 0.6
-"""Share of the time that new prices may take for them to be looked for; and if it takes longer, at most."""
+"""Share of the time that new prices may take for them to be looked for; and if it takes longer, at most. Before plans
+that survive are looked for, a first plan has as large a share as the former."""
 _SAME = 0.85
 """Prices are used again for no less than this part of the tasks that they were found for, nor for as many more."""
-_SHARE_OF_FIRST = 0.4
 _STEPS = 6
 """Plans with an earlier D_spot that are tried where the first does not survive."""
 _LOOK_S = 0.02
@@ -217,7 +217,7 @@ def _first_answer(
         The answer, and the plan that one which takes longer may begin with.
     """
     limit_s = terms.time_limit_s
-    quick_s = min(_QUICK_S, 0.3 * limit_s) if long else limit_s * (1.0 if late is None else BUDGET.before_late)
+    quick_s = min(USUAL_S, 0.3 * limit_s) if long else limit_s * (1.0 if late is None else BUDGET.half)
     held = None if running is None else _held(remaining, running, now_s)
     quick = _quick(remaining, running, terms._replace(time_limit_s=quick_s), given, held)
     initial = quick.schedule
@@ -463,7 +463,7 @@ def _quick(
     with suppress(LimitReached):
         if not infeasible and schedule is None:
             now = clock_s()
-            first_until = search_end if level is None else now + _SHARE_OF_FIRST * (until - now)
+            first_until = search_end if level is None else now + _SHARE_OF_BOUND * (until - now)
             schedule = quick_plan(remaining, bound, running, seed, first_until)
             if schedule is None and held is None:
                 schedule = _with_credits(remaining)
@@ -474,7 +474,8 @@ def _quick(
     if schedule is not None and level is not None:
         survivor = _survivor(remaining, bound, schedule, level, seed, until, given.d_spot_s is None)
         schedule = survivor or schedule
-        survival = _certificate(schedule, level, survivor is not None, begin + time_limit_s)
+        left_s = max(begin + time_limit_s - clock_s(), 0.0)
+        survival = _survival(schedule, level, left_s, survivor is not None)
     value = bound.objective if proved is None else math.inf
     result = _checked(remaining, schedule, value, infeasible, proved is not None, survival, terms)
     if schedule is not None and search_end.moment is not None and not stopped():
@@ -512,7 +513,7 @@ def _checked(
         warnings=tuple(filter(None, warnings)),
         survival=survival,
         bound=value,
-        stages=_stages(remaining, schedule, value, proved),
+        stages=stages_of(schedule, value, second_value(schedule) if schedule is not None and proved else None),
         runtime_s=clock_s() - terms.begin,
         seed=terms.seed,
     )
@@ -538,18 +539,11 @@ def _with_credits(remaining: Instance) -> Schedule | None:
     return plan if plan is not None and check(remaining, plan).feasible else None
 
 
-def _certificate(schedule: Schedule, level: SurvivalLevel, survives: bool, until: float) -> Survival:
-    """Say what a plan survives, with the worst case if there is time for it."""
-    from ...heuristics.bags.rescue import certify, survival_of
+def _survival(schedule: Schedule, level: SurvivalLevel, left_s: float, survives: bool) -> Survival:
+    """Return the certificate of a plan."""
+    from ...heuristics.bags.rescue import survival_soon  # here, since few ask for it
 
-    with suppress(LimitReached), within(max(until - clock_s(), 0.0)):
-        return survival_of(schedule, level)
-    if survives:
-        return Survival(level=level, verdict="survives")
-    with suppress(LimitReached), within(_LOOK_S):
-        found = certify(schedule, level, cost=False)
-        return Survival(level=level, verdict=found.verdict, reason=found.reason or None)
-    return Survival(level=level, verdict="not-shown", reason="there was no time to find out")
+    return survival_soon(schedule, level, left_s, _LOOK_S, survives=survives)
 
 
 def _beyond(survival: Survival) -> str:
@@ -592,16 +586,3 @@ def _bound(remaining: Instance, memory: _Memory, time_limit_s: float) -> Divisib
         took_s = 0.0 if last is None and clock.ended_work else clock_s() - begin
         memory.prices[key] = _Prices(bound.multipliers, n_open, took_s)
     return bound
-
-
-def _stages(remaining: Instance, schedule: Schedule | None, bound: float, proved: bool) -> tuple[Stage, ...]:
-    """Quantities that were made least, in order; both are proved to be where all plans were gone through."""
-    if schedule is None or remaining.goal == "balanced":
-        return ()
-    cost = Stage("cost_usd", schedule.cost_usd, None, False)
-    makespan = Stage("makespan_s", float(schedule.makespan_s), None, False)
-    first, second = (cost, makespan) if remaining.goal == "cheapest" else (makespan, cost)
-    return (
-        replace(first, bound=bound, proven=closes_gap(first.value, bound)),
-        replace(second, bound=second.value, proven=True) if proved else second,
-    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ...core.quantities import relative_gap
+from ...core.quantities import closes_gap, relative_gap
 from ...instances.instance import Instance
 from ...schedules.documents import Lateness, Survival
 from ...schedules.method import StepTaken, TracePoint
@@ -49,6 +49,19 @@ class Stage:
     value: float
     bound: float | None
     proven: bool
+
+
+def stages_of(schedule: Schedule | None, bound: float, second_bound: float | None) -> tuple[Stage, ...]:
+    """Quantities that the goal of a plan makes least, in order, and what is proved of them; none of weighed ones."""
+    if schedule is None or schedule.instance.goal == "balanced":
+        return ()
+    cost: tuple[Quantity, float] = "cost_usd", schedule.cost_usd
+    makespan: tuple[Quantity, float] = "makespan_s", float(schedule.makespan_s)
+    in_order = (cost, makespan) if schedule.instance.goal == "cheapest" else (makespan, cost)
+    return tuple(
+        Stage(quantity, value, proved, proved is not None and closes_gap(value, proved))
+        for (quantity, value), proved in zip(in_order, (bound, second_bound), strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -20,8 +20,9 @@ from ...core.errors import ModelRefusal, SpotbagError
 from ...core.limits import LimitReached, checkpoint, clock_s, out_of_time, own_work, seconds_left, within
 from ...core.processes import run_in_threads
 from ...heuristics.bags.annealing import SearchOptions
+from ...heuristics.bags.core_loads import MANY_TASKS
 from ...heuristics.bags.lanes import first_plan
-from ...heuristics.bags.search import begins_with_a_plan, bursting_pays, search
+from ...heuristics.bags.search import PLAIN_MOVES, begins_with_a_plan, bursting_pays, search
 from ...instances.instance import Instance
 from ...models.bags.task_classes import (
     MOST_CLASSES,
@@ -40,9 +41,8 @@ if TYPE_CHECKING:
     from ...models.bags.configurations import ConfigurationBound
 
 
-_FEW_CLASSES = 12
-SMALL_TASKS = 20
-_TINY, _MIDDLING, _QUICK = 12, 60, 3_000
+_FEW, SMALL_TASKS, _MIDDLING = 12, 20, 60
+"""Tasks of a tiny bag, or classes of one with few; tasks of a small bag, and of a middling one."""
 
 
 class Facts:
@@ -110,7 +110,7 @@ class Facts:
     @cached_property
     def few_classes(self) -> bool:
         """True if there are so few classes that exact models prove the bag as a rule."""
-        return self.memory_free and self.n_classes <= _FEW_CLASSES
+        return self.memory_free and self.n_classes <= _FEW
 
     @cached_property
     def _new_and_apart(self) -> bool:
@@ -130,7 +130,7 @@ class Facts:
     @cached_property
     def tiny(self) -> bool:
         """True if a tenth of a second of search is enough."""
-        return self.n_tasks <= _TINY
+        return self.n_tasks <= _FEW
 
     @cached_property
     def small(self) -> bool:
@@ -146,7 +146,7 @@ class Facts:
     def plan_first(self) -> bool:
         """True if simple heuristics make the first plan: the search does not begin with one, or they take no time."""
         known = not (self.from_state or self.instance.has_dates)
-        return known and (self.n_tasks <= _QUICK or not begins_with_a_plan(self.instance))
+        return known and (self.n_tasks <= MANY_TASKS or not begins_with_a_plan(self.instance))
 
     @cached_property
     def class_programme(self) -> bool:
@@ -383,7 +383,7 @@ class _Lane:
             self._patience_ends = self._patience_ends or now + BUDGET.patience_for_s(facts.instance.n_tasks)
             left = max(self._patience_ends - now, 0.0)
         others = any(other.applies(facts) for other in reversed(later))
-        return min(left * (BUDGET.step if others else 1.0), step.most_s(facts))
+        return min(left * (BUDGET.half if others else 1.0), step.most_s(facts))
 
     def _progress(self, point: TracePoint, planned: int) -> None:
         """Pass on where a step stands, with what the steps before it have found."""
@@ -394,9 +394,6 @@ class _Lane:
         iteration = sum(lane.iterations for lane in self._route.lanes)
         proved = bound if bound > -math.inf else None
         self._route.report(replace(point, iteration=iteration, best=best, bound=proved), planned)
-
-
-_MOVES_OF_TINY = 20_000
 
 
 def auto(instance: Instance, run: Run) -> Outcome:
@@ -445,7 +442,7 @@ def _by(name: str) -> Callable[[Facts, Run], Outcome]:
 
 
 def _first_search(facts: Facts, part: Run) -> Outcome:
-    options = SearchOptions(_MOVES_OF_TINY if facts.is_proved_soon else None)
+    options = SearchOptions(2 * PLAIN_MOVES if facts.is_proved_soon else None)
     if facts.from_state:
         return search(facts.instance, options, part)
     return search(facts.instance, options, part, facts.first, bursts=not facts.few_classes, goes_on=False)

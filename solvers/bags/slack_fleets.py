@@ -50,13 +50,14 @@ from ...schedules.timing import objective_weights
 from . import slack_kernel as kernel
 from .class_dynamic_programme import BestPlan
 from .class_fleets import FIRST_SLACK, MORE_SLACK
+from .class_tables import MOST_TABLE_STEPS
 
 MOST_ROWS = TABLE_BYTES // 64
 """Rows of a table beyond which the search ends: eight numbers each, of sets of tasks of one VM for each core."""
 
 _LEAST_TABLE = 1 << 12
-_MOST_BITS = 55
-_MOST_VMS = 127
+_MOST_BITS = 62 - kernel.VM_BITS
+_MOST_VMS = (1 << kernel.VM_BITS) - 1
 _NAME = "the search by slack"
 
 
@@ -238,7 +239,7 @@ class SlackFleets:
         if not used:
             return None
         used.sort(key=lambda k: len(listed[k].slack))
-        reached = _new_reached(_LEAST_TABLE)
+        reached = _new_table(_LEAST_TABLE, np.inf)
         kernel.reach_nothing(reached)
         layers: list[_Layer] = []
         for place, k in enumerate(used[:-1]):
@@ -292,22 +293,14 @@ class SlackFleets:
         counts = np.concatenate([np.zeros((1, len(self._size)), dtype=np.int64), patterns.counts])
         loads = np.concatenate([[0], patterns.load_s])
         cores = kernel.Cores(loads, self._pack(counts), counts @ prices)
-        n_cores, most = offer.offer.vcpus, _LEAST_TABLE
-        halt = np.array([0, kernel.MOST_STEPS])
-        while True:
+        n_cores, most, found = offer.offer.vcpus, _LEAST_TABLE, kernel.FULL
+        while found == kernel.FULL:
             table = kernel.Columns(
                 np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64), np.zeros(most),
                 np.zeros((most, n_cores), dtype=np.int64), np.full(2 * most, -1, dtype=np.int64),
             )  # fmt: skip
-            found = run_compiled(
-                partial(kernel.list_columns, cores, offer.price, n_cores * gain, allowed, self._fields, table, halt),
-                halt,
-                ITERATIONS.slack_step,
-            )
-            if found >= 0:
-                break
-            if found != kernel.FULL or most * n_cores >= MOST_ROWS:
-                raise _too_large()
+            terms = cores, offer.price, n_cores * gain, allowed, self._fields, table
+            found = _run(partial(kernel.list_columns, *terms), most * n_cores)
             most *= 4
         packed, end_s = table.packed[:found], table.end_s[:found]
         listed = self._unpack(packed)
@@ -341,7 +334,6 @@ class SlackFleets:
         one = kernel.Sets(packed, listed.slack - unrented[k], listed.counts @ losses, listed.counts @ beyond)
         spared = float((one.beyond - listed.slack).max(initial=-unrented[k]))
         frontier, count = live, len(live)
-        halt = np.array([0, kernel.MOST_STEPS])
         for number in range(1, vms + 1):
             if not len(one.packed):
                 break
@@ -350,20 +342,10 @@ class SlackFleets:
             before = kernel.Sets(frontier, kernel.values_of(reached, frontier), left @ losses, left @ beyond)
             others = vms - number
             step = kernel.Step(allowed, later, others * float(unrented[k]), others * spared, layer)
-            while True:
-                added = run_compiled(
-                    partial(kernel.add_vm, reached, count, before, one, step, self._fields, halt),
-                    halt,
-                    ITERATIONS.slack_step,
-                )
-                if added >= 0:
-                    break
-                if added != kernel.FULL or len(reached.packed) >= MOST_ROWS:
-                    raise _too_large()
-                larger = _new_reached(4 * len(reached.packed))
-                rows = np.flatnonzero(reached.packed >= 0)
-                kernel.copy_reached(reached, rows, larger)
-                reached, count = larger, len(rows)
+            terms = before, one, step, self._fields
+            while (added := _run(partial(kernel.add_vm, reached, count, *terms), len(reached.packed))) == kernel.FULL:
+                reached = _larger(reached, np.inf)
+                count = int((reached.packed >= 0).sum())
             count = added
             improved = np.flatnonzero(reached.layer == layer)
             if not len(improved):
@@ -374,7 +356,7 @@ class SlackFleets:
         rows = np.flatnonzero(reached.packed >= 0)
         rest = (self._size - self._unpack(reached.packed[rows])) @ beyond + later
         rows = rows[reached.value[rows] + np.maximum(rest, 0.0) <= allowed]
-        smaller = _new_reached(max(_LEAST_TABLE, 1 << int(4 * len(rows)).bit_length()))
+        smaller = _new_table(max(_LEAST_TABLE, 1 << int(4 * len(rows)).bit_length()), np.inf)
         kernel.copy_reached(reached, rows, smaller)
         return smaller
 
@@ -420,7 +402,7 @@ class _LastSearch:
         self._rests = fleets._pack(fleets._size - fleets._unpack(self._states))
         self._vms = fleets._most_vms(k, self._states)
         self._values = reached.value[live] + (offer.vms - self._vms) * self._unrented
-        self._refuted = _new_refuted(_LEAST_TABLE)
+        self._refuted = _new_table(_LEAST_TABLE, -np.inf)
 
     def go(self, any_will_do: bool) -> tuple[int, list[int]] | None:
         """Return the tasks of the other offers, and the VMs of the last one as rows of its list; None without a plan.
@@ -447,30 +429,23 @@ class _LastSearch:
     def _run(self, rest: int, most_vms: int, allowed: float) -> IntArray | None:
         """Fleet for some tasks within a slack; None if there is none."""
         picked, known = np.zeros(most_vms, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        halt = np.array([0, kernel.MOST_STEPS])
-        while True:
+        found = kernel.FULL
+        while found == kernel.FULL:
             known[0] = int((self._refuted.packed >= 0).sum())
-            found = run_compiled(
-                partial(
-                    kernel.run_rest, rest, most_vms, allowed, self._last, self._columns, self._refuted, known,
-                    self._fields, picked, halt,
-                ),
-                halt, ITERATIONS.slack_step,
-            )  # fmt: skip
-            if found == kernel.REFUTED:
-                return None
-            if found >= 0:
-                return picked[:found]
-            if found != kernel.FULL or len(self._refuted.packed) >= MOST_ROWS:
-                raise _too_large()
-            larger = _new_refuted(4 * len(self._refuted.packed))
-            kernel.copy_refuted(self._refuted, larger)
-            self._refuted = larger
+            terms = self._last, self._columns, self._refuted, known, self._fields, picked
+            found = _run(partial(kernel.run_rest, rest, most_vms, allowed, *terms), len(self._refuted.packed))
+            if found == kernel.FULL:
+                self._refuted = _larger(self._refuted, -np.inf)
+        return None if found == kernel.REFUTED else picked[:found]
 
 
-def _too_large() -> ModelRefusal:
-    """There is more to be listed than is sensible."""
-    return ModelRefusal(f"{_NAME} grows too large")
+def _run(loop: Callable[[IntArray], int], rows: int) -> int:
+    """Run a compiled loop, which says if its table of so many rows is full; refuse what is too much."""
+    halt = np.array([0, MOST_TABLE_STEPS // 2])
+    found = run_compiled(lambda: loop(halt), halt, ITERATIONS.slack_step)
+    if found == kernel.HALTED or (found == kernel.FULL and rows >= MOST_ROWS):
+        raise ModelRefusal(f"{_NAME} grows too large")
+    return found
 
 
 def _fields(most: IntArray) -> kernel.Fields:
@@ -487,17 +462,14 @@ def _fields(most: IntArray) -> kernel.Fields:
     return kernel.Fields(shift, mask, int(((mask - most) << shift).sum()), guard)
 
 
-def _new_reached(size: int) -> kernel.Reached:
+def _new_table(size: int, value: float) -> kernel.Reached:
     """Make an empty table of a size that is a power of 2."""
     numbers = [np.zeros(size, dtype=np.int64) for _ in range(3)]
-    return kernel.Reached(np.full(size, -1, dtype=np.int64), np.full(size, np.inf), *numbers)
+    return kernel.Reached(np.full(size, -1, dtype=np.int64), np.full(size, value), *numbers)
 
 
-def compile_growth() -> None:
-    """Have the loop at hand by which the table of what is refuted grows: few bags ask for it."""
-    kernel.copy_refuted(_new_refuted(2), _new_refuted(2))
-
-
-def _new_refuted(size: int) -> kernel.Refuted:
-    """Make an empty table of a size that is a power of 2."""
-    return kernel.Refuted(np.full(size, -1, dtype=np.int64), np.full(size, -np.inf))
+def _larger(table: kernel.Reached, value: float) -> kernel.Reached:
+    """Return a table with more room and the same entries."""
+    larger = _new_table(4 * len(table.packed), value)
+    kernel.copy_reached(table, np.flatnonzero(table.packed >= 0), larger)
+    return larger

@@ -6,20 +6,19 @@ added by one addition, and one mask tells whether a field has become larger than
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
-
-if TYPE_CHECKING:
-    from ...core.quantities import FloatArray, IntArray
+from ...core.quantities import FloatArray, IntArray
 
 FULL, HALTED, REFUTED = range(-1, -4, -1)
 """What a loop returns in place of a number: its table is full; it was halted, or takes too long; no fleet is within the
 slack."""
 
-MOST_STEPS = 2_000_000_000
+VM_BITS = 7
+"""Bits of a number of VMs that is packed with tasks."""
 _MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 
 
@@ -141,13 +140,6 @@ class Step(NamedTuple):
     refund: float
     spared: float
     layer: int
-
-
-class Refuted(NamedTuple):
-    """Hash table of tasks and numbers of VMs, with a slack within which these VMs cannot run them."""
-
-    packed: IntArray
-    slack: FloatArray
 
 
 class LastOffer(NamedTuple):
@@ -384,16 +376,6 @@ def copy_reached(old: Reached, rows: IntArray, new: Reached) -> None:
 
 
 @compiled
-def copy_refuted(old: Refuted, new: Refuted) -> None:
-    """Copy a table into a larger one."""
-    for row in range(len(old.packed)):
-        if old.packed[row] >= 0:
-            place = _slot(new.packed, old.packed[row])
-            new.packed[place] = old.packed[row]
-            new.slack[place] = old.slack[row]
-
-
-@compiled
 def values_of(reached: Reached, sets: IntArray) -> FloatArray:
     """Least slack of sets of tasks that were reached."""
     result = np.zeros(len(sets))
@@ -431,7 +413,7 @@ def least_slacks_of_rest(rests: IntArray, vms: IntArray, last: LastOffer, fields
 
 @compiled
 def run_rest(
-    tasks: int, vms: int, allowed: float, last: LastOffer, columns: Columns, refuted: Refuted, known: IntArray,
+    tasks: int, vms: int, allowed: float, last: LastOffer, columns: Columns, refuted: Reached, known: IntArray,
     fields: Fields, picked: IntArray, halt: IntArray,
 ) -> int:  # fmt: skip
     """Run tasks on VMs of the last offer with at most some slack; return how many VMs, FULL, HALTED or REFUTED.
@@ -446,8 +428,8 @@ def run_rest(
         Most slack.
     last, columns : LastOffer and Columns
         The offer and its columns; the columns of a first class by their slack, ascending.
-    refuted : Refuted
-        What was asked before and is refuted; added to.
+    refuted : Reached
+        Tasks and numbers of VMs that were asked for before, with a slack within which these VMs cannot run them.
     known : array of int, shape (1,)
         How many that are.
     fields, halt
@@ -477,9 +459,9 @@ def run_rest(
                 index += 1
             picked[depth] = last.first[index] - 1
             until[depth] = last.first[index + 1]
-            place = _slot(refuted.packed, left[depth] * 128 + others)
+            place = _slot(refuted.packed, (left[depth] << VM_BITS) + others)
             # The same tasks with as many VMs were refuted before, with at least as much slack.
-            if refuted.packed[place] >= 0 and refuted.slack[place] >= allowed - spent[depth]:
+            if refuted.packed[place] >= 0 and refuted.value[place] >= allowed - spent[depth]:
                 depth -= 1
                 continue
             if others == 1:  # one VM must run them all
@@ -493,14 +475,14 @@ def run_rest(
         row = picked[depth]
         if row >= until[depth] or spent[depth] + columns.slack[row] > allowed:
             # All columns were tried: that they do not do is noted, with the slack that they had.
-            place = _slot(refuted.packed, left[depth] * 128 + others)
+            place = _slot(refuted.packed, (left[depth] << VM_BITS) + others)
             if refuted.packed[place] < 0:
                 if known[0] == most:
                     return FULL
                 known[0] += 1
-                refuted.packed[place] = left[depth] * 128 + others
-                refuted.slack[place] = -np.inf
-            refuted.slack[place] = max(refuted.slack[place], allowed - spent[depth])
+                refuted.packed[place] = (left[depth] << VM_BITS) + others
+                refuted.value[place] = -np.inf
+            refuted.value[place] = max(refuted.value[place], allowed - spent[depth])
             depth -= 1
             continue
         # A guard bit that is borrowed from says that the column has more of a class than is left.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -13,16 +13,13 @@ from typing import Any, Literal
 
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound
-from ...bounds.bags.infeasibility import with_way_out
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import (
     SIGN_OF_LIFE_S,
-    LimitReached,
     Stop,
     Stopwatch,
     clock_s,
     current_limit,
-    overtime,
     refuse_no_iterations,
     refuse_no_time_limit,
     seconds_left,
@@ -38,16 +35,15 @@ from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
-from ...schedules.lateness import refuse_late, with_late
 from ...schedules.method import TracePoint
-from ...schedules.plan_text import LOSSES, least_text
+from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK, least_text
 from ...schedules.schedule import Schedule, UnsuitablePlanError
 from ...schedules.timing import require_by_second, require_no_dates
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
-from .goals import FirstStage, SecondStage, first_stage, is_proven, plan_of, second_stage, second_value
+from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage
 from .methods import GivenMethod, find_method, make_options
-from .result import Quantity, Result, Stage, Status
+from .result import Result, Stage, Status, stages_of
 
 _MOST_THREADS = 1024
 
@@ -136,15 +132,16 @@ def solve(
     PluginError
         If a method that is not built in fails, or makes a plan that breaks a rule.
     """
+    again = partial(solve, method=method, target_gap=target_gap, seed=seed, options=options, on_progress=on_progress)
     if iterations is not None:
         refuse_iterations_with(time_limit_s, threads, method)
-        ask = partial(solve, instance, method, target_gap=target_gap, seed=seed, initial=initial, options=options)
-        ask = partial(ask, on_progress=on_progress, stop=stop, goal=goal, budget_usd=budget_usd)
+        ask = partial(again, instance, initial=initial, stop=stop, goal=goal, budget_usd=budget_usd)
         return by_iterations(partial(ask, near_least=near_least, survive=survive, late=late), iterations)
     if near_least is not None:
+        from ...schedules.lateness import refuse_late, with_late  # here, as below, since few ask for it
+
         refuse_late(instance if late is None else with_late(instance, late), near_least=near_least)
-        ask = partial(solve, method=method, target_gap=target_gap, seed=seed, threads=threads, options=options)
-        ask = partial(ask, on_progress=on_progress, stop=stop, survive=survive)
+        ask = partial(again, threads=threads, stop=stop, survive=survive)
         if goal is not None or budget_usd is not None:
             raise InputError("near_least", [Issue("", "has a goal and a budget of its own: leave those out")])
         return _fastest_near_least(ask, instance, near_least, time_limit_s, initial)
@@ -166,11 +163,11 @@ def solve(
     # Without a limit, patience is one of work: a machine that is busy proves no less.
     patient = not chosen.plugin and time_limit_s is None and seconds_left() is None and current_limit().work is None
     if instance.late is not None:
-        from .late import least_late  # here, since few ask for it
+        from ...schedules.lateness import refuse_late
+        from .late import least_late
 
         refuse_late(instance, instance.survive or "none")
-        ask = partial(solve, method=method, target_gap=target_gap, seed=seed, threads=threads)
-        ask = partial(ask, options=options, on_progress=on_progress)
+        ask = partial(again, threads=threads)
         with interruptible(stop) as limit, work_clock() if patient else nullcontext():
             begin = clock_s()
             asked = with_d_spot(instance, "paper" if chosen.published else None)
@@ -214,7 +211,7 @@ def solve(
                     ways = spot_with(attempts, question.given, question.level, bound)
                 survival = survival.model_copy(update={"spot_with": ways})
             progress.again()
-        stages = _stages(first.instance, schedule, bound, second)
+        stages = stages_of(schedule, bound, None if second is None else second.bound)
         dearer = "" if schedule is None else least_text(schedule)
         warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings, dearer)
         trace = tuple(progress.trace)
@@ -223,7 +220,7 @@ def solve(
             instance=first.instance,
             method=chosen.name,
             schedule=schedule,
-            message=first.attempt.message if schedule else with_way_out(question.instance, first.attempt.message),
+            message=first.attempt.message if schedule else _way_out(question.instance, first.attempt.message),
             warnings=tuple(text for text in warnings if text),
             bound=bound,
             bound_without=without,
@@ -245,7 +242,7 @@ def _fastest_near_least(
     if not 0 <= share < math.inf:
         raise InputError("near_least", [Issue("", "must be a share that is not negative, such as 0.05", value=share)])
     begin = clock_s()
-    half_s = None if time_limit_s is None else BUDGET.cheapest_of_near_least * time_limit_s
+    half_s = None if time_limit_s is None else BUDGET.half * time_limit_s
     cheapest = ask(instance, goal="cheapest", time_limit_s=half_s, initial=initial)
     if cheapest.schedule is None or cheapest.interrupted:
         return cheapest
@@ -348,7 +345,7 @@ def _question(given: Instance, published: bool) -> _Question:
 
 def _first_stage(attempts: Attempts, question: _Question, start: Schedule | None) -> FirstStage:
     """Make the first quantity least, of the plans that survive where that is to be chosen."""
-    with within(share_of_time(BUDGET.first_quantity if question.ordered else 1.0)):
+    with within(share_of_time(BUDGET.first if question.ordered else 1.0)):
         if question.chooses and question.level is not None:
             from .survival import surviving_first_stage  # here, since not all ask for it
 
@@ -390,23 +387,21 @@ def _refuse_false_answer(method: str, instance: Instance, schedule: Schedule, bo
         )
 
 
-_NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
-
-
 def _survival(schedule: Schedule, level: SurvivalLevel, without_usd: float | None, left_s: float | None) -> Survival:
-    """Say what a plan survives, within what is left of a limit; if that does not suffice, without the worst case."""
-    from ...heuristics.bags.rescue import certify, survival_of  # here, since not all ask for it
+    """Return the certificate of a plan, within what is left of a limit."""
+    from ...heuristics.bags.rescue import survival_soon  # here, since not all ask for it
 
     if without_usd is not None and without_usd >= schedule.cost_usd:
         without_usd = None
-    with suppress(LimitReached), within(None if left_s is None else max(left_s, BUDGET.certificate_s)):
-        return survival_of(schedule, level, without_usd)
-    with suppress(LimitReached), overtime(BUDGET.certificate_s):
-        verdict = certify(schedule, level, cost=False)
-        return Survival(
-            level=level, verdict=verdict.verdict, reason=verdict.reason or None, cost_without_usd=without_usd
-        )
-    return Survival(level=level, verdict="not-shown", reason=_NO_TIME_TO_LOOK)
+    within_s = None if left_s is None else max(left_s, BUDGET.certificate_s)
+    return survival_soon(schedule, level, within_s, BUDGET.certificate_s, without_usd)
+
+
+def _way_out(instance: Instance, message: str) -> str:
+    """Return a message on a bag without a plan, with the way out."""
+    from ...bounds.bags.infeasibility import with_way_out  # here, since most bags have one
+
+    return with_way_out(instance, message)
 
 
 def _has_spot(schedule: Schedule) -> bool:
@@ -421,8 +416,8 @@ def _warnings(question: _Question, instance: Instance, survival: Survival | None
         yield d_spot_warning(question.given, instance)
     should = question.chooses or question.given.survive is not None
     if survival is not None and survival.verdict != "survives" and should:
-        if survival.reason == _NO_TIME_TO_LOOK:
-            yield _NO_TIME_TO_LOOK
+        if survival.reason == NO_TIME_TO_LOOK:
+            yield NO_TIME_TO_LOOK
             return
         subject = "it is not shown that the plan survives"
         if question.chooses:
@@ -480,22 +475,3 @@ def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...], 
         return "infeasible" if math.isinf(bound) else "no-plan"
     proven = all(stage.proven for stage in stages) and closes_gap(schedule.objective, bound)
     return "optimal" if proven and not dearer else "feasible"
-
-
-def _stages(
-    instance: Instance, schedule: Schedule | None, bound: float, second: SecondStage | None
-) -> tuple[Stage, ...]:
-    """Quantities that were made least, in order, and what is proved of them; none for a weighted objective."""
-    if schedule is None or instance.goal == "balanced":
-        return ()
-    first: Quantity = "cost_usd" if instance.goal == "cheapest" else "makespan_s"
-    other: Quantity = "makespan_s" if instance.goal == "cheapest" else "cost_usd"
-    return (
-        Stage(first, schedule.objective, bound, closes_gap(schedule.objective, bound)),
-        Stage(
-            other,
-            second_value(schedule),
-            None if second is None else second.bound,
-            second is not None and is_proven(schedule, second.bound),
-        ),
-    )

@@ -23,6 +23,7 @@ import numpy as np
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, seconds_left, share_of_time, stopped, within
 from ...core.quantities import at_most, closes_gap
+from ...heuristics.bags.core_loads import LITTLE_TO_GAIN
 from ...heuristics.bags.d_spot import spot_offers, with_d_spot
 from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify
@@ -106,16 +107,16 @@ def _first_to_leave_time(
     question = _rescuable_instance(instance, level)
     search = _Search(attempts, instance, level)
     start = None if initial is None else rescuable(plan_of(question, initial))
-    with within(share_of_time(BUDGET.surviving)):
+    with within(share_of_time(BUDGET.most)):
         question, start, look_s = _with_enough_time(search, question, start)
         # Where a plan may not survive though its tasks end early enough, that is found out while others can be made.
         risky = question.rescue_time is not None or not memory_is_free(question)
         early = _that_end_early(search, question) if risky and search.best is None else None
         simple, left_s = search.best, seconds_left()
-        of_it = BUDGET.early if early is not None else BUDGET.risky if risky else 1.0
-        with within(None if left_s is None else of_it * max(left_s - look_s, BUDGET.surviving * left_s / 2)):
+        of_it = BUDGET.half if early is not None else BUDGET.risky if risky else 1.0
+        with within(None if left_s is None else of_it * max(left_s - look_s, BUDGET.most * left_s / 2)):
             if attempts.method.name not in ("auto", "search"):  # most of their plans leave no time
-                with within(share_of_time(BUDGET.without_survival)):
+                with within(share_of_time(BUDGET.half)):
                     start = first_stage(search.quick, question, start).schedule
             search.first = attempt = first_stage(attempts, question, start)
         took_s = watch.seconds()
@@ -164,7 +165,7 @@ def _with_enough_time(
     if question.rescue_time is None and memory_is_free(question):
         return question, start, 0.0
     proven_s = makespan_lower_bound_s(question)  # the bound that knows the budget takes seconds of a large bag
-    limit_s = share_of_time(BUDGET.step)
+    limit_s = share_of_time(BUDGET.half)
     with suppress(LimitReached), overtime(math.inf if search.best is None and not stopped() else 0.0):
         before: Schedule | None = None
         for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
@@ -190,7 +191,7 @@ def _that_end_early(search: _Search, question: RescuableInstance) -> RescuableIn
     survived, proven_s = [0], makespan_lower_bound_s(question)
 
     def survives(d_spot_s: int, to_come: int) -> bool:
-        plan = simple_plan(question.replace(d_spot_s=d_spot_s), proven_s, share_of_time(BUDGET.step))
+        plan = simple_plan(question.replace(d_spot_s=d_spot_s), proven_s, share_of_time(BUDGET.half))
         if plan is None or not search.take(of_bag(question), plan):
             return False
         survived.append(d_spot_s)
@@ -237,7 +238,7 @@ def _halve(
 def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
     """Return a plan that need not survive, and the bound of all plans."""
     bound = divisible_bound(instance).objective
-    if closes_gap(best.objective, bound, BUDGET.little_to_gain):
+    if closes_gap(best.objective, bound, LITTLE_TO_GAIN):
         return Attempt(None, bound)
     with suppress(LimitReached), within(BUDGET.least_s if seconds_left() is None else None):
         plain = lanes_plan(instance)
@@ -252,7 +253,7 @@ def _first_by_d_spot(
 ) -> FirstStage:
     """Choose among plans for several D_spot; the plan without the guarantee if none survives."""
     watch = Stopwatch()
-    with within(share_of_time(BUDGET.without_survival)):
+    with within(share_of_time(BUDGET.half)):
         attempt = first_stage(attempts, instance, initial)
     took_s = watch.seconds()
     if attempt.schedule is None:
@@ -328,7 +329,8 @@ def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: 
         for change in changes:
             asked, less = given.replace(**change) if change.keys() != {"level"} else given, change.get("level", level)
             plan = None
-            with suppress(LimitReached), within(BUDGET.least_s if seconds_left() is None else share_of_time(0.5)):
+            share_s = share_of_time(BUDGET.half)
+            with suppress(LimitReached), within(BUDGET.least_s if share_s is None else share_s):
                 plan = _proved_spot_plan(attempts, asked, less, -math.inf if "deadline_s" in change else bound)
             if plan is not None:
                 proved.append(SpotWith(**change, cost_usd=plan.cost_usd))

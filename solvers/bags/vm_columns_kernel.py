@@ -5,14 +5,12 @@ A column is a set of tasks for one VM, counted by class, with the least time in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.compiled import compiled, compiled_part
-
-if TYPE_CHECKING:
-    from ...core.quantities import BoolArray, FloatArray, IntArray
+from ...core.quantities import BoolArray, FloatArray, IntArray
 
 
 class Machine(NamedTuple):

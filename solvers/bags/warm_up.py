@@ -11,6 +11,7 @@ from typing import Any, get_args
 from ...core.errors import SpotbagError
 from ...core.limits import Stopwatch, stopped
 from ...core.processes import interruptible
+from ...heuristics.bags.core_loads import LARGE_TASKS
 from ...heuristics.bags.d_spot import with_d_spot
 from ...heuristics.bags.least_rent import compile_filling
 from ...heuristics.bags.rescue_questions import compile_rescues
@@ -23,7 +24,7 @@ from ...schedules.state import State
 from .goals import cheapest_by
 from .methods import METHODS, find_method
 from .replan import replan
-from .slack_fleets import SlackFleets, compile_growth
+from .slack_fleets import SlackFleets
 from .solve import solve
 
 _plan = partial(solve, threads=1)  # the same steps each time
@@ -32,7 +33,7 @@ _INSTANCES = ("tiny/two-cores", "tiny/memory-parts-them", "memory/m10")
 _BY_SLACK, _BY_LATEST_ENDS = "hads/J60", "distinct/200"
 _STATES = ("hads/J60", "memory/m10")
 _LITTLE_S, _MOST_CALLS = 0.02, 8
-_MOST_TASKS, _MANY_TASKS = 5, 20_000
+_MOST_TASKS = 5
 _loaded: set[str] = set()
 _LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
 _STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme")}
@@ -130,7 +131,6 @@ def _load(method: str) -> None:
     if method == "class-programme":  # many classes, where the cost alone counts
         instance = with_d_spot(library_instance(_BY_SLACK))
         SlackFleets(cheapest_by(instance, instance.deadline_s)).cheapest()
-        compile_growth()
 
 
 def _plan_many() -> None:
@@ -142,7 +142,7 @@ def _plan_many() -> None:
         "deadline_s": 50_000,
         "d_spot_s": 25_000,
         "vm_types": [{"name": "one", "vcpus": 64, "memory_mb": 1024, "offers": offers}],
-        "tasks": [{"id": "t", "memory_mb": 1, "base_runtime_s": 60, "count": _MANY_TASKS}],
+        "tasks": [{"id": "t", "memory_mb": 1, "base_runtime_s": 60, "count": LARGE_TASKS}],
     }
     instance = Instance.from_document(document, "many tasks")
     compile_filling()

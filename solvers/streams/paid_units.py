@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ...core.bill import blocks_of
-from ...core.errors import InputError, Issue
+from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import LimitReached, Stop, stopped, within
 from ...core.processes import interruptible
 from ...heuristics.streams.packing import Packing, packed_by, paid_units_of, wall_s_of
 from ...models.streams.paid_units import UnitsProblem, check_bag, fewest_paid_units, simple_bound_s, units_of
 from ..backend import SolverLimits
+from ..cp_sat import solve_cp_model
 from .paid_units_columns import SharedHosts
-from .paid_units_exact import best_plan
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 PaidUnitsStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
@@ -31,10 +35,10 @@ _MOST_UNITS_FOR_COLUMNS = 20_000
 _SEARCH_SHARE = 0.2
 """Part of the time limit that has passed when packing ends."""
 
-_BOUND_SHARE = 0.8
+_BOUND_SHARE = 1 - _SEARCH_SHARE
 """Part of the time limit that has passed when the bound is raised no more."""
 
-_PLAN_SHARE = 0.1
+_PLAN_SHARE = _SEARCH_SHARE / 2
 """Part of the time limit that one attempt to make a plan of columns takes at most."""
 
 
@@ -113,11 +117,7 @@ def least_makespan_within(
     """
     began = time.perf_counter()
     check_bag(run_times_s, unit_s, boot_s)
-    if not isinstance(budget_units, int) or isinstance(budget_units, bool) or budget_units < 0:
-        rule = "must be a whole number of units, 0 or more"
-        raise InputError("bag of tasks", [Issue("", rule, "budget_units", budget_units)])
-    if not time_limit_s > 0:
-        raise InputError("bag of tasks", [Issue("", "must be more than 0", "time_limit_s", time_limit_s)])
+    _check_limits(budget_units, time_limit_s)
     fewest = fewest_paid_units(run_times_s, unit_s, boot_s)
     if budget_units < fewest:
         return LeastMakespan("infeasible", (), None, None, None, fewest, time.perf_counter() - began)
@@ -139,6 +139,14 @@ def least_makespan_within(
         fewest_units=fewest,
         runtime_s=time.perf_counter() - began,
     )
+
+
+def _check_limits(budget_units: int, time_limit_s: float) -> None:
+    if not isinstance(budget_units, int) or isinstance(budget_units, bool) or budget_units < 0:
+        rule = "must be a whole number of units, 0 or more"
+        raise InputError("bag of tasks", [Issue("", rule, "budget_units", budget_units)])
+    if not time_limit_s > 0:
+        raise InputError("bag of tasks", [Issue("", "must be more than 0", "time_limit_s", time_limit_s)])
 
 
 def least_units_by(
@@ -266,3 +274,68 @@ class _Search:
             if self._keep(hosts.plan(target_s, self._soon(1.0))):
                 break
             target_s += max((self.wall_s - target_s) // 4, 1)
+
+
+def best_plan(problem: UnitsProblem, packing: Packing, lower_bound_s: int, limits: SolverLimits) -> tuple[Packing, int]:
+    """Improve a plan until it is proved or time is up.
+
+    Parameters
+    ----------
+    problem : UnitsProblem
+        The bag.
+    packing : list of list of int
+        A plan within the budget.
+    lower_bound_s : int
+        No plan ends earlier.
+    limits : SolverLimits
+        With what to work.
+
+    Returns
+    -------
+    packing : list of list of int
+        The best plan found.
+    lower_bound_s : int
+        No plan ends earlier.
+
+    Notes
+    -----
+    Hosts are numbered by their longest task: host i runs task i, none longer, or nothing at all. That leaves one
+    number for each plan.
+    """
+    from ortools.sat.python import cp_model
+
+    times, boot_s = problem.run_times_s, problem.boot_s
+    latest_s = wall_s_of(problem, packing)
+    most_units = problem.largest_units(latest_s)
+    model = cp_model.CpModel()
+    wall = model.new_int_var(lower_bound_s, latest_s, "wall")
+    on: dict[tuple[int, int], cp_model.IntVar] = {}
+    paid = []
+    for host in range(len(times)):
+        for task in range(host, len(times)):
+            on[host, task] = model.new_bool_var(f"task_{task}_on_{host}")
+            if task > host:
+                model.add_implication(on[host, task], on[host, host])
+        units = model.new_int_var(0, most_units, f"units_{host}")
+        end = boot_s * on[host, host] + sum(times[task] * on[host, task] for task in range(host, len(times)))
+        model.add(end <= wall)
+        model.add(end <= problem.unit_s * units)
+        paid.append(units)
+    for task in range(len(times)):
+        model.add_exactly_one(on[host, task] for host in range(task + 1))
+    model.add(sum(paid) <= problem.budget_units)
+    model.minimize(wall)
+    chosen = {(min(host), task) for host in packing for task in host}
+    for key, variable in on.items():
+        model.add_hint(variable, key in chosen)
+
+    def read(value_of: Callable[[cp_model.IntVar], int]) -> Packing:
+        hosts = [[task for task in range(host, len(times)) if value_of(on[host, task])] for host in range(len(times))]
+        return [host for host in hosts if host]
+
+    answer = solve_cp_model(model, limits, read, factor=1.0)
+    if answer.status == "infeasible":
+        raise SpotbagError("CP-SAT finds no plan where there is one; please report this")
+    found = packing if answer.values is None else answer.values
+    proved_s = wall_s_of(problem, found) if answer.status == "optimal" else math.ceil(answer.bound - 1e-6)
+    return found, max(lower_bound_s, proved_s)

@@ -6,12 +6,15 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from ...bounds.programme import own_scheduler
 from ...core.errors import SpotbagError
 from ...core.quantities import plain
 from ...core.wording import counted
+from ...instances.entries import NEVER
 from ...models.streams.sizing import (
     Covering,
     SizingProblem,
@@ -27,12 +30,9 @@ from ...models.streams.sizing_program import (
     Objective,
     SizingProgram,
     inexact,
-    n_ranks,
-    next_objective,
-    ranks_at,
+    ranks_of,
     tightened,
 )
-from .sizing_dynamic_programme import cheapest_counts
 
 SizingMethod: TypeAlias = Literal["milp", "dynamic-programme"]
 SizingStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
@@ -219,19 +219,17 @@ def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tupl
     most = covering.most_useful()
     cheapest = min(range(len(most)), key=lambda i: most[i] * covering.prices[i])
     counts = tuple(number if i == cheapest else 0 for i, number in enumerate(most))
-    done = 0
-    while done < n_ranks(covering):
-        fixed = ranks_at(covering, most, counts, done)
-        objective, done = next_objective(covering, most, done)
-        if objective is None:
-            break
+    fixed: list[Objective] = []
+    for rank in ranks_of(covering):
+        if not any(cost and limit for cost, limit in zip(rank.coefficients, most, strict=True)):
+            continue  # limits leave no choice
         left = None if until is None else until - time.perf_counter()
         if left is not None and left <= 0:
             return counts, False
-        program = SizingProgram(covering, most, objective, fixed)
+        program = SizingProgram(covering, most, rank, fixed)
         proved = _minimise(program, left)
         found = program.read_back()
-        if found is not None and objective.value(found) <= objective.value(counts):
+        if found is not None and rank.value(found) <= rank.value(counts):
             counts = found
         elif proved:
             raise inexact()
@@ -239,7 +237,8 @@ def _solve_program(covering: Covering, time_limit_s: float | None) -> tuple[tupl
             if until is None:  # nothing but its tolerances can have stopped it
                 raise inexact()
             return counts, False
-        most = tightened(covering, most, Objective(objective.coefficients, objective.value(counts)))
+        fixed.append(Objective(rank.coefficients, rank.value(counts)))
+        most = tightened(covering, most, fixed[-1])
     return counts, True
 
 
@@ -370,3 +369,63 @@ def _even_loads(problem: SizingProblem, rented: list[tuple[Fraction, int]]) -> l
         left -= more
         loads.append([(some, tasks) for some, tasks in ((more, before + 1), (number - more, before)) if some])
     return loads
+
+
+def cheapest_counts(covering: Covering) -> tuple[int, ...]:
+    """Counts of the optimum that is meant: least cost, fewest VMs, most of the first types.
+
+    Parameters
+    ----------
+    covering : Covering
+        With at least one type, unless there are no tasks.
+    """
+    counts = [0] * len(covering.tasks)
+    if covering.n_tasks == 0:
+        return tuple(counts)
+    weights = _weights(covering)
+    least = _least_weights(covering, weights)
+    left, position = covering.n_tasks, 0
+    while left > 0:
+        after = max(left - covering.tasks[position], 0)
+        if int(least[left]) == weights[position] + int(least[after]):
+            counts[position] += 1
+            left = after
+        else:
+            position += 1
+    return tuple(counts)
+
+
+def _weights(covering: Covering) -> list[int]:
+    """Price and one VM of each type as one number."""
+    more_than_any_count = max(covering.most_useful()) + 1
+    return [price * more_than_any_count + 1 for price in covering.prices]
+
+
+def _least_weights(covering: Covering, weights: list[int]) -> Any:
+    """f(0), f(1), ..., f(n)."""
+    n_tasks = covering.n_tasks
+    order = sorted(range(len(weights)), key=lambda i: (Fraction(weights[i], covering.tasks[i]), i))
+    best = order[0]
+    heaviest = (n_tasks // covering.tasks[best] + 1) * weights[best] + max(weights) * (n_tasks + 1)
+    # Prices of many digits: Python's own integers, slower and just as exact.
+    kind: Any = np.int64 if heaviest < NEVER else object
+    least = -(-np.arange(n_tasks + 1, dtype=kind) // covering.tasks[best]) * weights[best]
+    for i in order[1:]:
+        if least[covering.tasks[i]] > weights[i]:
+            least[1:] = _with_one_more_type(least[1:], covering.tasks[i], weights[i])
+    return least
+
+
+def _with_one_more_type(least: Any, tasks: int, weight: int) -> Any:
+    """f(1), ..., f(n) with one more type."""
+    rows = -(-len(least) // tasks)
+    table = np.empty((rows + 1) * tasks, dtype=least.dtype)
+    table[:tasks] = 0  # nothing is left to be covered
+    table[tasks : tasks + len(least)] = least
+    table[tasks + len(least) :] = least[-1]
+    by_rows = table.reshape(rows + 1, tasks)
+    added = np.arange(rows + 1, dtype=least.dtype)[:, None] * weight
+    by_rows -= added
+    np.minimum.accumulate(by_rows, axis=0, out=by_rows)
+    by_rows += added
+    return table[tasks : tasks + len(least)]

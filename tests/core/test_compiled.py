@@ -413,7 +413,7 @@ def _plain_of(part: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(rules, "NOISE"), (rules, "_CREDIT_TOLERANCE"), (rules, "BASELINE"), (moments, "NOISE"), (moments, "WAKE")],
+    [(rules, "NOISE"), (rules, "LACKING_CREDITS"), (rules, "BASELINE"), (moments, "NOISE"), (moments, "WAKE")],
 )
 def test_a_changed_constant_of_the_rules_is_seen(
     module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from ....instances.entries import FULL_SPEED, NEVER
+from ....instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...engines import RUNNING
 from ..interpreted import earliest_start, note
 from ..rows import NONE, STRANDED, OfferRow, Rows, VmRow
 from ..rules import (
-    SECONDS_PER_CREDIT,
     can_start,
     credits_of,
     duration_of,

@@ -8,7 +8,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal
 from spotbag.core.limits import LimitReached, within
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.heuristics.bags.full_speed import full_speed_plan
+from spotbag.heuristics.bags.listed_plans import full_speed_plan
 from spotbag.instances.instance import Instance
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve

@@ -302,5 +302,5 @@ def test_a_bag_that_would_fill_the_memory_is_refused() -> None:
     bag = generate_instance(
         20_000, classes=3, limit=2_000, max_on_demand=None, seed=1, d_spot_fraction=0.8, goal="balanced"
     )
-    with pytest.raises(ModelRefusal, match=r"20,000 tasks on [0-9,]+ VMs are [0-9,]+ places, more than 50,000,000"):
+    with pytest.raises(ModelRefusal, match=r"20,000 tasks on [0-9,]+ VMs are [0-9,]+ places, more than 60,000,000"):
         solve(bag, "ils")

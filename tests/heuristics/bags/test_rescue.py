@@ -350,7 +350,7 @@ def test_a_job_that_is_saved_every_second_is_refined_so_often_and_no_more(monkey
         return survey(self, *given)
 
     monkeypatch.setattr(rescue_module._Rescuer, "_survey", counted)
-    monkeypatch.setattr(rescue_module, "_MOST_REFINED", 60)
+    monkeypatch.setattr(rescue_module, "_MOST_MOMENTS", 60)
     checkpoint = {"overhead_fraction": 1, "dump_base_s": 0, "dump_s_per_mb": 0}
     instance = bag(work_s + 1000, [work_s], checkpoint=checkpoint)
     certificate = certify(schedule_of_queues(instance, [Queue(instance.offers[0], [0])]), "blackout")

@@ -23,10 +23,10 @@ from spotbag.heuristics.bags.annealing import SearchOptions
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Rescue, Snapshot, anneal
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.local_search_kernel import Vms, set_ends
 from spotbag.heuristics.bags.lpt import LongestFirst, LptOptions, lpt
 from spotbag.heuristics.bags.search import _late_share, _roomy_start, search
 from spotbag.heuristics.bags.start_order_kernel import Fleet, set_starts
-from spotbag.heuristics.bags.timeline_kernel import Vms, set_ends
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
@@ -281,14 +281,14 @@ def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_core_of_many_short_tasks_beside_thousands_of_cores_fills_no_memory() -> None:
-    """10,000 tasks of a second on one core and 5,001 cores were places for 100 million tasks, and 420,000 for 63 GB."""
+    """12,000 tasks of a second on one core and 5,001 cores were places for 120 million tasks, and 420,000 for 63 GB."""
     offers = [{"on-demand": {"price_usd_per_hour": 1, "limit": limit}} for limit in (1, 5_000)]
     instance = Instance(
         name="uneven",
         deadline_s=1_000_000,
         vm_types=[{"name": f"a{k}", "vcpus": 1, "memory_mb": 1, "offers": offers[k]} for k in (0, 1)],
         tasks=[
-            {"id": "short", "memory_mb": 0.1, "runtime_s": {"a0": 1}, "count": 10_000},
+            {"id": "short", "memory_mb": 0.1, "runtime_s": {"a0": 1}, "count": 12_000},
             {"id": "long", "memory_mb": 0.1, "runtime_s": {"a1": 900_000}, "count": 5_000},
         ],
     )

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError, ModelRefusal
-from spotbag.models.streams import sizing_program
 from spotbag.models.streams.sizing import (
     Covering,
     SizingProblem,
@@ -25,8 +24,8 @@ from spotbag.models.streams.sizing import (
     tasks_finished,
     tasks_per_vm,
 )
-from spotbag.models.streams.sizing_program import Objective, SizingProgram, next_objective, ranks_at, tightened
-from spotbag.solvers.streams.sizing_dynamic_programme import cheapest_counts
+from spotbag.models.streams.sizing_program import Objective, SizingProgram, ranks_of, tightened
+from spotbag.solvers.streams.sizing import cheapest_counts
 from tests.helpers.sizing_problems import job, random_job
 
 
@@ -214,29 +213,20 @@ def test_counts_that_cover_too_little_are_not_read_back() -> None:
         assert program.read_back() == counts
 
 
-def test_ranks_are_one_objective_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_are_cost_vms_and_all_types_but_the_last() -> None:
     covering = Covering(20, (0, 1, 2), (10, 5, 20), (2, 1, 4))
-    most = covering.most_useful()
-    assert most == (2, 4, 1)
-    objective, done = next_objective(covering, most, 0)
-    # (price * 5 + 1) * 3 - [first type], then * 5 - [second type]
-    assert objective == Objective(((11 * 3 - 1) * 5, 6 * 3 * 5 - 1, 21 * 3 * 5))
-    assert done == 4
-    monkeypatch.setattr(sizing_program, "LARGEST_COEFFICIENT", 100)
-    assert next_objective(covering, most, 0) == (Objective((33 - 1, 18, 63)), 3)
-    assert next_objective(covering, most, 3) == (Objective((0, -1, 0)), 4)
-    assert next_objective(covering, (2, 0, 1), 3) == (None, 4)  # no second type: nothing is left to be chosen
-    assert ranks_at(covering, most, (1, 2, 0), 3) == [
-        Objective((2, 1, 4), 4),
-        Objective((1, 1, 1), 3),
-        Objective((-1, 0, 0), -1),
+    assert ranks_of(covering) == [
+        Objective((2, 1, 4)),
+        Objective((1, 1, 1)),
+        Objective((-1, 0, 0)),
+        Objective((0, -1, 0)),
     ]
 
 
 def test_prices_beyond_a_solver_are_refused() -> None:
     covering = covering_of(job(2000, 1000, (0.1, 1), (0.20000000000000004, "0.5")))
     with pytest.raises(ModelRefusal, match=r"prices of so many digits apart; .* dynamic-programme: one is 5,000,"):
-        next_objective(covering, covering.most_useful(), 0)
+        ranks_of(covering)
 
 
 def test_what_is_whole_to_a_solver_only_is_not_read_back() -> None:

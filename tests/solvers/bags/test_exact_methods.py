@@ -25,9 +25,9 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.search import search
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
+from spotbag.models.bags.makespan_bounds import MakespanWindow
 from spotbag.models.bags.patterns import PatternModel
 from spotbag.models.bags.task_classes import task_classes
-from spotbag.models.bags.windows import MakespanWindow
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.schedules.method import Outcome, Run, TracePoint
 from spotbag.solvers.backend import SolverAnswer, SolverLimits

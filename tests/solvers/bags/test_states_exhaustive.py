@@ -12,7 +12,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.bounds.bags.configuration_bound import configuration_bound
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import ModelRefusal
-from spotbag.heuristics.bags.assignments import listed_plan
+from spotbag.heuristics.bags.listed_plans import listed_plan
 from spotbag.instances.entries import Goal
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.interval import IntervalModel

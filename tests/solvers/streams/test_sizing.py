@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.core.errors import ModelRefusal, SpotbagError
-from spotbag.models.streams import sizing_program
 from spotbag.models.streams.sizing import SizingProblem, TypeChoice, covering_of, planning_cost_usd, tasks_finished
 from spotbag.solvers.streams.sizing import SIZING_METHODS, Sizing, SizingMethod, size_job
 from tests.helpers.sizing_problems import best_by_trying_all, job, random_job
@@ -41,13 +40,6 @@ def test_both_methods_agree_on_ten_thousand_random_jobs(how_many: int) -> None:
 def test_both_methods_agree_on_large_random_jobs(how_many: int) -> None:
     for seed in range(how_many):
         both(random_job(2_000_000 + seed, most_tasks=100_000))
-
-
-@pytest.mark.parametrize("largest", [1, 2_000])
-def test_both_methods_agree_if_ranks_are_solved_one_by_one(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizing_program, "LARGEST_COEFFICIENT", largest)
-    for seed in range(100):
-        both(random_job(3_000_000 + seed))
 
 
 def fine_prices(seed: int) -> SizingProblem:

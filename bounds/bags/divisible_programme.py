@@ -1,0 +1,79 @@
+"""The linear programme of tasks that may be cut, which bounds and windows of makespans are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.limits import checkpoint
+from ...core.quantities import BoolArray, FloatArray
+from ...instances.entries import FULL_SPEED
+from ...instances.instance import Instance
+from ...models.bags.task_classes import effective_cores, least_work_s, usable_offers
+from ...schedules.timing import objective_weights
+from ..programme import Programme
+
+
+class DivisibleProgramme(Programme):
+    """Plans of new VMs, with times from when these are ready.
+
+    Columns: makespan, VM seconds of each offer, tasks of each group on each offer. Rows: all tasks run; VM seconds by
+    the makespan, and within the limits of markets; cuts, by which the work of an offer fits its VM seconds.
+    """
+
+    def __init__(self, instance: Instance, least_s: int, most_s: int) -> None:
+        super().__init__()
+        self.instance = instance
+        self.ready = instance.boot_overhead_s
+        self.least_s, self.most_s = least_s, most_s
+        self.cost_weight, self.time_weight = objective_weights(instance)
+        self.offers = usable_offers(instance)
+        self.counts = instance.group_size.astype(float)
+        self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in self.offers]) - self.ready
+        self.work, self.able = self._work()
+        self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in self.offers])
+        self.vms = np.array([float(min(offer.limit, instance.n_tasks)) for offer in self.offers])
+        self.cuts: list[tuple[int, FloatArray, float]] = []  # offer, weights, capacity
+        # Rows with the makespan: members, coefficient of the makespan.
+        self.time_rows: list[tuple[list[int], float]] = [([k], number) for k, number in enumerate(self.vms.tolist())]
+        self._build()
+
+    def _work(self) -> tuple[FloatArray, BoolArray]:
+        """Least seconds of work of each group on each offer, shape (n_groups, n_used), and where it can run."""
+        seconds = self.instance.duration_s[:, [offer.index for offer in self.offers], FULL_SPEED]
+        able = seconds <= self.limits_s
+        work = np.stack([least_work_s(self.instance, offer) for offer in self.offers], axis=1)
+        return np.where(able, work, 0.0), able
+
+    def _build(self) -> None:
+        """Columns, the tasks' parts, the limits of VMs and markets, and the plain cuts for cores and memory."""
+        n_groups, n_offers = self.work.shape
+        self.add_column(self.time_weight, lower=float(self.least_s), upper=float(max(self.most_s, self.least_s)))
+        self.add_columns(self.price)
+        self.add_columns(np.zeros(n_offers * n_groups), upper=np.where(self.able, self.counts[:, None], 0.0).T.ravel())
+        for group in range(n_groups):
+            checkpoint()
+            members = [self.column(k, group) for k in range(n_offers)]
+            self.add_row(members, np.ones(n_offers), lower=float(self.counts[group]))
+        for market in self.instance.markets:
+            cap = self.instance.limits.of(market)
+            if cap is not None:
+                self.time_rows.append(([k for k, o in enumerate(self.offers) if o.market == market], float(cap)))
+        for offers, number in self.time_rows:
+            self.add_row([0, *(1 + k for k in offers)], [number, *(-1.0 for _ in offers)], lower=0.0)
+        for k, offer in enumerate(self.offers):
+            self.add_cut(k, np.ones(n_groups), effective_cores(offer))
+            self.add_cut(k, self.instance.memory_kb / offer.memory_kb, 1.0)
+
+    def column(self, k: int, group: int) -> int:
+        """Column of the tasks of a group on an offer."""
+        return 1 + len(self.offers) + k * len(self.counts) + group
+
+    def add_cut(self, k: int, weights: FloatArray, capacity: float) -> None:
+        """Add the row by which the weighted work of an offer fits its VM seconds times a capacity."""
+        groups = np.flatnonzero(self.able[:, k] & (weights > 0))
+        self.add_row(
+            np.r_[1 + k, self.column(k, 0) + groups],
+            np.r_[capacity, -weights[groups] * self.work[groups, k]],
+            lower=0.0,
+        )
+        self.cuts.append((k, weights, capacity))
