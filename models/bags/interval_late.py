@@ -73,12 +73,6 @@ class LateIntervalModel(IntervalModel):
                     model.add(end >= due_s + 1).only_enforce_if(place.present, late)
                 model.add(after >= end - due_s).only_enforce_if(place.present)
 
-    def dearer_twins_come_last(self) -> None:
-        """Twins are those on which a task that is in time may end as late."""
-        latest_s = self.given.latest_end_s
-        if (latest_s == latest_s[:, :1]).all():
-            super().dearer_twins_come_last()
-
     def _seconds_from_start(self, place: Place) -> int:
         """Seconds of a place, after those until its VM is ready."""
         return place.seconds + self.vms[place.vm].kind.ready_s
