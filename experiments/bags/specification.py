@@ -313,6 +313,8 @@ def read_specification(text: str) -> tuple[Specification, Path]:
         return parse_specification(ready_text(text), text), Path()
     if not text.endswith(ENDING) and not os.path.exists(text):
         rule = f"is no file, and none of the experiments that are ready: {', '.join(names)}"
+        if text == "papers":
+            rule += "; it comes with the papers: pip install spotbag-papers"
         raise InputError("experiment", [Issue("", rule, value=text)])
     return parse_specification(read_text(text), text), Path(text).parent
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -202,3 +204,21 @@ def test_a_user_who_stops_it_gets_exit_code_130(shell: Shell, monkeypatch: pytes
     assert "interrupted: means of fewer runs would not be comparable" in shell.err
     assert shell.out == ""
     assert not (shell.folder / "rows.csv").exists()
+
+
+_WITHOUT = """
+import sys
+sys.modules["spotbag_papers"] = None
+from spotbag.cli import main
+print([main(words.split()) for words in sys.argv[1:]])
+"""
+
+
+def test_where_the_papers_are_not_installed_it_is_said_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('papers = ["thai"]\n')
+    asking = ["bench thai", f"experiment run {tmp_path}/mine.toml --out {tmp_path}/out", "schema published-comparison"]
+    words = [*asking, "schema", "--help"]
+    done = subprocess.run([sys.executable, "-c", _WITHOUT, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[2, 2, 2, 0, 0]\n")
+    assert done.stderr.count("pip install spotbag-papers") == len(asking)
+    assert "published-comparison" not in done.stdout

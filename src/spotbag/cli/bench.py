@@ -19,14 +19,11 @@ def papers_module(name: str) -> ModuleType:
     SpotbagError
         If it is not installed.
     """
-    try:
-        return import_module(f"spotbag_papers.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != "spotbag_papers":
-            raise
-        from ..core.errors import SpotbagError
+    from ..core.errors import SpotbagError
 
-        raise SpotbagError("the papers are a distribution of their own: pip install spotbag-papers") from None
+    if not is_installed():
+        raise SpotbagError("the papers are a distribution of their own: pip install spotbag-papers")
+    return import_module(f"spotbag_papers.{name}")
 
 
 def is_installed() -> bool:
