@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.metadata import entry_points
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
@@ -289,7 +290,8 @@ def _ready() -> dict[str, Traversable]:
     """Files of this package, and what others have: ``NAME.toml`` for an entry point NAME of ``spotbag.experiments``."""
     own = {file.name: file for file in resources.files(__package__).iterdir() if file.name.endswith(ENDING)}
     others = {entry.name + ENDING: entry.value for entry in entry_points(group="spotbag.experiments")}
-    files = own | {name: resources.files(package) / name for name, package in others.items() if name not in own}
+    there = {name: package for name, package in others.items() if name not in own and find_spec(package)}
+    files = own | {name: resources.files(package) / name for name, package in there.items()}
     return {name.removesuffix(ENDING): file for name, file in files.items()}
 
 
