@@ -57,7 +57,9 @@ class TextTable:
     source : str
         Its name in messages.
     bare : bool
-        Whether quotation marks are letters as all others, and what divides cells is one within the last cell.
+        Whether quotation marks are letters as all others.
+    open_end : callable, optional
+        True for a last heading below which what divides cells is a letter as all others, too.
 
     Attributes
     ----------
@@ -82,7 +84,9 @@ class TextTable:
 
     word = "line"
 
-    def __init__(self, text: str, source: str, *, bare: bool = False) -> None:
+    def __init__(
+        self, text: str, source: str, *, bare: bool = False, open_end: Callable[[str], bool] | None = None
+    ) -> None:
         self.source = source
         self.issues: list[Issue] = []
         said = _SAID.match(text)
@@ -98,7 +102,7 @@ class TextTable:
         self.first_line, self.first = found
         if len(self.first) > _MOST_COLUMNS:
             raise input_error(source, f"has {len(self.first):,} columns; a table has at most {_MOST_COLUMNS:,}")
-        if bare:
+        if open_end is not None and open_end(self.first[-1]):
             self._most = len(self.first) - 1
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
@@ -109,6 +113,8 @@ class TextTable:
                 yield line, cells
             elif len(self.issues) < _MOST_ISSUES:
                 rule = f"has {counted(len(cells), 'cell')}, the first line {width}"
+                if more := [cell for cell in cells[width:] if cell]:
+                    rule += f": {shortened(more[0], 50)!r} is below no heading"
                 self.issues.append(Issue(f"line {line}", rule))
 
     def place(self, heading: str) -> int | None:

@@ -57,6 +57,10 @@ def normal(heading: str) -> str:
     return re.sub(r"[\s\-_.:/]+", "_", heading.strip().lower()).strip("_")
 
 
+_UNIT = re.compile(r"[(\[](\w+)[)\]]\s*\Z")
+"""A unit in brackets, whatever stands before it."""
+
+
 class CellValues(dict[str, Any]):
     """Values of cells by their texts, of which most are repeated; each text is looked at once."""
 
@@ -135,6 +139,8 @@ class Headings(Generic[RoleOf]):
                 self._refuse(option, count)
             index = self.first.index(heading)
             column, own = self.of_role(index, role), self.of_heading(index, heading)
+            if own is None and (unit := _UNIT.search(heading)):
+                own = self.of_role(index, f"{role}_{unit[1]}")
             if column is None:
                 raise SpotbagError(f"{option}: {role!r} is no role; roles are {self.roles}")
             if index in said or heading in ignored:

@@ -116,7 +116,7 @@ def _instance_of(known: TaskFormat, table: TextTable | MadeTable, asked: Asked, 
     # Longer type names first: a heading with c6i.large.metal must not be taken for c6i.large.
     columns = columns_of(table, form, known, sorted(catalogue, key=len, reverse=True))
     asked = with_types(asked, columns.read, source)
-    read, more = columns_of_types(columns.read, [row.name for row in chosen_rows(asked.vms)], source, known)
+    read, more = columns_of_types(columns.read, [row.name for row in chosen_rows(asked.vms)], table, known)
     columns = replace(columns, read=read)
     rows: Iterable[tuple[int, list[str]]] = _jobs(table, known) if known.steps else table
     if table.delimiter in BARE_DELIMITERS:
@@ -252,13 +252,14 @@ class _Reader:
         self._commas = table.delimiter != ","
         self._or_thousands: Issue | None = None
         self._with_point: Issue | None = None
+        self._part_of_core: Issue | None = None
         self._clocks: dict[int, Issue] = {}
         self._refused = dict(columns.refused)
         self._known, self._form = known, form
         self._memory_mb = asked.memory_mb
         self._memory_unit = unit_of(form.memory_unit, MEMORY_UNITS_MB, "--memory-unit")
         self._time_unit = unit_of(form.runtime_unit, TIME_UNITS_S, "--runtime-unit")
-        self._line = 0
+        self._line, self._file = 0, ""
         self._left: dict[str, tuple[int, int]] = {}
         self._several: tuple[int, int, int] | None = None
         self._split = 0
@@ -268,7 +269,8 @@ class _Reader:
         for column in made:
             if column.vm_type is None:
                 self._of.setdefault(column.role, []).append(column)
-        self._ids = self._names_of_tasks(table)
+        self._headings = [normal(heading) for heading in table.first]
+        self._ids = self._names_of_tasks()
         self._names: list[tuple[str, ...]] = []
         self._only = columns.chosen
         self._stages: dict[str, int] = {}
@@ -280,10 +282,10 @@ class _Reader:
 
     # ------------------------------------------------------------------ columns
 
-    def _names_of_tasks(self, table: TextTable | MadeTable) -> list[Callable[[Sequence[str]], str]]:
+    def _names_of_tasks(self) -> list[Callable[[Sequence[str]], str]]:
         """Functions from rows to names of tasks, the best first."""
         made: list[Callable[[Sequence[str]], str]] = []
-        headings = [normal(heading) for heading in table.first]
+        headings = self._headings
         if self._known.joined and set(self._known.joined) <= set(headings):
             one, other = (headings.index(name) for name in self._known.joined)
             made.append(lambda cells: f"{cells[one]}.{cells[other]}" if cells[one] and cells[other] else "")
@@ -291,7 +293,7 @@ class _Reader:
 
     def _stage_of(self, table: TextTable | MadeTable) -> Callable[[Sequence[str]], str] | None:
         """Return the function that says of which stage a row is."""
-        headings = [normal(heading) for heading in table.first]
+        headings = self._headings
         if "stage" in self._of:
             return _cell_at(self._of["stage"][0].index)
         if self._known.stage_in is not None and self._known.stage_in[0] in headings:
@@ -312,7 +314,7 @@ class _Reader:
             "deadline": lambda cell: self._date(column, cell),
             "weight": lambda cell: _weight(self._number(column, cell)),
             "count": lambda cell: _count(self._number(column, cell)),
-            "cores": _cores,
+            "cores": lambda cell: self._cores(column, cell),
             "architecture": _architecture,
             "market": lambda cell: _markets(cell, names_market=normal(column.heading) in ("market", "markets")),
             "state": lambda cell: self._not_done(column, cell),
@@ -320,6 +322,18 @@ class _Reader:
                 None if cell.upper() in (*_ENDED_WELL, *self._known.nothing) else self._exited(column, cell)
             ),
         }.get(column.role, str)
+
+    def _cores(self, column: TaskColumn, cell: str) -> int | None:
+        """Cores of a task; a part of one is one, which is said."""
+        if not cell or cell == "-":
+            return None
+        thousandths = _CORES.fullmatch(cell)
+        cores = int(thousandths[1]) / 1000 if thousandths else number_of(cell)
+        if cores is None or not 0 <= cores <= MAX_TASKS or (cores > 1 and not cores.is_integer()):
+            raise ValueError(f"must be a whole number of cores, up to {MAX_TASKS:,}")
+        if 0 < cores < 1 and self._part_of_core is None:
+            self._part_of_core = Issue(f"{self._word} {self._line}", "", column.heading, cell)
+        return 1 if 0 < cores < 1 else int(cores) or None
 
     def _exited(self, column: TaskColumn, cell: str) -> str:
         if self._known.own and not _EXITED.fullmatch(cell):
@@ -366,8 +380,8 @@ class _Reader:
         value = 0.0 if text == "0" and not self._known.own else memory_mb_of(text, factor)
         if value is None:
             no_unit = "has no unit: call the column memory_mb or memory_gb, write 2GB, or say --memory-unit"
-            raise ValueError(rule_of_amount(cell, MEMORY_UNITS_MB, factor, no_unit, "an amount such as 512MB or 2GB"))
-        if value < 0 or (value == 0 and self._known.own):
+            raise ValueError(rule_of_amount(text, MEMORY_UNITS_MB, factor, no_unit, "an amount such as 512MB or 2GB"))
+        if value < 0 or (value == 0 and self._known.own and self._memory_mb is None):
             raise ValueError("must be greater than 0")
         return value or None
 
@@ -375,13 +389,14 @@ class _Reader:
         if cell.upper() in self._known.nothing:
             return None
         factor = column.factor or self._time_unit
-        value = seconds_of(self._number(column, cell), factor)
+        text = self._number(column, cell)
+        value = seconds_of(text, factor)
         if value is None:
             name = column.role
             no_unit = f"has no unit: call the column {name}_s or {name}_min, write 90s, or say --runtime-unit"
             since = " since the bag was begun" if column.role in DATES else ""
             example = f"a duration{since} such as 90s, 12min, 1h30m or 00:12:30"
-            raise ValueError(rule_of_amount(cell, TIME_UNITS_S, factor, no_unit, example))
+            raise ValueError(rule_of_amount(text, TIME_UNITS_S, factor, no_unit, example))
         if value < 0:
             raise ValueError("must be at least 0" if column.role in DATES else "must be greater than 0")
         if value > MAX_SECONDS:
@@ -406,6 +421,7 @@ class _Reader:
             if len(self.issues) >= _MOST_ISSUES:
                 break
             self._line = line
+            self._file = self._ids[0](cells) if self._known.repeats else ""
             if self._filtered and not self._is_wanted(cells):
                 continue
             if self._refused:
@@ -451,7 +467,9 @@ class _Reader:
             return
         heading = self._of["id"][0].heading if "id" in self._of else ""
         placed = ((f"{self._word} {line}", task["id"]) for task, line in zip(made, self.lines, strict=True))
-        self.issues += duplicates_anywhere(heading, placed)
+        more = [name for name in self._known.joined if name not in self._headings]
+        hint = f" (with a column {more[0]} beside it, both are the id)" if more else ""
+        self.issues += [replace(issue, rule=issue.rule + hint) for issue in duplicates_anywhere(heading, placed)]
 
     def _is_wanted(self, cells: Sequence[str]) -> bool:
         """Tell rows that are tasks from those that were not asked for, or came to nothing."""
@@ -533,6 +551,8 @@ class _Reader:
         if comma is not None:
             kind = "stand between thousands" if self.thousands else "are decimal commas"
             said.append(f"commas in numbers {kind}, as in {comma.where}: {comma.field} {comma.value}")
+        if (part := self._part_of_core) is not None:
+            said.append(f"a part of a core is planned as a whole one, as in {part.where}: {part.field} {part.value}")
         for clock in self._clocks.values():
             minutes, _, seconds = str(clock.value).partition(":")
             said.append(
@@ -568,7 +588,7 @@ class _Reader:
             return None
 
     def _fault(self, heading: str, value: Any, rule: str, item: str = "") -> None:
-        self.issues.append(Issue(f"{self._word} {self._line}", rule, heading, value, item))
+        self.issues.append(Issue(f"{self._word} {self._line}", rule, heading, value, item or self._file))
 
     def _task(self, cells: Sequence[str]) -> dict[str, Any] | None:
         before = len(self.issues)
@@ -687,17 +707,6 @@ def _weight(cell: str) -> float | None:
     if cell and weight is None:
         raise ValueError("must be a number")
     return weight
-
-
-def _cores(cell: str) -> int | None:
-    """Cores of a task; a part of one is one."""
-    if not cell or cell == "-":
-        return None
-    thousandths = _CORES.fullmatch(cell)
-    cores = int(thousandths[1]) / 1000 if thousandths else number_of(cell)
-    if cores is None or not 0 <= cores <= MAX_TASKS or (cores > 1 and not cores.is_integer()):
-        raise ValueError(f"must be a whole number of cores, up to {MAX_TASKS:,}")
-    return 1 if 0 < cores < 1 else int(cores) or None
 
 
 def _architecture(cell: str) -> Architecture | None:

@@ -164,6 +164,7 @@ def _numbers(*, whole: bool = False, most: float = math.inf) -> CellValues:
     return CellValues(number)
 
 
+_BELOW_0 = "must be at least 0, or -1 if it is not known"
 _MOST_KB = 1e12
 _INDEPENDENT = "UNITARY", "BOT", "-1", "?"
 _Job: TypeAlias = tuple[float, float, int, float, int, bool, float | str]
@@ -283,8 +284,8 @@ class _Log:
             self._find_fault(line, cells)
             return None
         submitted = number_of(cells[1])
-        if submitted is None:
-            self._fault(line, "column 2", cells[1], NO_NUMBER)
+        if submitted is None or (submitted < 0 and submitted != -1):
+            self._fault(line, "column 2", cells[1], NO_NUMBER if submitted is None else _BELOW_0)
             return None
         depends = more[0] not in (-1, 0) if more else cells[_STRUCTURE].upper() not in _INDEPENDENT
         memory_kb = used_kb if used_kb > 0 else asked_kb

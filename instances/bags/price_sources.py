@@ -357,6 +357,8 @@ def rows_of_skypilot(
     source = _Skypilot(path, "SkyPilot catalogue", date, "rows", "aws", accelerators)
     table = TextTable(source.text(), source.name)
     table.check_headings()
+    spelled = {name.lower(): name for name in (*_NEEDED, *_MORE)}
+    table.first = [spelled.get(heading.lower(), heading) for heading in table.first]
     places = {name: table.place(name) for name in (*_NEEDED, *_MORE)}
     missing = [name for name in _NEEDED if places[name] is None]
     if missing:

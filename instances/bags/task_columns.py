@@ -14,7 +14,7 @@ from ..amounts import MEMORY_UNITS_MB
 from ..columns import COMMENTS, OF_TASKS, Headings, TableColumn, TaskRole, meaning, normal
 from .imported import Asked, MultiCore
 from .task_documents import MadeTable
-from .task_formats import REFUSED, TaskFormat
+from .task_formats import FORMATS, REFUSED, TaskFormat
 
 ROLES: tuple[TaskRole, ...] = get_args(TaskRole)
 DATES: Mapping[TaskRole, str] = {"ready": "ready_s", "deadline": "deadline_s"}
@@ -105,7 +105,9 @@ def columns_of(
             continue
         name = names[index]
         column = mapped.get(index) or _column_of(index, heading, known, catalogue, names)
-        why = next(((harmless, rule) for headings, harmless, rule in REFUSED if name in headings), None)
+        why = _why_refused(name)
+        if (of_format := _why_refused(f"{known.name}.{name}")) is not None:
+            refused[index] = heading, *of_format
         own = meaning(name, OF_TASKS, _UNITS)
         of_people = known.own or (own is not None and own[1] is not None)  # no tool names units so
         if column is not None and index in filtered and column.role in ("state", "exit"):
@@ -130,6 +132,11 @@ def columns_of(
     order = {name: place for of_role in known.columns.values() for place, name in enumerate(of_role)}
     columns.sort(key=lambda column: order.get(normal(column.heading), 0))
     return TaskColumns(columns, refused, filtered, warnings)
+
+
+def _why_refused(name: str) -> tuple[re.Pattern[str], str] | None:
+    """Harmless cells of a column that is refused, and the reason."""
+    return next(((harmless, rule) for headings, harmless, rule in REFUSED if name in headings), None)
 
 
 def _column_of(
@@ -192,20 +199,25 @@ def with_types(asked: Asked, columns: Sequence[TaskColumn], source: str) -> Aske
 
 
 def columns_of_types(
-    columns: Sequence[TaskColumn], chosen: Sequence[str], source: str, known: TaskFormat
+    columns: Sequence[TaskColumn], chosen: Sequence[str], table: TextTable | MadeTable, known: TaskFormat
 ) -> tuple[list[TaskColumn], list[str]]:
     """Leave out run times on types that are not chosen; every chosen type needs some."""
+    source, first = table.source, table.delimiter.join(table.first)
     times = [column for column in columns if column.role == "runtime"]
     by_type = [column for column in times if column.vm_type is not None]
     if not times and not known.own:
         names = " or ".join(known.columns["runtime"])
         rule = f"is {known.title} without a column of run times: {names}; or say --column runtime_s=HEADING"
         raise input_error(source, rule)
+    form = next((form for form in FORMATS.values() if form.other_forms and re.match(form.other_forms, first)), None)
+    if not times and form is not None:
+        rule = f"has no column of run times; of {form.title}, what is read is made by {form.source}"
+        raise input_error(source, f"{rule} (or say --column runtime=HEADING)")
     if not times:
         raise input_error(
             source,
             "has no column of run times: call it runtime_s, runtime_min or runtime_h, or runtime_s[c6i.large] for each "
-            "VM type, or say --column runtime=HEADING",
+            f"VM type, or say --column runtime=HEADING ({_there_are(table.first)}); none is made of a start and an end",
         )
     if len(by_type) < len(times) and by_type:
         common = next(column for column in times if column.vm_type is None)

@@ -14,6 +14,7 @@ from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json, parse_value
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
+from ..columns import normal
 from ..entries import MAX_TASKS
 from .imported import grouped
 from .task_formats import (
@@ -94,7 +95,7 @@ def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[T
 def _table_of_text(text: str, source: str) -> tuple[TaskFormat, TextTable | MadeTable]:
     form = format_of_table(text)
     bare = form is not CSV and delimiter_of(first_line_of(text)) in BARE_DELIMITERS
-    table = TextTable(text, source, bare=bare)
+    table = TextTable(text, source, bare=bare, open_end=lambda last: bare and form.role_of(normal(last)) == "command")
     table.check_headings()
     read = format_of_headings(table.first)  # a heading in quotation marks may go on in the next line
     return read, TextTable(text, source) if bare and read is CSV else table
@@ -127,6 +128,10 @@ def _records(text: str, source: str) -> list[Mapping[str, Any]]:
     found = document.get(key)
     if not isinstance(found, list) or not found:
         raise input_error(source, "has no tasks")
+    if key == "jobs" and isinstance(found[0], dict) and "job_id" in found[0]:
+        raise input_error(
+            source, f"is JSON of Slurm, which is not read: {FORMATS['sacct'].source} makes a table that is"
+        )
     numbered = enumerate(found, 1)
     wrong = [
         Issue(f"task {number}", "must be an object", value=one) for number, one in numbered if type(one) is not dict
@@ -154,8 +159,9 @@ def _batch_job(job: Mapping[str, Any]) -> dict[str, Any]:
     made = {key: job.get(key) for key in ("jobId", "jobName", "status", "dependsOn")}
     attempts = _objects(job.get("attempts"))
     run = attempts[-1] if len(attempts) > 1 and "stoppedAt" in attempts[-1] else job
-    began, ended = run.get("startedAt"), run.get("stoppedAt")
-    made["stopped started"] = ended - began if type(began) is int and type(ended) is int else None
+    began, ended = (run.get(key, "") for key in ("startedAt", "stoppedAt"))
+    timed = {type(began), type(ended)} <= {int, float}
+    made["stopped started"] = ended - began if timed else None
     container = _object(job.get("container"))
     pod = _object(_object(job.get("eksProperties")).get("podProperties"))
     tasks = _objects(_object(job.get("ecsProperties")).get("taskProperties"))

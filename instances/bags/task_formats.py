@@ -42,14 +42,16 @@ class TaskFormat:
     nothing : set
         Cells that stand for nothing.
     own : bool
-        Whether people write it, so that each column is meant, and 0 too. In files of tools, columns that are not
-        understood are left out, and a memory of 0 is one that was not measured.
+        Whether people write it, so that each column is meant, and a memory of 0 too, if tasks have no default. In
+        files of tools, columns that are not understood are left out, and a memory of 0 was not measured.
     steps : str
         Heading of ids whose part after a point names a step of a job: rows of steps become part of that of the job.
     joined : sequence of str
         Two headings whose cells together, with a point between them, are the id.
     repeats : bool
         Whether several rows of an id are repetitions of one task, of which the longest counts.
+    other_forms : str
+        Pattern of the first line of what its tool writes in other forms, which are not read.
     stage_in : sequence of str, optional
         Heading and pattern of what names the stage of a task, in tables without a column of it.
     """
@@ -68,6 +70,7 @@ class TaskFormat:
     steps: str = ""
     joined: Sequence[str] = ()
     repeats: bool = False
+    other_forms: str = ""
     stage_in: Sequence[str] | None = None
 
     def role_of(self, heading: str) -> TaskRole | None:
@@ -128,12 +131,12 @@ def format_of_table(text: str) -> TaskFormat:
 LogFormat: TypeAlias = Literal["swf", "gwf"]
 FileKind: TypeAlias = Literal["table", "document", "instance", "wfformat", LogFormat]
 """Kinds of files with tasks: a table, JSON of which a table is made, an instance, or what has a reader of its own."""
-_BATCH = re.compile(r'\{\s*"(?:jobs|jobSummaryList)"\s*:\s*\[')
+_BATCH = re.compile(r'\{\s*(?:"meta"\s*:\s*\{.*?)?"(?:jobs|jobSummaryList)"\s*:\s*\[', re.DOTALL)
 _LSF = re.compile(r'\{[^{}\[\]]*"RECORDS"\s*:\s*\[')
 _FORMAT = re.compile(r'\{\s*"format"\s*:|.*"format"\s*:\s*"spotbag\.', re.DOTALL)
 _WORKFLOW = re.compile(r'"(?:schemaVersion|workflow)"\s*:')
 _RECORD_IN_A_LINE = re.compile(r"\{.*\}[ \t]*\r?\n\s*\{")
-_FLAT = re.compile(r'\{\s*"[^\n\[\]{}]*\}\s*\Z')
+_FLAT = re.compile(r'\{\s*(?=")(?:"(?:[^"\\\n]|\\.)*"|[^"{}\n])*\}\s*\Z')
 COLUMNS_OF_LOGS: Mapping[LogFormat, range] = {"swf": range(18, 19), "gwf": range(20, 30)}
 """Numbers of columns that a line may have; of GWF, the last ones may be missing."""
 _NUMBERS_OF_LOGS = 11

@@ -1,4 +1,4 @@
-"""Bags of tasks from WfFormat, the JSON of workflows of WfCommons (versions 1.4 and 1.5)."""
+"""Bags of tasks from WfFormat, the JSON of workflows of WfCommons (versions 1.4 to 1.6)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _File(_Theirs):
 
 
 class _Specified(_Theirs):
-    """A task of the specification of version 1.5."""
+    """A task of the specification of version 1.5 and later."""
 
     id: str
     name: str | None = None
@@ -64,7 +64,7 @@ class _Specified(_Theirs):
 
 
 class _Executed(_Theirs):
-    """A task of the execution of version 1.5."""
+    """A task of the execution of version 1.5 and later."""
 
     id: str
     runtime_s: Annotated[float | None, Field(alias="runtimeInSeconds")] = None
@@ -88,7 +88,7 @@ class _Task(_Theirs):
     command: _Command | None = None
 
     def parts(self, by_name: bool) -> tuple[_Specified, _Executed]:
-        """Return the facts of a task that version 1.5 has in two places."""
+        """Return the facts of a task that later versions have in two places."""
         files = {link: [file.name for file in self.files if file.link == link] for link in ("input", "output")}
         facts = dict(self) | {
             "id": self.name if by_name or self.id is None else self.id,
@@ -115,7 +115,7 @@ class _Workflow(_Theirs):
 
 class _Document(_Theirs):
     name: str
-    version: Annotated[Literal["1.4", "1.5"], Field(alias="schemaVersion")]
+    version: Annotated[Literal["1.4", "1.5", "1.6"], Field(alias="schemaVersion")]
     workflow: _Workflow
 
 
@@ -195,8 +195,8 @@ def _two_parts(document: _Document, source: str) -> tuple[list[_Specified], list
         if workflow.specification is None or workflow.execution is None or workflow.tasks is not None:
             raise input_error(
                 source,
-                "is no workflow of version 1.5, which has workflow.specification, with all dependencies, and "
-                "workflow.execution, and no workflow.tasks beside them",
+                f"is no workflow of version {document.version}, which has workflow.specification, with all "
+                "dependencies, and workflow.execution, and no workflow.tasks beside them",
             )
         specified, executed = workflow.specification.tasks, workflow.execution.tasks
     if not executed:

@@ -224,7 +224,7 @@ def test_needs_that_are_no_numbers_are_refused(shell: Shell) -> None:
     job = {"jobId": "a", "status": "SUCCEEDED", "startedAt": 1793700000000, "stoppedAt": 1793700600000}
     Path("jobs.json").write_text(json.dumps({"jobs": [job | {"container": {"resourceRequirements": needs}}]}))
     shell.run("solve", "jobs.json", *COMMON, code=2)
-    assert "VCPU" in shell.err
+    assert "vcpus '{}'" in shell.err
 
 
 def test_a_memory_of_nothing_was_not_measured_in_any_table(shell: Shell) -> None:

@@ -257,14 +257,14 @@ def second_bag_of_workflow(data: bytes, split: bool) -> Verdict:
         if "\\u" in text_of(data):
             doubts.add("letters that are written by their numbers")
         version = value_of(document, "name schemaVersion workflow", str, "schemaVersion")
-        if version not in ("1.4", "1.5"):
+        if version not in ("1.4", "1.5", "1.6"):
             raise RefusalDueError("another version") if version else UndecidedError("no version")
         if len(str(document.get("name"))) > 1000:
             doubts.add("a very long name")
         parts = value_of(document, "name schemaVersion workflow", dict, "workflow")
         if type(document.get("name")) is not str or parts is None:
             raise UndecidedError("no workflow")
-        if version == "1.5":
+        if version != "1.4":
             keys = "specification execution"
             specified = value_of(value_of(parts, keys, dict, "specification"), "tasks", list, "tasks")
             execution, names = value_of(parts, keys, dict, "execution"), "makespanInSeconds executedAt tasks"

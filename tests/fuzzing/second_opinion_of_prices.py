@@ -42,6 +42,8 @@ def second_types_of_aws(data: bytes) -> Verdict:
                 raise UndecidedError("credits")
             if not all(re.fullmatch(r"[1-9]\d{0,6}", cell or "") for cell in (vcpus, memory)):
                 raise UndecidedError("odd numbers of cores or memory")
+            if int(vcpus) > 4096:
+                raise UndecidedError("more cores than any VM has")
             if name in found:
                 raise RefusalDueError("a type that is there twice")
             known = [kind for kind in kinds if kind in ("x86_64", "arm64")]

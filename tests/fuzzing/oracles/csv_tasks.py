@@ -246,6 +246,9 @@ def _task_of_cells(
         elif column.role == "memory":
             if bare:
                 found["memory"] = float(_memory_mb(comma.plain(bare, doubts), column.unit, doubts))
+                if not found["memory"]:
+                    doubts.add("memory of 0, which was not measured")
+                    found["memory"] = DEFAULT_MEMORY_MB
             else:
                 doubts.add("an empty cell of memory, with --memory")
         elif bare:
@@ -287,6 +290,9 @@ def _left_out(cells: dict[_Column, str], doubts: set[str]) -> bool:
     times = [cell for column, cell in cells.items() if column.role == "runtime"]
     if len(times) == 1 and not times[0].strip() and all(not column.vm_type for column in cells):
         doubts.add("a row without a run time")
+        return True
+    if len(times) == 1 and re.fullmatch(r"0(\.0*)?", times[0].strip(), re.ASCII):
+        doubts.add("a row with a run time of 0")
         return True
     return False
 

@@ -29,7 +29,8 @@ def types_of_skypilot(data: bytes) -> Verdict:
     """Return the types of ``vms.csv`` by name and region, with the spot price of each zone."""
 
     def role(heading: str) -> str | None:
-        return heading.strip() if heading.strip() in _SKYPILOT + _SKYPILOT_MORE else None
+        spelled = {name.lower(): name for name in _SKYPILOT + _SKYPILOT_MORE}
+        return spelled.get(heading.strip().lower())
 
     def read(doubts: set[str]) -> list[Any]:
         whys = []

@@ -351,6 +351,8 @@ def _seconds(cell: str, unit: Decimal | None, doubts: set[str]) -> Decimal | Non
     if found := re.fullmatch(r"(\d+):(\d+(?:\.\d+)?)", cell, re.ASCII):
         if int(found[1]) > 59 or Decimal(found[2]) >= 60:
             return None
+        if len(found[1]) > 2:
+            doubts.add("minutes of three digits")
         return Decimal(found[1]) * 60 + Decimal(found[2])
     if found := re.fullmatch(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?", cell, re.ASCII):
         doubts.add("a duration of ISO 8601")
@@ -474,8 +476,11 @@ def _listed(one: JsonObject, number: int, doubts: set[str]) -> Task | None:
     memory: Decimal | None = Decimal(int(DEFAULT_MEMORY_MB))
     if cells.get("memory_mb"):
         memory = _amount(cells["memory_mb"], Decimal(1), doubts)
-    if memory is None or memory <= 0:
+    if memory is None or memory < 0:
         raise RefusalDueError("memory")
+    if not memory:
+        doubts.add("memory of 0, which was not measured")
+        memory = Decimal(int(DEFAULT_MEMORY_MB))
     if memory > LARGEST_MB:
         doubts.add("memory that no type has")
     count = number_of(cells["count"], doubts) if cells.get("count") else Decimal(1)

@@ -31,12 +31,12 @@ from tests.fuzzing.oracles.readings import (
 
 
 def bag_of_wfformat(data: bytes, split_cores: bool) -> Verdict:
-    """Return what a workflow of WfFormat 1.4 or 1.5 says, if its tasks do not depend on each other."""
+    """Return what a workflow of WfFormat 1.4 to 1.6 says, if its tasks do not depend on each other."""
 
     def read(doubts: set[str]) -> list[Any]:
         whole = json_of(data, doubts)
         version = member(whole, "schemaVersion", (str, Decimal))
-        if str(version) not in ("1.4", "1.5"):
+        if str(version) not in ("1.4", "1.5", "1.6"):
             raise RefusalDueError(f"schemaVersion {version}")
         if not isinstance(version, str):
             doubts.add("schemaVersion as a number")

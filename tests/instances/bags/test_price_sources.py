@@ -335,6 +335,11 @@ Standard_B2s,,,2.0,4.0,,0.0416,0.01,eastus,V2
     ("text", "provider", "expected"),
     [
         (GCP, "gcp", {"n2-standard-8": ("x86_64", 0.12801), "t2a-standard-4": ("arm64", 0.04)}),
+        (
+            GCP.replace("AcceleratorName", "acceleratorname"),
+            "gcp",
+            {"n2-standard-8": ("x86_64", 0.12801), "t2a-standard-4": ("arm64", 0.04)},
+        ),
         (AZURE, "azure", {"Standard_D4s_v5": ("x86_64", 0.0384), "Standard_D2pls_v5": ("arm64", 0.0136)}),
     ],
 )

@@ -94,7 +94,7 @@ def test_both_parts_have_the_same_tasks_and_all_their_links(tmp_path: Path) -> N
 def test_a_version_that_is_not_known_is_refused(tmp_path: Path, version: str) -> None:
     document = {"name": "f", "schemaVersion": version, "workflow": in_two_parts(task("a"))}
     (tmp_path / "f.json").write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"f.json: schemaVersion '.*' must be '1.4' or '1.5'"):
+    with pytest.raises(InputError, match=r"f.json: schemaVersion '.*' must be '1.4', '1.5' or '1.6'"):
         instance_of_wfformat(tmp_path / "f.json", ASKED)
 
 
