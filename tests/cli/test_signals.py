@@ -131,7 +131,7 @@ def interrupted(tmp_path: Path) -> Interrupted:
 
 
 SEARCH = ("spotbag.solvers.bags.route", "search")
-DAYS = ("spotbag.replay.bags.runs", "_run")  # also of the days that compiled loops replay
+DAYS = ("spotbag.replay.bags.runs", "_Ready.outcome")  # also of the days that compiled loops replay
 PARENT = ("spotbag.core.workers", "stop_point")
 PLATFORM = ("platform", "tiny/hybrid", "--runs")
 REPLAY = ("replay", "burst-hads/J60", "--method", "lpt", "--survive", "none", "--json")  # no kernel is loaded

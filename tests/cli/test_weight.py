@@ -59,7 +59,7 @@ def test_a_certificate_loads_its_rules_and_neither_a_search_nor_a_compiler() -> 
     assert not (_HEAVY | {"scipy"}) & modules
     own = parts_of_spotbag(modules)
     assert {name for name in in_stage(own, "heuristics") if "rescue" not in name} == {
-        f"heuristics.bags.{name}" for name in ("d_spot", "greedy")
+        f"heuristics.bags.{name}" for name in ("core_loads", "d_spot", "greedy")
     }
     assert "solvers.bags.survival" not in own
 
