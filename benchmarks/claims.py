@@ -138,12 +138,12 @@ Compare: TypeAlias = Callable[..., Case]
 
 
 def exactly(label: str, is_so: bool, ours: str = "") -> Case:
-    """Compare what no interval decides."""
+    """Comparison of numbers that have no interval."""
     return Case(label, ours, "holds" if is_so else "does not hold", 1.0 if is_so else 0.0)
 
 
 def together(label: str, cases: Sequence[Case], ours: str = "") -> Case:
-    """Make one comparison of several that are to hold together."""
+    """One comparison made of several that are to hold together."""
     strongest = min(case.against for case in cases)
     shown = ours or ", ".join(map(str, cases))
     return replace(cases[0], label=label, ours=shown, verdict=all_hold(cases), against=min(len(cases) * strongest, 1.0))

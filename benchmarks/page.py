@@ -90,7 +90,7 @@ def page_texts(page: Page, results: Results) -> dict[str, str]:
 
 
 def _values(page: Page, results: Results) -> dict[str, Any]:
-    """Return what the templates name."""
+    """Return the values that the templates name."""
     result = next(iter(results.values()))
 
     def table(name: str, number: int = 1, scenarios: Collection[str] | None = None) -> str:

@@ -172,7 +172,7 @@ def run(
 
 
 class _Cloud(NamedTuple):
-    """How VMs are requested and given back; None where somebody else does it."""
+    """Functions that request VMs and give them back; None where somebody else does it."""
 
     start_vm: Callable[[Vm], object] | None
     stop_vm: Callable[[str], object] | None

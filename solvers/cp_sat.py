@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ..bounds.programme import LEAVE_AFTER_S
 from ..core.errors import SpotbagError
 from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 Values = TypeVar("Values")
 
-_LEAVE_AFTER_S = 5 * LEAVE_AFTER_S
+_LEAVE_AFTER_S = 0.1
 """Seconds that CP-SAT is waited for after its time is over: long enough for one that has just begun to hear of it."""
 
 

@@ -23,7 +23,7 @@ from .core_loads import MOST_PLACES
 from .greedy import greedy
 
 _TIMES_OF_TRIAL = 3.0
-_TASKS_LAID_OUT_AT_ONCE = MOST_PLACES // 25
+_TASKS_LAID_OUT_AT_ONCE = 2_000_000
 
 
 VmDestination: TypeAlias = Literal["attempt", "search"]

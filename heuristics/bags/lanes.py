@@ -29,7 +29,7 @@ from .least_rent import least_rent_start
 
 MOMENTS = 12
 """Moments that are tried, where a plan is to end early."""
-_MOST_WIDTHS = MOMENTS // 2
+_MOST_WIDTHS = 6
 """Numbers of lanes of a type, at most."""
 
 

@@ -29,7 +29,7 @@ from .core_loads import LARGE_TASKS, MOST_PLACES
 from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
 from .rescue_rules import DONE, FAILED, MOST_TYPES, PackedVmRow, PlaceRow
 
-_REFINING = MOST_PLACES // 6
+_REFINING = 10_000_000
 """Places that are looked at before the worst case may be left as an upper bound that no moment reaches."""
 _MOST_MOMENTS = 5_000
 """Seconds that serve those before them, in a survey, and seconds of which the rescue is refined."""

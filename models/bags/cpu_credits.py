@@ -15,11 +15,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...core.quantities import BoolArray, IntArray
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER, SECONDS_PER_CREDIT, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
 
 _LEAST_SCALE = 10**7
-_LARGEST_BALANCE = NEVER // 8
+_LARGEST_BALANCE = 2**58
 _SCALE_OF_TOLERANCE = Fraction(10**6, 3600)
 """The scale at which one part is 1e-6 credits, which is what the checker lets pass."""
 

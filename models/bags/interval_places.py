@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_PLACES = 40_000
 """Most pairs of a task and a VM (and mode) that the model takes."""
 
-MAX_CREDIT_STARTS = 10 * MAX_PLACES
+MAX_CREDIT_STARTS = 400_000
 """Most starts by second on burstable VMs whose credits have to be planned."""
 
 

@@ -47,7 +47,7 @@ from .time_indexed_equations import Equations, ModelVm, capped_markets, rentals_
 MAX_NONZEROS = 1_000_000
 """Nonzeros above which the model is refused: with its rows, building it takes ten seconds and half a gigabyte."""
 
-MAX_ROWS = MAX_NONZEROS // 5
+MAX_ROWS = 200_000
 """Rows above which the model is refused. A long task that hardly has a choice makes as many rows as nonzeros."""
 
 _PERIODS_WORTH_WHILE = 10

@@ -26,7 +26,6 @@ from typing import TypeAlias
 import numpy as np
 
 from ...core.quantities import SECONDS_PER_HOUR, IntArray
-from ...instances.entries import NEVER
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster, AvailabilityStep, Cloud, DedicatedCluster
 from ...instances.platforms.platform import Platform
 
@@ -41,7 +40,7 @@ _LONGER = 0.02
 _SLOWEST = 0.25
 """Share of all processors with which the time is estimated in which clusters are busy."""
 
-_MOST_PROCESSOR_MINUTES = 2 * NEVER
+_MOST_PROCESSOR_MINUTES = 2**62
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ _MOVES = 100_000
 _LOADS = (1.5, 2.0, 3.0)
 _D_SPOT_SHARES = (0.8, 0.6, 0.4, 0.25)
 _COST_WEIGHTS = (0.9, 0.75, 0.6, 0.5, 0.4, 0.25, 0.1)
-_ALSO_WEIGHT = _COST_WEIGHTS[len(_COST_WEIGHTS) // 2]
+_ALSO_WEIGHT = 0.5
 _VM_SHARES = (2 / 3, 1 / 2, 1 / 3, 1 / 5)
 _NEAR_LEAST = 0.05
 

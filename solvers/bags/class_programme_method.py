@@ -20,7 +20,7 @@ from .class_tables import MOST_COUNT_VECTORS, count_vectors, require_few_count_v
 from .exact_method import ModelTrace, begin_in_window, exact_outcome, start_plan
 from .slack_fleets import SlackFleets
 
-_FEW_STATES = MOST_COUNT_VECTORS // 5
+_FEW_STATES = 10_000
 
 
 @dataclass(frozen=True, slots=True)

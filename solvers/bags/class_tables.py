@@ -31,7 +31,7 @@ from ...models.bags.task_classes import TaskClasses, binding_market_limits, task
 MOST_COUNT_VECTORS = 50_000
 """Count vectors beyond which the programme refuses."""
 
-MOST_STATES = 10 * MOST_COUNT_VECTORS
+MOST_STATES = 500_000
 """Count vectors times numbers of VMs of limited markets beyond which the programme refuses."""
 
 MOST_TABLE_STEPS = 4_000_000_000

@@ -38,7 +38,7 @@ _SEARCH_SHARE = 0.2
 _BOUND_SHARE = 1 - _SEARCH_SHARE
 """Part of the time limit that has passed when the bound is raised no more."""
 
-_PLAN_SHARE = _SEARCH_SHARE / 2
+_PLAN_SHARE = 0.1
 """Part of the time limit that one attempt to make a plan of columns takes at most."""
 
 

@@ -370,7 +370,7 @@ def _burst_plan(plan: Schedule) -> BurstPlan:
 
 
 class _Inputs(NamedTuple):
-    """What the plans of a job depend on, but for seeds."""
+    """Settings on which the plans of a job depend, but for seeds."""
 
     job: str
     d_spot: DSpotRule

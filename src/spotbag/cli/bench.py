@@ -27,7 +27,7 @@ def papers_module(name: str) -> ModuleType:
 
 
 def is_installed() -> bool:
-    """Whether the distribution is there."""
+    """Presence of the distribution ``spotbag-papers``."""
     return find_spec("spotbag_papers") is not None
 
 
