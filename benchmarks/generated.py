@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-def schemas() -> Mapping[str, str]:
-    """Text of the JSON Schema of each format, by its path in a checkout."""
+def documents() -> Mapping[str, type[BaseModel]]:
+    """Record that reads each format, by the path of its JSON Schema in a checkout."""
     from spotbag.instances.bags.scenario_files import ScenarioDocument
     from spotbag.instances.bags.timeline import TimelineDocument
     from spotbag.instances.bags.vm_catalogue import Catalogue
@@ -39,7 +39,7 @@ def schemas() -> Mapping[str, str]:
     from spotbag.schedules.documents import ScheduleDocument
     from spotbag.schedules.state import State
 
-    models: dict[str, type[BaseModel]] = {
+    return {
         "instances/instance.schema.json": Instance,
         "instances/streams/stream.schema.json": Stream,
         "instances/platforms/platform.schema.json": Platform,
@@ -49,7 +49,11 @@ def schemas() -> Mapping[str, str]:
         "schedules/schedule.schema.json": ScheduleDocument,
         "schedules/state.schema.json": State,
     }
-    return {path: json.dumps(model.model_json_schema(), indent=2) + "\n" for path, model in models.items()}
+
+
+def schemas() -> Mapping[str, str]:
+    """Text of the JSON Schema of each format, by its path in a checkout."""
+    return {path: json.dumps(model.model_json_schema(), indent=2) + "\n" for path, model in documents().items()}
 
 
 def library() -> Mapping[str, str]:

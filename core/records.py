@@ -132,7 +132,7 @@ def _refuse_oversize(kind: type[BaseModel], given: dict[str, Any]) -> None:
     for key, value in given.items():
         if type(value) in (dict, list) and len(value) > _MOST_VALUES:
             field = kind.model_fields.get(key)
-            if field is None or _records_inside(field.annotation):
+            if field is None or records_inside(field.annotation):
                 continue
             limits = {"field_type": "Value", "max_length": _MOST_VALUES, "actual_length": len(value)}
             errors = [InitErrorDetails(type="too_long", loc=(key,), input=value, ctx=limits)]
@@ -333,7 +333,7 @@ class WholeDocument(Record):
         lists = {
             name: get_args(field.annotation)[0]
             for name, field in cls.model_fields.items()
-            if get_origin(field.annotation) in (tuple, Sequence) and _records_inside(field.annotation)
+            if get_origin(field.annotation) in (tuple, Sequence) and records_inside(field.annotation)
         }
         refuse_nonsense(document, source, cls.most_entries, **lists)
         faults = Faults()
@@ -636,13 +636,13 @@ def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequen
 
 def _record_of(model: Any, loc: Sequence[Any]) -> type[BaseModel] | None:
     """Record that a key at some place is one of, known or not; None if that is not clear."""
-    here = _records_inside(model)
+    here = records_inside(model)
     for part in loc[:-1]:
         inside = [
             record
             for known in here
             if part in known.model_fields
-            for record in _records_inside(known.model_fields[str(part)].annotation)
+            for record in records_inside(known.model_fields[str(part)].annotation)
         ]
         tagged = [record for record in here if part in _tags(record)]
         here = inside or tagged or here
@@ -655,11 +655,11 @@ def _tags(record: type[BaseModel]) -> list[str]:
     return [record.__name__, *(tag for literal in literals for tag in get_args(literal))]
 
 
-def _records_inside(annotation: Any) -> list[type[BaseModel]]:
+def records_inside(annotation: Any) -> list[type[BaseModel]]:
     """Find the record types inside ``tuple[Task, ...]``, ``Offer | None`` and the like."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [record for part in getattr(annotation, "__args__", ()) for record in _records_inside(part)]
+    return [record for part in getattr(annotation, "__args__", ()) for record in records_inside(part)]
 
 
 Numbered = Sequence[tuple[int, Part]]

@@ -238,7 +238,13 @@ class Checkpoints(Record):
 
 
 class Limits(Record):
-    """Most VMs of each market at the same time, over all types; no limit if absent."""
+    """Most VMs of each market at the same time, over all types.
+
+    Attributes
+    ----------
+    max_spot, max_on_demand : int, optional
+        Of the spot market, and on demand; no limit if absent.
+    """
 
     max_spot: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
     max_on_demand: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None

@@ -121,6 +121,12 @@ class Instance(WholeDocument):
 
     Attributes
     ----------
+    name : str
+        What it is called.
+    description : str, optional
+        For people.
+    provenance : Provenance, optional
+        Where it comes from.
     deadline_s : int
         All tasks end by then, counted from the start of the application (D).
     d_spot_s : int, optional

@@ -46,6 +46,14 @@ class PlacedTask(Record):
 
     Attributes
     ----------
+    id : str
+        The task.
+    vm : str
+        Id of the VM that it runs on.
+    core : int
+        One of the cores of the VM, from 0 on.
+    start_s, end_s : int
+        From when to when.
     mode : {"burst", "baseline"}, optional
         On burstable VMs: at full speed, which spends credits, or at the baseline. Full speed if absent.
     checkpoint_interval_s : float, optional
@@ -96,7 +104,19 @@ class RescueVm(Record):
 
 
 class RescueTask(Record):
-    """A task that was lost: where and when what is left of it is done, in whole seconds from the start of all."""
+    """A task that was lost: where and when what is left of it is done, in whole seconds from the start of all.
+
+    Attributes
+    ----------
+    id : str
+        The task.
+    vm : str
+        Id of the VM that it runs on.
+    core : int
+        One of the cores of the VM, from 0 on.
+    start_s, end_s : int
+        From when to when.
+    """
 
     id: Name
     vm: Name
@@ -211,7 +231,15 @@ class LateTask(Record):
 
 
 class MoreVms(Record):
-    """VMs beyond a limit with which a plan is found that has all tasks in time."""
+    """VMs beyond a limit with which a plan is found that has all tasks in time.
+
+    Attributes
+    ----------
+    type, market : str
+        Of which VMs.
+    vms : int
+        How many more.
+    """
 
     type: Name
     market: Market

@@ -68,8 +68,14 @@ class CataloguedType(Record):
     ----------
     name, region : str
         E.g. ``c6i.large`` and ``us-east-1``; together unique.
-    vcpus, memory_mb, architecture, burstable
-        As of `VmType`.
+    vcpus : int
+        Virtual cores.
+    memory_mb : float
+        Memory (1 GB = 1024 MB).
+    architecture : {"x86_64", "arm64"}, optional
+        Of its processors.
+    burstable : Burstable, optional
+        Present if the type is burstable.
     accelerators : str, optional
         GPUs and the like, e.g. ``1 V100``; patterns leave such types out, whose price is for more than cores.
     source, date : str

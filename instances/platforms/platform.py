@@ -25,6 +25,10 @@ class Platform(WholeDocument):
     ----------
     name : str
         What it is called.
+    description : str, optional
+        For people.
+    provenance : Provenance, optional
+        Where it comes from.
     agents : tuple of Agent
         Inner nodes of the tree.
     resources : tuple of DedicatedCluster, AllocatedCluster or Cloud

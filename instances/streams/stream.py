@@ -31,6 +31,10 @@ class Stream(WholeDocument):
     ----------
     name : str
         What it is called.
+    description : str, optional
+        For people.
+    provenance : Provenance, optional
+        Where it comes from.
     block_s : int
         Length of a time block in which VMs are billed (Theta).
     creation_overhead_s : int
