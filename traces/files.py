@@ -17,8 +17,14 @@ from ..core.records import Faults, Record, field_issues
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.instance import Instance
 from ..instances.platforms.platform import Platform
-from .bags.execution_records import EXECUTION_EVENT_RECORDS, ExecutionEndRecord, ExecutionRunRecord
-from .bags.records import BAG_EVENT_RECORDS, BagEndRecord, BagRunRecord
+from .bags.records import (
+    BAG_EVENT_RECORDS,
+    EXECUTION_EVENT_RECORDS,
+    BagEndRecord,
+    BagRunRecord,
+    ExecutionEndRecord,
+    ExecutionRunRecord,
+)
 from .platforms.records import PLATFORM_EVENT_RECORDS, PlatformEndRecord, PlatformRunRecord
 from .streams.records import STREAM_EVENT_RECORDS, StreamEndRecord, StreamRunRecord
 from .trace import Trace, document_of_platform, document_sha256, run_of_execution, run_of_stream

@@ -1,17 +1,286 @@
-"""The audit of a replay on a hybrid platform: the order of events, arrivals, placements, the end."""
+"""The audit of a replay on a hybrid platform: events and their order, clusters, clouds, placements, the end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import heapq
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from ...core.wording import counted
 from ...traces.trace import Trace
 from ..facts import AuditReport
-from .books import Event, described, place_of
-from .cloud_audit import CloudAudit
-from .cluster_audit import ClusterAudit
-from .facts import PlatformFacts
+from .books import CloudPlacement, Event, PlatformAuditBase, described, place_of
+from .cloud_book import CloudBook, MachineBook, Offer
+from .cluster_book import ClusterBook
+from .facts import PlatformFacts, StreamFacts
 from .job_book import JobBook, PlacementCounts, platform_figure_findings
+
+
+class CloudAudit(PlatformAuditBase):
+    """Follows the machines of clouds."""
+
+    def __init__(self, trace: Trace, facts: PlatformFacts) -> None:
+        super().__init__(trace, facts)
+        self._charged = Fraction(0)
+        self._launched: list[MachineBook] = []  # for the job that is placed now
+        self._hour_ends: list[tuple[int, str]] = []  # of machines that were idle once
+
+    def _place_in_cloud(self, event: Event, job: JobBook, cloud: CloudBook) -> None:
+        if event["displaced"]:
+            message = (
+                f"{described(event)} displaces {counted(len(event['displaced']), 'job')}; nothing waits for a cloud"
+            )
+            self._find("displacement", job.facts.id, len(event["displaced"]), "jobs", message)
+        job.resource = cloud.facts.id
+        self.in_cloud = CloudPlacement(job, cloud, event)
+
+    def _never_started(self) -> None:
+        assert self.in_cloud is not None
+        job, cloud = self.in_cloud.job.facts, self.in_cloud.cloud.facts
+        message = f"{job.id!r}, placed in {cloud.id} at {self.in_cloud.event['t']} s, does not start at once"
+        self._find("placing", job.id, 1, "jobs", message)
+        self.in_cloud = None
+
+    def _launch(self, event: Event) -> None:
+        name, resource = event["vm"], event["resource"]
+        cloud = self.clouds.get(resource)
+        if cloud is None:
+            self._find("machines", name, 1, "machines", f"{described(event)} from {resource}, which is no cloud")
+            return
+        if name in self.machines:
+            self._find("machines", name, 1, "machines", f"{described(event)}: there is a machine of this name already")
+            return
+        if self.in_cloud is None or self.in_cloud.cloud is not cloud:
+            message = f"{described(event)}: no job is placed in {resource} that it could be for"
+            self._find("machines", name, 1, "machines", message)
+        machine = self.machines[name] = MachineBook(name, cloud, event["t"], event["t"])
+        self._launched.append(machine)
+
+    def _start_in_cloud(self, event: Event, job: JobBook, cloud: CloudBook) -> None:
+        name, now = job.facts.id, event["t"]
+        placement, self.in_cloud = self.in_cloud, None
+        if placement is None or placement.job is not job or placement.cloud is not cloud:
+            self.in_cloud = placement
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}, and is not placed there now")
+            return
+        machines = self._machines_for(event, cloud)
+        job.state, job.start_s, job.stated_start = "running", now, True
+        if not machines:
+            return
+        offers = cloud.offers(job.facts, now, len(machines), self.run["rules"]["estimates"] == "exact")
+        self._check_machines(event, cloud, machines)
+        if offers:
+            self._check_promise(placement.event, job, offers)
+        else:
+            message = (
+                f"{described(event)} on {counted(len(machines), 'machine')}, which {cloud.facts.id} does not offer"
+            )
+            self._find("promise", name, 1, "jobs", message)
+        job.due_s = now + cloud.run_s(job.facts, len(machines))
+        job.charge = cloud.charge(machines, job.due_s)
+        self._charged += job.charge
+        job.machines = machines
+        for machine in machines:
+            machine.job, machine.used = name, True
+            cloud.idle.pop(machine.name, None)
+
+    def _machines_for(self, event: Event, cloud: CloudBook) -> list[MachineBook]:
+        """Machines on which a job starts, without those on which it cannot."""
+        machines: dict[str, MachineBook] = {}
+        for name in event.get("vms") or ():
+            machine = self.machines.get(name)
+            if machine is None:
+                reason = "has not been launched"
+            elif machine.cloud is not cloud:
+                reason = f"is one of {machine.cloud.facts.id}"
+            elif machine.terminated_s is not None:
+                reason = f"was given back at {machine.terminated_s} s"
+            elif machine.job is not None:
+                reason = f"runs {machine.job!r}"
+            elif name in machines:
+                reason = "is recorded twice"
+            else:
+                machines[name] = machine
+                continue
+            self._find("machines", name, 1, "machines", f"{described(event)} on {name}, which {reason}")
+        if not event.get("vms"):
+            self._find("machines", event["job"], 1, "machines", f"{described(event)} on no machine")
+        return list(machines.values())
+
+    def _check_machines(self, event: Event, cloud: CloudBook, machines: list[MachineBook]) -> None:
+        """A job has the idle machines with the most paid time; others are rented only if there are no more of them."""
+        taken = sorted((machine.paid_until_s for machine in machines if machine.idle), reverse=True)
+        fresh = [machine for machine in machines if not machine.used]
+        best = cloud.most_paid()[: len(machines)]
+        if len(taken) < len(best):
+            over = len(best) - len(taken)
+            message = (
+                f"{described(event)} on {counted(len(fresh), 'new machine')}, {over} of them in place of idle ones"
+            )
+            self._find("machines", event["job"], over, "machines", message)
+        elif taken != best:
+            less = sum(best) - sum(taken)
+            message = f"{described(event)} on machines with {less} s less of paid time than idle ones have"
+            self._find("machines", event["job"], less, "s", message)
+
+    def _check_launched(self) -> None:
+        """Machines are launched for the job that starts then."""
+        for machine in self._launched:
+            if not machine.used:
+                message = f"{machine.name} is launched at {machine.launched_s} s, but not used"
+                self._find("machines", machine.name, 1, "machines", message)
+        self._launched.clear()
+
+    def _free_machines(self, job: JobBook) -> None:
+        """Let the machines of a job that has ended be idle."""
+        for machine in job.machines:
+            machine.job = None
+            if machine.terminated_s is None:
+                machine.cloud.idle[machine.name] = machine
+                heapq.heappush(self._hour_ends, (machine.paid_until_s, machine.name))
+        job.machines = []
+
+    def _check_hour_ends(self, before_s: int) -> None:
+        """Find machines that were idle at the end of an hour before a time, and have not been given back."""
+        while self._hour_ends and self._hour_ends[0][0] < before_s:
+            end_s, name = heapq.heappop(self._hour_ends)
+            machine = self.machines[name]
+            if machine.idle and machine.paid_until_s == end_s and not machine.retained:
+                machine.retained = True
+                message = f"{name} is idle at the end of the hour that is paid ({end_s} s), but not given back"
+                self._find("machines", name, 1, "machines", message)
+
+    def _terminate(self, event: Event) -> None:
+        name, now = event["vm"], event["t"]
+        machine = self.machines.get(name)
+        if machine is None or machine.terminated_s is not None:
+            reason = "has not been launched" if machine is None else f"was given back at {machine.terminated_s} s"
+            self._find("machines", name, 1, "machines", f"{described(event)}: it {reason}")
+            return
+        if machine.job is not None:
+            self._find("machines", name, 1, "machines", f"{described(event)}: it runs {machine.job!r}")
+        elif now != machine.paid_until_s:
+            off = abs(now - machine.paid_until_s)
+            self._find("machines", name, off, "s", f"{described(event)}; it is paid until {machine.paid_until_s} s")
+        machine.terminated_s = now
+        machine.cloud.idle.pop(name, None)
+
+    def _check_bills(self) -> None:
+        """All machines are given back, and cost what jobs are charged for them."""
+        for name, machine in self.machines.items():
+            if machine.terminated_s is None:
+                self._find("bill", name, 1, "machines", f"{name} is never given back")
+        bill = sum((machine.cost for machine in self.machines.values()), Fraction(0))
+        if bill != self._charged:
+            message = (
+                f"the machines cost {float(bill):.12g}, the jobs that had them are charged {float(self._charged):.12g}"
+            )
+            self._find("bill", "", abs(bill - self._charged), "units of cost", message)
+
+
+class ClusterAudit(PlatformAuditBase):
+    """Follows the queues of clusters, and who has their processors."""
+
+    def _let_begin(self, cluster: ClusterBook, until_s: int | None) -> None:
+        """Let jobs have the processors of the minutes that start before a time."""
+        for begun in cluster.begin(until_s):
+            job = self.jobs[begun.job.id]
+            job.state, job.start_s, job.due_s = "running", begun.start_s, begun.end_s
+            job.charge = cluster.facts.cost_per_processor_minute * job.facts.size
+
+    def _place_in_queue(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
+        now, last = event["t"], bool(event.get("last"))
+        self._let_begin(cluster, now)
+        self._check_displaced(event, job, cluster)
+        end_s = cluster.end_s(job.facts, now, last)
+        cost = cluster.facts.cost_per_processor_minute * job.facts.size
+        self._check_promise(event, job, [Offer(end_s, cost)])
+        for name in event["displaced"]:
+            other = self.jobs.get(name)
+            if other is not None and other.state == "waiting" and other.resource == cluster.facts.id:
+                cluster.leave(other.facts)
+                other.state = "to be placed"
+                self.unplaced[name] = other
+        job.behind_all = last
+        self._wait(job, cluster, now)
+
+    def _wait(self, job: JobBook, cluster: ClusterBook, now: int, again: bool = False) -> None:
+        cluster.join(job.facts, now, job.behind_all, again)
+        job.state, job.resource = "waiting", cluster.facts.id
+
+    def _check_displaced(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
+        """Who is displaced waits behind the new one and would be late there; all such are, and have less work."""
+        name, listed = job.facts.id, event["displaced"]
+        if not self.run["displaces"]:
+            if listed:
+                message = (
+                    f"{described(event)} displaces {counted(len(listed), 'job')}; policy {self.run['policy']} does not"
+                )
+                self._find("displacement", name, len(listed), "jobs", message)
+            return
+        late = [] if event.get("last") else cluster.late_behind(job.facts, event["t"])
+        for other in late:
+            if other.id not in listed:
+                message = f"{described(event)} leaves {other.id!r} in the queue, which would be late behind it"
+                self._find("displacement", other.id, 1, "jobs", message)
+        work = 0
+        for place, other_name in enumerate(listed):
+            book = self.jobs.get(other_name)
+            work += 0 if book is None else book.facts.size
+            reason = self._undisplaceable(other_name, job, cluster, late)
+            if other_name in listed[:place]:
+                reason = "is in the list already"
+            if reason:
+                message = f"{described(event)} displaces {other_name!r}, which {reason}"
+                self._find("displacement", other_name, 1, "jobs", message)
+        if work >= job.facts.size:
+            message = f"{described(event)} displaces {work} processor-minutes, not less than its own {job.facts.size}"
+            self._find("displacement", name, work - job.facts.size + 1, "processor-minutes", message)
+
+    def _undisplaceable(self, name: str, job: JobBook, cluster: ClusterBook, late: Sequence[StreamFacts]) -> str:
+        """Reason against a displacement of a job by another; empty if there is none."""
+        other = self.jobs.get(name)
+        if other is None:
+            return "is no job of the platform"
+        if other.state != "waiting" or other.resource != cluster.facts.id:
+            return other.where
+        if not cluster.waits_behind(other.facts, job.facts):
+            return "is not behind it"
+        return "" if other.facts in late else "would be in time behind it"
+
+    def _check_unwanted(self, event: Event, job: JobBook) -> None:
+        """No resource offers to run a job, but for that which has displaced it."""
+        for resource in (*self.clouds, *self.clusters):
+            cluster = self.clusters.get(resource)
+            if resource == job.resource:
+                continue
+            if cluster is not None and self.run["displaces"]:
+                self._let_begin(cluster, event["t"])
+                if sum(other.size for other in cluster.late_behind(job.facts, event["t"])) >= job.facts.size:
+                    continue
+            self._find("placing", job.facts.id, 1, "jobs", f"{described(event)}: {resource} offers to run it")
+            return
+
+    def _start_on_cluster(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
+        name, resource = job.facts.id, event["resource"]
+        if event.get("vms") is not None:
+            message = f"{described(event)} is on machines; a cluster has none"
+            self._find("machines", name, len(event["vms"]), "machines", message)
+        self._let_begin(cluster, event["t"] + 1)
+        if job.resource != resource or job.state not in ("waiting", "running"):
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}")
+            return
+        if job.stated_start:
+            self._find("one-place", name, 1, "jobs", f"{described(event)}: its start has been recorded before")
+        job.stated_start = True
+        if job.state == "waiting":
+            others = "others have the processors until then, or there are none"
+            self._find("processors", name, 1, "jobs", f"{described(event)}: {others}")
+        elif job.start_s != event["t"]:
+            assert job.start_s is not None
+            late = abs(event["t"] - job.start_s)
+            self._find("processors", name, late, "s", f"{described(event)}; it has processors from {job.start_s} s on")
+
 
 _FINISH, _TERMINATE, _DECIDED, _CLUSTER_START = range(4)
 _RANK_NAMES = ("a finish", "a terminate", "a submit and what is decided then", "a start on a cluster")

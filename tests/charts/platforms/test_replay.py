@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from spotbag.charts.chart import JOB_COLOURS, Panel
-from spotbag.charts.platforms.bar_labels import job_colours, short_labels
 from spotbag.charts.platforms.replay import (
     HOUR_END,
     IDLE_CLUSTER,
     IDLE_MACHINE,
     LATE,
+    job_colours,
     platform_chart,
+    short_labels,
 )
 from spotbag.charts.replay import write_replay
 from spotbag.core.errors import SpotbagError

@@ -19,8 +19,7 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.class_fleets import FleetSearch
-from spotbag.solvers.bags.pareto import Answer, FrontPoint, ParetoFront, SolveOracle
-from spotbag.solvers.bags.pareto_facts import FrontFacts, Gap
+from spotbag.solvers.bags.pareto import Answer, FrontFacts, FrontPoint, Gap, ParetoFront, SolveOracle
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_front
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time

@@ -12,8 +12,7 @@ from spotbag.core.errors import InputError
 from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
 from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.solvers.streams import paid_units
-from spotbag.solvers.streams.paid_units import LeastMakespan, least_makespan_within, least_units_by
-from spotbag.solvers.streams.paid_units_columns import SharedHosts
+from spotbag.solvers.streams.paid_units import LeastMakespan, SharedHosts, least_makespan_within, least_units_by
 from spotbag_papers.streams.paid_units import bags
 from tests.helpers.all_partitions import least_wall, wall_and_units
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
