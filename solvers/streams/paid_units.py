@@ -9,7 +9,7 @@ For a time W, with x_c hosts that run the set c and pay k_c units,
     x_c, s_j >= 0
 
 where s_j carries places for task j that are left over down to the next task, which is no longer. Its duals are weights
-for ``models.paid_units_bound.refutes``; a knapsack finds the sets that it lacks. In whole numbers, its solutions are
+for `models.streams.paid_units.refutes`; a knapsack finds the sets that it lacks. In whole numbers, its solutions are
 plans: there are at least j places for the j longest tasks, so giving the longest task the longest place and so on fits.
 """
 

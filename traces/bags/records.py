@@ -1,4 +1,4 @@
-"""Records of traces of bags and of plans that were run, field by field; see *Trace of a replay* in ``docs/formats.md``."""
+"""Records of traces of bags and of plans that were run, field by field; *Trace of a replay* in ``docs/formats.md``."""
 
 from __future__ import annotations
 
