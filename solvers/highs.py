@@ -50,22 +50,10 @@ def solve_with_highs(
     SolverAnswer
         Values are those of the columns.
     """
-    import highspy
-
     if program.n_columns == 0:
         return _without_columns(program)
     factor = _scale(program, program.value(start) if start is not None else better_than)
-    solver: Any = new_highs()
-    solver.setOptionValue("random_seed", limits.seed)
-    solver.setOptionValue("mip_rel_gap", limits.target_gap)
-    solver.setOptionValue("mip_abs_gap", 0.0)
-    # Tolerances stay as they are: with mip_feasibility_tolerance 1e-9 and a start, HiGHS 1.14 called plans optimal that
-    # are not (0.25106957 on hads/J80, where the optimum is 0.25100886).
-    solver.passModel(_highs_model(program, factor))
-    if start is not None:
-        solution = highspy.HighsSolution()
-        solution.col_value = start.astype(float).tolist()
-        solver.setSolution(solution)
+    solver = _with_program(program, factor, limits, start)
     if math.isfinite(enough):
         solver.setOptionValue("objective_target", enough * factor)
         solver.setOptionValue("mip_heuristic_effort", 0.5)
@@ -109,6 +97,24 @@ def solve_with_highs(
         raise LimitReached
     values, bound = last[0]
     return SolverAnswer("feasible", values, _lowered(bound))
+
+
+def _with_program(program: IntegerProgram, factor: float, limits: SolverLimits, start: IntArray | None) -> Any:
+    """Return a solver that has a programme, and a solution to start from if there is one."""
+    import highspy
+
+    solver: Any = new_highs()
+    solver.setOptionValue("random_seed", limits.seed)
+    solver.setOptionValue("mip_rel_gap", limits.target_gap)
+    solver.setOptionValue("mip_abs_gap", 0.0)
+    # Tolerances stay as they are: with mip_feasibility_tolerance 1e-9 and a start, HiGHS 1.14 called plans optimal that
+    # are not (0.25106957 on hads/J80, where the optimum is 0.25100886).
+    solver.passModel(_highs_model(program, factor))
+    if start is not None:
+        solution = highspy.HighsSolution()
+        solution.col_value = start.astype(float).tolist()
+        solver.setSolution(solution)
+    return solver
 
 
 def _without_columns(program: IntegerProgram) -> SolverAnswer[IntArray]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -460,10 +460,31 @@ def best_plan(problem: UnitsProblem, packing: Packing, lower_bound_s: int, limit
     Hosts are numbered by their longest task: host i runs task i, none longer, or nothing at all. That leaves one
     number for each plan.
     """
+    model, on = _hosts(problem, lower_bound_s, wall_s_of(problem, packing))
+    chosen = {(min(host), task) for host in packing for task in host}
+    for key, variable in on.items():
+        model.add_hint(variable, key in chosen)
+    tasks = range(len(problem.run_times_s))
+
+    def read(value_of: Callable[[cp_model.IntVar], int]) -> Packing:
+        hosts = [[task for task in tasks[host:] if value_of(on[host, task])] for host in tasks]
+        return [host for host in hosts if host]
+
+    answer = solve_cp_model(model, limits, read, factor=1.0)
+    if answer.status == "infeasible":
+        raise SpotbagError("CP-SAT finds no plan where there is one; please report this")
+    found = packing if answer.values is None else answer.values
+    proved_s = wall_s_of(problem, found) if answer.status == "optimal" else math.ceil(answer.bound - 1e-6)
+    return found, max(lower_bound_s, proved_s)
+
+
+def _hosts(
+    problem: UnitsProblem, lower_bound_s: int, latest_s: int
+) -> tuple[cp_model.CpModel, Mapping[tuple[int, int], cp_model.IntVar]]:
+    """Return the model of all plans that end by a time, and its variables: whether a host runs a task."""
     from ortools.sat.python import cp_model
 
     times, boot_s = problem.run_times_s, problem.boot_s
-    latest_s = wall_s_of(problem, packing)
     most_units = problem.largest_units(latest_s)
     model = cp_model.CpModel()
     wall = model.new_int_var(lower_bound_s, latest_s, "wall")
@@ -483,17 +504,4 @@ def best_plan(problem: UnitsProblem, packing: Packing, lower_bound_s: int, limit
         model.add_exactly_one(on[host, task] for host in range(task + 1))
     model.add(sum(paid) <= problem.budget_units)
     model.minimize(wall)
-    chosen = {(min(host), task) for host in packing for task in host}
-    for key, variable in on.items():
-        model.add_hint(variable, key in chosen)
-
-    def read(value_of: Callable[[cp_model.IntVar], int]) -> Packing:
-        hosts = [[task for task in range(host, len(times)) if value_of(on[host, task])] for host in range(len(times))]
-        return [host for host in hosts if host]
-
-    answer = solve_cp_model(model, limits, read, factor=1.0)
-    if answer.status == "infeasible":
-        raise SpotbagError("CP-SAT finds no plan where there is one; please report this")
-    found = packing if answer.values is None else answer.values
-    proved_s = wall_s_of(problem, found) if answer.status == "optimal" else math.ceil(answer.bound - 1e-6)
-    return found, max(lower_bound_s, proved_s)
+    return model, on
