@@ -31,6 +31,7 @@ from ...models.bags.task_classes import (
     memory_is_free,
     offers_of_vms,
     task_classes,
+    usable_offers,
 )
 from ...schedules.method import Outcome, Run, StepEnd, StepTaken, TracePoint
 from ...schedules.timing import objective_weights
@@ -164,7 +165,13 @@ class Facts:
 
     @cached_property
     def binds(self) -> bool:
-        """True if the bound of configurations is worth its time: memory binds, or credits in a middling bag."""
+        """True if the bound of configurations is worth its time: memory binds, or credits in a middling bag.
+
+        Where the makespan alone counts, and offers differ, patterns of cores follow, which know what tasks fit a core.
+        """
+        by_time_alone = objective_weights(self.instance)[0] == 0 and len(usable_offers(self.instance)) > 1
+        if by_time_alone and self.few_for_columns and not self.classed:
+            return True
         if self.from_state or self.cores_alone or self.few_classes:
             return False
         return self.middling or not self.memory_free

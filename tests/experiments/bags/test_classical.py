@@ -52,3 +52,11 @@ def test_the_plain_model_refuses_what_it_does_not_know() -> None:
         solve(library_instance("tiny/two-cores"), plain_cp_sat)
     with pytest.raises(ModelRefusal, match="at most 2,000,000 variables"):
         solve(identical_machines(3000, 1000, kind="uniform", seed=1, name="bag"), plain_cp_sat)
+
+
+@pytest.mark.slow
+def test_auto_proves_machine_correlated_bags_of_more_tasks_than_columns_hold() -> None:
+    bag = unrelated_machines(60, 4, kind="machines", seed=3, name="bag")
+    result, plain = solve(bag, time_limit_s=60), solve(bag, plain_cp_sat)
+    assert (result.status, plain.status) == ("optimal", "optimal")
+    assert result.objective == plain.objective
