@@ -177,7 +177,7 @@ LogFormat: TypeAlias = Literal["swf", "gwf"]
 FileKind: TypeAlias = Literal["table", "document", "instance", "wfformat", LogFormat]
 """Kinds of files with tasks: a table, JSON of which a table is made, an instance, or what has a reader of its own."""
 _BATCH = re.compile(r'\{\s*(?:"meta"\s*:\s*\{.*?)?"(?:jobs|jobSummaryList)"\s*:\s*\[', re.DOTALL)
-_LSF = re.compile(r'\{[^{}\[\]]*"RECORDS"\s*:\s*\[')
+_LSF = re.compile(r'\{(?:"(?:[^"\\]|\\.)*"|[^"{}\[\]])*?"RECORDS"\s*:\s*\[')
 _FORMAT = re.compile(r'\{\s*"format"\s*:|.*"format"\s*:\s*"spotbag\.', re.DOTALL)
 _WORKFLOW = re.compile(r'"(?:schemaVersion|workflow)"\s*:')
 _RECORD_IN_A_LINE = re.compile(r"\{.*\}[ \t]*\r?\n\s*\{")

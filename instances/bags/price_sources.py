@@ -366,7 +366,7 @@ def rows_of_skypilot(
     for line, cells in table:
         if len(source.issues) >= _MOST_ISSUES:
             break
-        source.take(line, {name: "" if place is None else cells[place] for name, place in places.items()}, region)
+        source.take(line, {name: cells[place] for name, place in places.items() if place is not None}, region)
     source.issues += table.issues
     return source.taken()
 
@@ -374,7 +374,7 @@ def rows_of_skypilot(
 _NEEDED = "InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region"
 _MORE = "AvailabilityZone", "AcceleratorName", "AcceleratorCount", "Arch"
 VCPUS: TypeAdapter[int] = TypeAdapter(VCpus)
-GIB: TypeAdapter[float] = TypeAdapter(Memory)
+GIB: TypeAdapter[float] = TypeAdapter(Annotated[Memory, Field(le=10**9 / MB_PER_GB)])
 USD: TypeAdapter[float] = TypeAdapter(Price)
 _MOST_ISSUES = 1_000
 
@@ -391,7 +391,8 @@ class _Skypilot(PriceSource):
 
     def take(self, line: int, row: Mapping[str, str], region: str | None) -> None:
         """Take a row."""
-        name, place, zone = row["InstanceType"], row["Region"], row["AvailabilityZone"]
+        name, place, zone = row["InstanceType"], row["Region"], row.get("AvailabilityZone")
+        row = {**dict.fromkeys(_MORE, ""), **row}
         if row["AcceleratorName"] and (not name or self.why_not(name, False, row["AcceleratorName"])):
             self.leave_out("with accelerators (--accelerators takes them)")
             return
@@ -418,9 +419,9 @@ class _Skypilot(PriceSource):
         if row["Arch"] and architecture is None:
             self.fault(f"line {line}", f"must be {', '.join(_ARCHITECTURES)} or one of macOS", "Arch", row["Arch"])
         prices = {key: self._number(line, row, key, USD) for key in ("Price", "SpotPrice") if row[key]}
-        if (zone or row["SpotPrice"]) and not of.zone.fullmatch(zone):
+        if (zone != "" or row["SpotPrice"]) and not of.zone.fullmatch(zone or ""):
             rule = f"must be an availability zone of {of.title}: a spot price is that of a zone"
-            self.fault(f"line {line}", rule, "AvailabilityZone", zone)
+            self.fault(f"line {line}", rule, "AvailabilityZone", zone or "")
         if len(self.issues) > before:
             return
         # A type has a row for each zone: facts must agree in all of them, prices on demand in those of a region.
@@ -433,8 +434,8 @@ class _Skypilot(PriceSource):
         if "Price" in prices:
             self.rows.quotes[name, place, "on-demand"] = self.quote(prices["Price"])
         if "SpotPrice" in prices:
-            self._says_the_same(line, row, {"SpotPrice": prices["SpotPrice"]}, name, place, zone)
-            self._zones[name, place][zone] = prices["SpotPrice"]
+            self._says_the_same(line, row, {"SpotPrice": prices["SpotPrice"]}, name, place, zone or "")
+            self._zones[name, place][zone or ""] = prices["SpotPrice"]
 
     def _left_out(self, row: Mapping[str, str], of: Provider, region: str | None) -> str | None:
         """Reason to leave a row out; None if there is none."""

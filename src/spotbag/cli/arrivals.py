@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 _LONGEST_NAME = 170
-_OF_TABLES = {"column", "ignore_column"}
+_OF_TABLES = {"column", "ignore_column", "only"}
 
 
 class OfferedMarket(StrEnum):
@@ -217,7 +217,7 @@ def deliver_jobs(made: Stream | Platform, path: str | None, as_json: bool) -> No
 
 
 _OF_ARRIVALS = (
-    *("deadline", "stretch", "column", "ignore_column"),
+    *("deadline", "stretch", "column", "ignore_column", "only"),
     *("user", "submitted_from", "submitted_to", "status", "requested", "jobs"),
 )
 OF_STREAMS = Only("types", "speed", "region", "prices", "market", "block", "launch", *_OF_ARRIVALS)
