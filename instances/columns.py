@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any, TypeAlias
+
+from ..core.text_files import packaged_toml
 
 Role: TypeAlias = str
 """What a column holds, by a key of `columns.toml`."""
@@ -14,9 +14,7 @@ Role: TypeAlias = str
 COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
 """Columns that are for people: nothing is made of them, and nothing could be."""
 
-COLUMNS: Mapping[str, Any] = tomllib.loads(
-    resources.files(__package__).joinpath("columns.toml").read_text(encoding="utf-8")
-)
+COLUMNS: Mapping[str, Any] = packaged_toml(__package__, "columns.toml")
 """Description of the columns of all files."""
 
 

@@ -21,8 +21,8 @@ from ...core.records import field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
-from ..columns import Role, normal
-from ..entries import MARKETS, MAX_TASKS, Architecture, Market, Task
+from ..columns import COLUMNS, Role, normal, spelled
+from ..entries import MARKETS, MAX_TASKS, Market, Task
 from ..instance import Instance
 from ..table_columns import CsvFormat, TableColumn, TableColumns, columns_of
 from ..table_formats import CSV, MadeTable, TableFormat
@@ -32,27 +32,12 @@ from .task_documents import read_table
 from .types_of_columns import columns_of_types, with_types
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
-_ARCHITECTURES: dict[str, Architecture] = {
-    "x86_64": "x86_64",
-    "x86-64": "x86_64",
-    "amd64": "x86_64",
-    "x64": "x86_64",
-    "intel": "x86_64",
-    "arm64": "arm64",
-    "aarch64": "arm64",
-    "arm": "arm64",
-    "graviton": "arm64",
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    of: {word: value for value, words in spelled(values).items() for word in words}
+    for of, values in COLUMNS["words"].items()
 }
-_MARKETS: Mapping[str, tuple[Market, ...]] = {
-    **dict.fromkeys(("spot", "preemptible", "interruptible"), ("spot",)),
-    **dict.fromkeys(("on-demand", "ondemand", "standard"), ("on-demand",)),
-    **dict.fromkeys(("any", "all", "both"), MARKETS),
-}
-_PREEMPTIBLE: Mapping[str, tuple[Market, ...]] = {
-    **dict.fromkeys(("yes", "true"), MARKETS),
-    **dict.fromkeys(("no", "false", "0"), ("on-demand",)),
-}
-"""Answers to whether a task may be preempted."""
+"""Words to what they mean, by the columns in which they may stand."""
+_MARKETS: Mapping[str, tuple[Market, ...]] = {"spot": ("spot",), "on_demand": ("on-demand",), "any": MARKETS}
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9:]*,[0-9]+[^,.]*")
 _OR_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}(?![0-9])")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\s*[a-zA-Z]*")
@@ -655,21 +640,18 @@ def _cell_at(index: int) -> Callable[[Sequence[str]], str]:
     return lambda cells: cells[index]
 
 
-def _architecture(cell: str) -> Architecture | None:
-    if not cell:
-        return None
-    architecture = _ARCHITECTURES.get(cell.lower())
-    if architecture is None:
+def _architecture(cell: str) -> str | None:
+    if cell and cell.lower() not in _WORDS["architecture"]:
         raise ValueError("must be x86_64 or arm64")
-    return architecture
+    return _WORDS["architecture"].get(cell.lower())
 
 
 def _markets(cell: str, names_market: bool) -> list[Market] | None:
     """Markets of a task; None for all of them. A number is one of attempts on VMs that may be preempted."""
     words = re.sub(r"on[ _]demand", "on-demand", cell.lower()).replace(",", " ").split()
-    known = _MARKETS if names_market else {**_MARKETS, **_PREEMPTIBLE}
+    known = {**_WORDS["market"], **({} if names_market else _WORDS["preemptible"])}
     found = [known.get("yes" if word.isdecimal() and int(word) else word) for word in words]
     if None in found:
         raise ValueError("must be spot, on-demand or any" + ("" if names_market else "; or yes or no"))
-    named = {market for markets in found if markets for market in markets}
+    named = {market for word in found if word for market in _MARKETS[word]}
     return [market for market in MARKETS if market in named] if 0 < len(named) < len(MARKETS) else None

@@ -36,17 +36,6 @@ _LOCAL_ZONE = re.compile(rf"{AWS_REGION}-.+|[a-z]+[0-9]+-.+-az[0-9]+")
 _ARCHITECTURES: dict[str, Architecture] = {"x86_64": "x86_64", "i386": "x86_64", "arm64": "arm64"}
 """By the names of AWS. Of several, i386 is not the only one: such types run x86_64, too."""
 _MAC = "x86_64_mac", "arm64_mac"
-_CREDITS = {
-    "nano": (0.05, 6),
-    "micro": (0.10, 12),
-    "small": (0.20, 24),
-    "medium": (0.20, 24),
-    "large": (0.30, 36),
-    "xlarge": (0.40, 96),
-    "2xlarge": (0.40, 192),
-}
-"""Baseline of a vCPU and credits an hour of T3, T3a and T4g VMs by their size (AWS, Key concepts for burstable
-performance instances). They hold what they earn in 24 hours, and start without any."""
 
 
 class _VCpus(TheirRecord):
@@ -246,11 +235,12 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators:
 def credits_of(name: str) -> Burstable | None:
     """CPU credits of a T3, T3a or T4g type, as AWS publishes them; None for others."""
     family, _, size = name.partition(".")
-    if family not in ("t3", "t3a", "t4g") or size not in _CREDITS:
+    found = PROVIDERS["aws"].credits.get(size) if family in ("t3", "t3a", "t4g") else None
+    if found is None:
         return None
-    baseline, per_hour = _CREDITS[size]
+    # They hold what they earn in 24 hours, and start without any.
     return Burstable(
-        baseline_fraction=baseline, credits_per_hour=per_hour, initial_credits=0, max_credits=24 * per_hour
+        baseline_fraction=found[0], credits_per_hour=found[1], initial_credits=0, max_credits=24 * found[1]
     )
 
 
