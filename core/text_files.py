@@ -6,10 +6,12 @@ import contextlib
 import io
 import os
 import sys
+import tomllib
 import uuid
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from .errors import SpotbagError, input_error
 
@@ -182,3 +184,8 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     return str(error)
+
+
+def packaged_toml(package: str | None, name: str) -> dict[str, Any]:
+    """Return what a TOML file says that lies in a package."""
+    return tomllib.loads(resources.files(package or "").joinpath(name).read_text(encoding="utf-8"))

@@ -37,7 +37,7 @@ def first_line_of(text: str) -> str:
     lines = io.StringIO(text, newline=None)
     if said:
         lines.readline()
-    return next((line for line in lines if line.strip()), "")
+    return next((line for line in lines if line.strip(_BLANKS + '"\n')), "")
 
 
 def delimiter_of(line: str) -> str:

@@ -12,14 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 from ..core.errors import InputError, Issue, SpotbagError, input_error
-from ..core.quantities import MAX_SECONDS, NO_NUMBER, TIME_UNITS_S, exact_seconds, is_name, moment, number_of
+from ..core.quantities import MAX_SECONDS, exact_seconds, is_name, moment, number_of
 from ..core.text_tables import TextTable, columns_text
 from .amounts import MINUTES_AND_SECONDS, seconds_of
-from .columns import COMMENTS, OF_JOBS, Headings, JobRole, TableColumn, meaning, normal
+from .columns import Role
+from .table_columns import CsvFormat, TableColumn, columns_of
+from .table_formats import JOBS
+from .table_rows import TableRows, plain, whole
 
-_UNITS: Mapping[JobRole, Mapping[str, float]] = dict.fromkeys(
-    ("arrival", "runtime", "deadline", "within"), TIME_UNITS_S
-)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_S, _EPOCH_MS = (10**8, 10**10), (10**11, 10**13)
 """Numbers without a unit that are seconds, or milliseconds, of the epoch: from 1973 on."""
@@ -112,19 +112,15 @@ def places_of(lines: Mapping[str, Sequence[int]], source: str) -> Iterator[None]
         raise InputError(source, placed) from None
 
 
-def arrivals_of_table(
-    text: str, source: str, columns: Mapping[str, str] | None = None, ignored: Sequence[str] = ()
-) -> tuple[list[Arrival], list[str]]:
+def arrivals_of_table(text: str, source: str, form: CsvFormat | None = None) -> tuple[list[Arrival], list[str]]:
     """Read jobs from a table with a line of headings; return them with warnings.
 
     Parameters
     ----------
     text, source : str
         The table, and its name in messages.
-    columns : mapping, optional
-        Role, with a unit such as ``arrival_min``, to the heading of its column, where the heading says something else.
-    ignored : sequence of str
-        Headings of columns that are left out.
+    form : CsvFormat, optional
+        What the headings do not say.
 
     Raises
     ------
@@ -133,115 +129,89 @@ def arrivals_of_table(
     """
     table = TextTable(text, source)
     table.check_headings()
-    roles, left_out = _columns(table, columns or {}, ignored)
-    rows = _Rows(roles)
+    columns = columns_of(table, form or CsvFormat(), JOBS)
+    roles = {column.role for column in columns.read}
+    missing = next((role for role in ("arrival", "runtime") if role not in roles), None)
+    if missing is not None:
+        rule = f"has no column of the {missing}: call it {missing}_s, or say --column {missing}_s=HEADING"
+        raise input_error(source, f"{rule} ({columns_text(table.first)})")
+    if {"deadline", "within"} <= roles:
+        raise input_error(source, "has deadlines, and times within which jobs should end: leave one of them out")
+    rows = _Jobs(table, columns, JOBS)
     found = [arrival for line, cells in table if (arrival := rows.arrival(line, cells)) is not None]
+    rows.refuse_duplicates(found)
     if rows.issues or table.issues:
-        raise InputError(source, [*rows.issues, *table.issues])
+        raise InputError(source, [*rows.issues, *table.issues][:_MOST_ISSUES])
     if not found:
         raise input_error(source, "has no job with a run time below its headings")
-    said = [f"{source}: {columns_text(left_out)} left out: --column says which counts"] if left_out else []
-    said += [f"{source}: {rows.without:,} jobs without a run time, or with one of 0, left out"] if rows.without else []
-    return found, said
+    return found, columns.warnings + [f"{source}: {text}" for text in rows.left_out()]
 
 
-_KNOWN = ", ".join(OF_JOBS)
-
-
-def _column(index: int, heading: str) -> TableColumn[JobRole] | None:
-    found = meaning(heading, OF_JOBS, _UNITS)
-    return None if found is None else TableColumn(index, heading, *found)
-
-
-def _columns(
-    table: TextTable, columns: Mapping[str, str], ignored: Sequence[str]
-) -> tuple[dict[JobRole, TableColumn[JobRole]], list[str]]:
-    """Columns of the roles, and those left out for what is said; others are refused."""
-    headings = Headings(table.first, table.source, f"{_KNOWN}, with a unit: arrival_s", _column, _column)
-    said = headings.said(columns, ignored)
-    decided = {column.role for column in said.values()}
-    read, left_out = list[TableColumn[JobRole]](), list[str]()
-    for index, heading in enumerate(table.first):
-        column = said.get(index) or _column(index, heading)
-        if heading in ignored or (column is None and normal(heading) in COMMENTS):
-            continue
-        if column is None:
-            rule = f"is not understood: --ignore-column leaves it out, --column ROLE=HEADING takes it as {_KNOWN}"
-            raise InputError(table.source, [Issue(f"line {table.first_line}", rule, f"column {heading!r}")])
-        if index not in said and column.role in decided:
-            left_out.append(heading)
-        else:
-            read.append(column)
-    headings.refuse_two_of_a_role(read)
-    roles = {column.role: column for column in read}
-    missing = [role for role in ("arrival", "runtime") if role not in roles]
-    if missing:
-        rule = f"has no column of the {missing[0]}: call it {missing[0]}_s, or say --column {missing[0]}_s=HEADING"
-        raise input_error(table.source, f"{rule} ({columns_text(table.first)})")
-    if "deadline" in roles and "within" in roles:
-        raise input_error(table.source, "has deadlines, and times within which jobs should end: leave one of them out")
-    return roles, left_out
-
-
-class _Rows:
+class _Jobs(TableRows):
     """Makes jobs of rows, and keeps what is wrong with them."""
 
-    def __init__(self, columns: Mapping[JobRole, TableColumn[JobRole]]) -> None:
-        self.issues: list[Issue] = []
-        self.without = 0
-        self._columns = columns
-        self._lines: dict[str, int] = {}
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._jobs = 0
         self._clocks: dict[bool, int] = {}
         """Lines of the first date, and of the first number that is none, by whether it is a date."""
 
+    def _reading(self, column: TableColumn) -> Callable[[str], Any]:
+        return {
+            "arrival": lambda cell: self._moment(column, cell),
+            "deadline": lambda cell: self._moment(column, cell) if cell else None,
+            "runtime": lambda cell: _seconds(column, cell) if cell else None,
+            "within": lambda cell: _seconds(column, cell) if cell else None,
+            "count": whole,
+            "priority": whole,
+            "budget": plain,
+        }.get(column.role, _name)
+
     def arrival(self, line: int, cells: Sequence[str]) -> Arrival | None:
-        """Make a job of a row; None if something is wrong, or it has no run time."""
-        before = len(self.issues)
-        values = {role: self._value(line, column, cells[column.index]) for role, column in self._columns.items()}
-        name = values.get("id") or f"j{len(self._lines) + 1}"
-        if self._lines.setdefault(name, line) != line:
-            self._fault(line, "id", name, f"is a duplicate of line {self._lines[name]}")
-        at_s, due_s, within_s = (values.get(role) for role in ("arrival", "deadline", "within"))
+        """Make a job of a row; None if something is wrong, or it has no run time, or is not chosen."""
+        self._line, before = line, len(self.issues)
+        if not self._is_chosen(cells):
+            self._leave_out("that --only does not choose")
+            return None
+        self._refuse(cells)
+        values = {role: self._value(column, cells) for role, (column,) in self._of.items()}
+        self._jobs += 1
+        name = values.pop("id", None) or f"j{self._jobs}"
+        at_s, due_s, within_s, seconds = (
+            values.pop(role, None) for role in ("arrival", "deadline", "within", "runtime")
+        )
         if within_s is not None and at_s is not None:
             due_s = at_s + exact_seconds(within_s)
         if at_s is not None and due_s is not None and due_s <= at_s:
-            role: JobRole = "deadline" if within_s is None else "within"
             rule = "must be after the arrival, on the same clock (a time from the arrival on is called within_s)"
-            self._fault(line, role, cells[self._columns[role].index], rule)
-        if len(self.issues) > before or at_s is None:
+            self._fault_of("deadline" if within_s is None else "within", cells, rule)
+        if values.get("count") is not None and values["count"] < 1:
+            self._fault_of("count", cells, "must be at least 1")
+        if len(self.issues) > before:
             return None
-        if not values["runtime"]:
-            self.without += 1
+        if not seconds:
+            self._leave_out("without a run time" if seconds is None else "with a run time of 0")
             return None
-        more = {
-            role: values[role]
-            for role in ("count", "application", "budget", "priority")
-            if values.get(role) is not None
-        }
-        return Arrival(line, name, at_s, values["runtime"], due_s=due_s, **more)
+        more = {role: value for role, value in values.items() if value is not None}
+        return Arrival(line, name, at_s, seconds, due_s=due_s, **more)
 
-    def _value(self, line: int, column: TableColumn[JobRole], cell: str) -> Any:
-        role, factor = column.role, column.factor
-        if not cell:
-            if role == "arrival":
-                self._fault(line, role, Issue.NOTHING, "is missing")
-            return None
-        try:
-            value = _READERS[role](cell, factor)
-        except ValueError as error:
-            self._fault(line, role, cell, str(error))
-            return None
-        if role in ("arrival", "deadline") and (factor is None or value < _EPOCH_S[0]):
-            self._clocks.setdefault(factor is None, line)
+    def refuse_duplicates(self, found: Sequence[Arrival]) -> None:
+        """Refuse jobs of the same name."""
+        self._refuse_duplicates((arrival.line, arrival.id) for arrival in found)
+
+    def _fault_of(self, role: Role, cells: Sequence[str], rule: str) -> None:
+        column = self._of[role][0]
+        self._fault(column.heading, cells[column.index], rule)
+
+    def _moment(self, column: TableColumn, cell: str) -> Fraction:
+        value = _clock_s(cell, column.factor)
+        is_date = column.factor is None
+        if is_date or value < _EPOCH_S[0]:
+            self._clocks.setdefault(is_date, self._line)
             if len(self._clocks) > 1:
-                rule = f"is on another clock than line {self._clocks[factor is not None]}: dates, or seconds of a clock"
-                self._fault(line, role, cell, rule)
+                other = self._clocks[not is_date]
+                raise ValueError(f"is on another clock than line {other}: dates, or seconds of a clock")
         return value
-
-    def _fault(self, line: int, role: JobRole, value: Any, rule: str) -> None:
-        if len(self.issues) < _MOST_ISSUES:
-            heading = self._columns[role].heading if role in self._columns else role
-            self.issues.append(Issue(f"line {line}", rule, heading, value))
 
 
 def _clock_s(cell: str, factor: float | None) -> Fraction:
@@ -254,6 +224,8 @@ def _clock_s(cell: str, factor: float | None) -> Fraction:
     if number is not None and _EPOCH_MS[0] <= number < _EPOCH_MS[1]:
         return exact(number) / 1000
     date = moment(cell) if factor is None else None
+    if not cell:
+        raise ValueError("is missing")
     if number is not None or date is None:
         raise ValueError(
             "must be a date such as 2026-11-28T09:00:00Z or seconds of the epoch, or a number below a heading with "
@@ -263,8 +235,8 @@ def _clock_s(cell: str, factor: float | None) -> Fraction:
     return since.days * 86400 + since.seconds + Fraction(since.microseconds, 10**6)
 
 
-def _seconds(cell: str, factor: float | None) -> float:
-    number = number_of(cell)
+def _seconds(column: TableColumn, cell: str) -> float:
+    number, factor = number_of(cell), column.factor
     if number is not None and factor is None:
         raise ValueError("has no unit: call the column runtime_s or within_min, or write 90s")
     if number is not None and factor is not None:
@@ -279,41 +251,7 @@ def _seconds(cell: str, factor: float | None) -> float:
     return seconds
 
 
-def _whole(cell: str, factor: float | None) -> int:
-    number = number_of(cell)
-    if number is None or not number.is_integer():
-        raise ValueError("must be a whole number")
-    return int(number)
-
-
-def _count(cell: str, factor: float | None) -> int:
-    count = _whole(cell, factor)
-    if count < 1:
-        raise ValueError("must be at least 1")
-    return count
-
-
-def _amount(cell: str, factor: float | None) -> float:
-    number = number_of(cell)
-    if number is None:
-        raise ValueError(NO_NUMBER)
-    return number
-
-
-def _name(cell: str, factor: float | None) -> str:
-    if not is_name(cell):
+def _name(cell: str) -> str | None:
+    if cell and not is_name(cell):
         raise ValueError("must be a name of up to 200 characters")
-    return cell
-
-
-_READERS: Mapping[JobRole, Callable[[str, float | None], Any]] = {
-    "id": _name,
-    "arrival": _clock_s,
-    "runtime": _seconds,
-    "count": _count,
-    "deadline": _clock_s,
-    "within": _seconds,
-    "application": _name,
-    "budget": _amount,
-    "priority": _whole,
-}
+    return cell or None

@@ -6,13 +6,13 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..core.bill import Bill, billed_s
 from ..core.errors import InputError, Issue
 from ..core.quantities import SECONDS_PER_HOUR
+from ..core.text_files import packaged_toml
 from ..core.wording import near_names
 from .entries import CLOUD_NAMES, CloudName, RentalOffer
 
@@ -155,69 +155,22 @@ def interruption_text(kind: InterruptionKind, notice_s: int) -> str:
     return f"{verb} after {notice_s:,} s of notice" if notice_s else f"{verb} without notice"
 
 
-_READ = "2026-11-23"
-_AWS = partial(
-    Cloud,
-    billing=Billing(minimum_s=60, first_hour_free=True),
-    source="docs.aws.amazon.com/AWSEC2/latest/UserGuide: interruption-behavior, spot-instance-termination-notices, "
-    "billing-for-interrupted-spot-instances; aws.amazon.com/ec2/pricing (Linux, by the second, at least 60 s)",
-    date=_READ,
-)
+_DESCRIBED = packaged_toml(__package__, "clouds.toml")
+
+
+def _cloud(name: str, *, rules: str, **said: Any) -> Cloud:
+    """Return the cloud of a name, with the rules that it shares with others."""
+    common = {**_DESCRIBED["rules"][rules], **said}
+    return Cloud(name=name, billing=Billing(**common.pop("billing", {})), **common)
+
 
 CLOUDS: Mapping[str, Cloud] = MappingProxyType(
-    {
-        cloud.name: cloud
-        for cloud in (
-            Cloud(
-                name="papers",
-                summary="VMs hibernate at once, and are billed by the second",
-                interruption="hibernate",
-                source="Teylo et al., HADS, Cluster Computing 2020; Burst-HADS, 2021",
-                date="2021",
-            ),
-            _AWS(
-                name="aws-terminate",
-                summary="AWS as it is unless asked otherwise: VMs are terminated after two minutes",
-                interruption="terminate",
-                notice_s=120,
-            ),
-            _AWS(
-                name="aws-stop",
-                summary="AWS where VMs are to be stopped: after two minutes, and started again when there is capacity",
-                interruption="stop",
-                notice_s=120,
-            ),
-            _AWS(
-                name="aws-hibernate",
-                summary="AWS where VMs are to hibernate: that begins with the notice",
-                interruption="hibernate",
-            ),
-            Cloud(
-                name="gcp",
-                summary="Google Cloud: VMs are stopped after 30 seconds",
-                interruption="stop",
-                notice_s=30,
-                billing=Billing(minimum_s=60),
-                source="cloud.google.com/compute: docs/instances/spot, docs/instances/preemptible, vm-instance-pricing",
-                date=_READ,
-            ),
-            Cloud(
-                name="azure",
-                summary="Azure: VMs are deallocated after 30 seconds",
-                interruption="stop",
-                notice_s=30,
-                billing=Billing(minimum_s=60),
-                source="learn.microsoft.com/azure/virtual-machines/spot-vms; azure.microsoft.com/pricing; "
-                "that at least 60 s are billed is assumed",
-                date=_READ,
-            ),
-        )
-    }
+    {name: _cloud(name, **said) for name, said in _DESCRIBED["clouds"].items()}
 )
 assert tuple(CLOUDS) == CLOUD_NAMES
-
-
-CLOUD_OF_PROVIDER: Mapping[str, CloudName] = MappingProxyType({"aws": "aws-terminate", "gcp": "gcp", "azure": "azure"})
+PROVIDERS: Mapping[str, Any] = _DESCRIBED["providers"]
+"""What is known of each provider; see `instances.bags.providers`."""
+CLOUD_OF_PROVIDER: Mapping[str, CloudName] = MappingProxyType({name: said["cloud"] for name, said in PROVIDERS.items()})
 """What a provider does unless it is asked for something else."""
 
 

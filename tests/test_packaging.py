@@ -36,7 +36,7 @@ def test_every_data_file_is_packaged() -> None:
     patterns = SETUPTOOLS["package-data"]["spotbag.instances.data"]
     packaged = {path for pattern in patterns for path in data.glob(pattern)}
     assert packaged == set(data.rglob("*.json"))
-    assert "columns.toml" in SETUPTOOLS["package-data"]["spotbag.instances"]
+    assert "*.toml" in SETUPTOOLS["package-data"]["spotbag.instances"]
 
 
 def test_printed_numbers_and_sections_of_the_papers_are_packaged() -> None:

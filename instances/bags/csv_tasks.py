@@ -11,55 +11,33 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.quantities import MAX_SECONDS, STATED, TIME_UNITS_S, number_of
-from ...core.records import duplicates_anywhere, field_issues
+from ...core.records import field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
-from ..columns import CellValues, TaskRole, normal
-from ..entries import MARKETS, MAX_TASKS, Architecture, Market, Task
+from ..columns import COLUMNS, Role, normal, spelled
+from ..entries import MARKETS, MAX_TASKS, Market, Task
 from ..instance import Instance
+from ..table_columns import CsvFormat, TableColumn, TableColumns, columns_of
+from ..table_formats import CSV, MadeTable, TableFormat
+from ..table_rows import MOST_ISSUES, TableRows, plain, whole
 from .imported import Asked, Imported, grouped, make_instance, several_cores
-from .task_columns import (
-    DATES,
-    ROLES,
-    CsvFormat,
-    TaskColumn,
-    TaskColumns,
-    columns_of,
-    columns_of_types,
-    with_types,
-)
-from .task_documents import MadeTable, read_table
-from .task_formats import CSV, TaskFormat
+from .task_documents import read_table
+from .types_of_columns import columns_of_types, with_types
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
-_ARCHITECTURES: dict[str, Architecture] = {
-    "x86_64": "x86_64",
-    "x86-64": "x86_64",
-    "amd64": "x86_64",
-    "x64": "x86_64",
-    "intel": "x86_64",
-    "arm64": "arm64",
-    "aarch64": "arm64",
-    "arm": "arm64",
-    "graviton": "arm64",
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    of: {word: value for value, words in spelled(values).items() for word in words}
+    for of, values in COLUMNS["words"].items()
 }
-_MARKETS: Mapping[str, tuple[Market, ...]] = {
-    **dict.fromkeys(("spot", "preemptible", "interruptible"), ("spot",)),
-    **dict.fromkeys(("on-demand", "ondemand", "standard"), ("on-demand",)),
-    **dict.fromkeys(("any", "all", "both"), MARKETS),
-}
-_PREEMPTIBLE: Mapping[str, tuple[Market, ...]] = {
-    **dict.fromkeys(("yes", "true"), MARKETS),
-    **dict.fromkeys(("no", "false", "0"), ("on-demand",)),
-}
-"""Answers to whether a task may be preempted."""
+"""Words to what they mean, by the columns in which they may stand."""
+_MARKETS: Mapping[str, tuple[Market, ...]] = {"spot": ("spot",), "on_demand": ("on-demand",), "any": MARKETS}
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9:]*,[0-9]+[^,.]*")
 _OR_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}(?![0-9])")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\s*[a-zA-Z]*")
@@ -67,7 +45,7 @@ _EXITED = re.compile(r"-?[0-9]+(?::[0-9]+)?(?:\.0+)?")
 _ENDED_WELL = "", "-", "0", "0:0", "0.0"
 _CORES = re.compile(r"([0-9]+)m")
 """Thousandths of cores, as Kubernetes has them."""
-_MOST_ISSUES = 25_000
+_DATES: Mapping[Role, str] = {"ready": "ready_s", "deadline": "deadline_s"}
 
 
 def instance_of_csv(
@@ -109,7 +87,7 @@ def instance_of_csv(
             gc.enable()
 
 
-def _instance_of(known: TaskFormat, table: TextTable | MadeTable, asked: Asked, form: CsvFormat) -> Imported:
+def _instance_of(known: TableFormat, table: TextTable | MadeTable, asked: Asked, form: CsvFormat) -> Imported:
     """Make an instance of a table."""
     source = table.source
     catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
@@ -119,7 +97,7 @@ def _instance_of(known: TaskFormat, table: TextTable | MadeTable, asked: Asked, 
     read, more = columns_of_types(columns.read, [row.name for row in chosen_rows(asked.vms)], table, known)
     columns = replace(columns, read=read)
     rows: Iterable[tuple[int, list[str]]] = _jobs(table, known) if known.steps else table
-    if table.delimiter in BARE_DELIMITERS:
+    if known.own and table.delimiter in BARE_DELIMITERS:
         rows = [*rows]
     reader = _Reader(table, columns, asked, form, known)
     tasks = reader.tasks(rows)
@@ -191,15 +169,16 @@ def read_tasks(
 
 def _size(cell: str) -> float:
     """Order of cells of memory; what is no amount, or one below 0, is the largest, for a fault to be found."""
-    size = memory_mb_of(cell, 1) if cell else 0
+    size = memory_mb_of(cell, MEMORY_UNITS_MB["b"]) if cell else 0
     return math.inf if size is None or size < 0 else size
 
 
+_SHOWN_STAGES = 8
 _STEP = re.compile(r"([0-9]+(?:_[^.]+)?(?:\+[0-9]+)?)\.(.+)")
 _LARGEST = "maxrss"
 
 
-def _jobs(table: TextTable | MadeTable, known: TaskFormat) -> Iterator[tuple[int, list[str]]]:
+def _jobs(table: TextTable | MadeTable, known: TableFormat) -> Iterator[tuple[int, list[str]]]:
     """Rows of jobs, each with the largest memory of its steps; that of the batch step if a job has none of its own."""
     names = [normal(heading) for heading in table.first]
     place = names.index(known.steps) if known.steps in names else names.index(known.columns["id"][1])
@@ -229,52 +208,43 @@ def _jobs(table: TextTable | MadeTable, known: TaskFormat) -> Iterator[tuple[int
             yield line, [largest.get((name, index), cell) for index, cell in enumerate(cells)]
 
 
-class _Reader:
+class _Reader(TableRows):
     """Makes tasks of rows, and keeps what is wrong with them."""
 
     def __init__(
         self,
         table: TextTable | MadeTable,
-        columns: TaskColumns,
+        columns: TableColumns,
         asked: Asked,
         form: CsvFormat,
-        known: TaskFormat,
+        known: TableFormat,
         *,
         thousands: bool = True,
     ) -> None:
         self.lines: list[int] = []
-        self.issues: list[Issue] = []
         self.with_comma: Issue | None = None
         self.thousands = thousands and table.delimiter in BARE_DELIMITERS
         """Whether commas are taken to stand between thousands, as far as that can be."""
-        self._source, self._word = table.source, table.word
-        # Where commas divide the cells, no number can have a decimal comma.
-        self._commas = table.delimiter != ","
+        # Where commas divide the cells, no number can have a decimal comma, and no tool writes any.
+        self._commas = table.delimiter != "," and known.own
         self._or_thousands: Issue | None = None
         self._with_point: Issue | None = None
         self._part_of_core: Issue | None = None
         self._clocks: dict[int, Issue] = {}
-        self._refused = dict(columns.refused)
-        self._known, self._form = known, form
-        self._memory_mb = asked.memory_mb
+        self._form, self._memory_mb = form, asked.memory_mb
         self._memory_unit = unit_of(form.memory_unit, MEMORY_UNITS_MB, "--memory-unit")
         self._time_unit = unit_of(form.runtime_unit, TIME_UNITS_S, "--runtime-unit")
-        self._line, self._file = 0, ""
-        self._left: dict[str, tuple[int, int]] = {}
         self._several: tuple[int, int, int] | None = None
         self._split = 0
-        made = [replace(column, values=CellValues(self._reading(column))) for column in columns.read]
-        self._by_type = [column for column in made if column.vm_type is not None]
-        self._of: dict[TaskRole, list[TaskColumn]] = {}
-        for column in made:
-            if column.vm_type is None:
-                self._of.setdefault(column.role, []).append(column)
+        super().__init__(table, columns, known)
         self._headings = [normal(heading) for heading in table.first]
         self._ids = self._names_of_tasks()
         self._names: list[tuple[str, ...]] = []
-        self._only = columns.chosen
         self._stages: dict[str, int] = {}
         self._stage = self._stage_of(table)
+        self._waits = table.waits if isinstance(table, MadeTable) else None
+        self._wanted: dict[int, str] = {}
+        """Names of tasks that are asked for, by their lines, if some wait for others."""
         self._filtered = bool(self._only or self._stage or "state" in self._of or "exit" in self._of)
         self._architectures = (
             {row.name: row.architecture for row in chosen_rows(asked.vms)} if "architecture" in self._of else {}
@@ -291,29 +261,30 @@ class _Reader:
             made.append(lambda cells: f"{cells[one]}.{cells[other]}" if cells[one] and cells[other] else "")
         return [*made, *(_cell_at(column.index) for column in self._of.get("id", []))]
 
-    def _stage_of(self, table: TextTable | MadeTable) -> Callable[[Sequence[str]], str] | None:
-        """Return the function that says of which stage a row is."""
+    def _stage_of(self, table: TextTable | MadeTable) -> Callable[[Sequence[str]], Sequence[str]] | None:
+        """Return the function that says of which stage a row is, by its names."""
         headings = self._headings
         if "stage" in self._of:
-            return _cell_at(self._of["stage"][0].index)
+            places = [column.index for column in self._of["stage"]]
+            return lambda cells: [cells[place] for place in places]
         if self._known.stage_in is not None and self._known.stage_in[0] in headings:
             index, pattern = headings.index(self._known.stage_in[0]), re.compile(self._known.stage_in[1])
-            return lambda cells: pattern.sub(r"\1", cells[index])
+            return lambda cells: [pattern.sub(r"\1", cells[index])]
         if self._form.stage is not None:
             raise SpotbagError(
                 f"--stage {self._form.stage}: {table.source} has no column of stages, processes or rules"
             )
         return None
 
-    def _reading(self, column: TaskColumn) -> Callable[[str], Any]:
+    def _reading(self, column: TableColumn) -> Callable[[str], Any]:
         """Return the function that reads the cells of a column; it raises ValueError with the rule."""
         return {
             "memory": lambda cell: self._amount_mb(column, cell),
             "runtime": lambda cell: self._seconds(column, cell),
             "ready": lambda cell: self._date(column, cell),
             "deadline": lambda cell: self._date(column, cell),
-            "weight": lambda cell: _weight(self._number(column, cell)),
-            "count": lambda cell: _count(self._number(column, cell)),
+            "weight": lambda cell: plain(self._number(column, cell)),
+            "count": lambda cell: whole(self._number(column, cell)),
             "cores": lambda cell: self._cores(column, cell),
             "architecture": _architecture,
             "market": lambda cell: _markets(cell, names_market=normal(column.heading) in ("market", "markets")),
@@ -323,7 +294,7 @@ class _Reader:
             ),
         }.get(column.role, str)
 
-    def _cores(self, column: TaskColumn, cell: str) -> int | None:
+    def _cores(self, column: TableColumn, cell: str) -> int | None:
         """Cores of a task; a part of one is one, which is said."""
         if not cell or cell == "-":
             return None
@@ -335,12 +306,12 @@ class _Reader:
             self._part_of_core = Issue(f"{self._word} {self._line}", "", column.heading, cell)
         return 1 if 0 < cores < 1 else int(cores) or None
 
-    def _exited(self, column: TaskColumn, cell: str) -> str:
+    def _exited(self, column: TableColumn, cell: str) -> str:
         if self._known.own and not _EXITED.fullmatch(cell):
             raise ValueError(f"must be a number, 0 if all went well (--ignore-column {column.heading!r} leaves it out)")
         return f"with {column.heading} {cell}"
 
-    def _not_done(self, column: TaskColumn, cell: str) -> str | None:
+    def _not_done(self, column: TableColumn, cell: str) -> str | None:
         """Return the reason to leave a row out by its state; None if it is done."""
         word = cell.upper().split(" ")[0].rstrip("+")
         if word in self._known.done or not word:
@@ -352,7 +323,7 @@ class _Reader:
             )
         return f"with {heading} {word}"
 
-    def _number(self, column: TaskColumn, cell: str) -> str:
+    def _number(self, column: TableColumn, cell: str) -> str:
         """Return a cell with a decimal point; a comma is one too, where something else divides the cells."""
         if not self._commas:
             return cell
@@ -370,7 +341,7 @@ class _Reader:
             self.with_comma = self.with_comma or found
         return cell.replace(",", ".", 1)
 
-    def _amount_mb(self, column: TaskColumn, cell: str) -> float | None:
+    def _amount_mb(self, column: TableColumn, cell: str) -> float | None:
         if cell.upper() in self._known.nothing:
             return None
         text = self._number(column, cell)
@@ -385,7 +356,7 @@ class _Reader:
             raise ValueError("must be greater than 0")
         return value or None
 
-    def _seconds(self, column: TaskColumn, cell: str) -> float | None:
+    def _seconds(self, column: TableColumn, cell: str) -> float | None:
         if cell.upper() in self._known.nothing:
             return None
         factor = column.factor or self._time_unit
@@ -394,18 +365,18 @@ class _Reader:
         if value is None:
             name = column.role
             no_unit = f"has no unit: call the column {name}_s or {name}_min, write 90s, or say --runtime-unit"
-            since = " since the bag was begun" if column.role in DATES else ""
+            since = " since the bag was begun" if column.role in _DATES else ""
             example = f"a duration{since} such as 90s, 12min, 1h30m or 00:12:30"
             raise ValueError(rule_of_amount(text, TIME_UNITS_S, factor, no_unit, example))
         if value < 0:
-            raise ValueError("must be at least 0" if column.role in DATES else "must be greater than 0")
+            raise ValueError("must be at least 0" if column.role in _DATES else "must be greater than 0")
         if value > MAX_SECONDS:
             raise ValueError(f"must be at most {MAX_SECONDS:,} s")
         if MINUTES_AND_SECONDS.fullmatch(cell):
             self._clocks.setdefault(column.index, Issue(f"{self._word} {self._line}", "", column.heading, cell))
         return value
 
-    def _date(self, column: TaskColumn, cell: str) -> int | None:
+    def _date(self, column: TableColumn, cell: str) -> int | None:
         """Whole seconds of a release, rounded up, or of a deadline, rounded down: neither may be missed by a part."""
         seconds = 0.0 if number_of(cell) == 0 else self._seconds(column, cell)
         if seconds is None:
@@ -418,22 +389,28 @@ class _Reader:
         """Tasks as in the document of an instance."""
         made: list[dict[str, Any]] = []
         for line, cells in rows:
-            if len(self.issues) >= _MOST_ISSUES:
+            if len(self.issues) >= MOST_ISSUES:
                 break
             self._line = line
-            self._file = self._ids[0](cells) if self._known.repeats else ""
+            self._item = self._ids[0](cells) if self._known.repeats else ""
             if self._filtered and not self._is_wanted(cells):
                 continue
+            if self._waits:
+                self._wanted[line] = self._ids[0](cells)
             if self._refused:
                 self._refuse(cells)
             task = self._task(cells)
             if task is not None:
                 made.append(task)
                 self.lines.append(line)
+        self._refuse_order()
         self._name(made)
         if self._known.repeats:
             made = self._longest(made)
-        self._refuse_duplicates(made)
+        if len({task["id"] for task in made}) < len(made):
+            more = [name for name in self._known.joined if name not in self._headings]
+            hint = f" (with a column {more[0]} beside it, both are the id)" if more else ""
+            self._refuse_duplicates(zip(self.lines, (task["id"] for task in made), strict=True), hint)
         if self._several is not None and self._form.multi_core == "refuse":
             count, line, cores = self._several
             heading = self._of["cores"][0].heading
@@ -462,54 +439,37 @@ class _Reader:
         self.lines = [line for _, line in found.values()]
         return [task for task, _ in found.values()]
 
-    def _refuse_duplicates(self, made: Sequence[dict[str, Any]]) -> None:
-        if len({task["id"] for task in made}) == len(made):
-            return
-        heading = self._of["id"][0].heading if "id" in self._of else ""
-        placed = ((f"{self._word} {line}", task["id"]) for task, line in zip(made, self.lines, strict=True))
-        more = [name for name in self._known.joined if name not in self._headings]
-        hint = f" (with a column {more[0]} beside it, both are the id)" if more else ""
-        self.issues += [replace(issue, rule=issue.rule + hint) for issue in duplicates_anywhere(heading, placed)]
-
     def _is_wanted(self, cells: Sequence[str]) -> bool:
         """Tell rows that are tasks from those that were not asked for, or came to nothing."""
-        for index, values in self._only.items():
-            if not any(
-                cells[index] == value or (value.endswith("*") and cells[index].startswith(value[:-1]))
-                for value in values
-            ):
-                return self._leave_out("that --only does not choose")
-        if self._stage is not None and self._form.stage not in (None, self._stage(cells)):
-            return self._leave_out(f"of other stages than {self._form.stage}")
-        for role in ("state", "exit"):
-            for column in self._of.get(role, ()):
-                why = self._value(column, cells)
-                if why is not None:
-                    return self._leave_out(why)
-        if self._stage is not None:
-            stage = self._stage(cells)
-            self._stages[stage] = self._stages.get(stage, 0) + 1
-        return True
+        if not self._is_chosen(cells):
+            return self._leave_out("that --only does not choose")
+        stages = self._stage(cells) if self._stage is not None else ()
+        if is_other := self._form.stage not in (None, *stages):
+            self._leave_out(f"of other stages than {self._form.stage}")
+        else:
+            done = (self._value(column, cells) for role in ("state", "exit") for column in self._of.get(role, ()))
+            why = next((reason for reason in done if reason is not None), None)
+            if why is not None:
+                return self._leave_out(why)
+        if stages:
+            self._stages[stages[0]] = self._stages.get(stages[0], 0) + 1
+        return not is_other
 
-    def _leave_out(self, what: str) -> Literal[False]:
-        count, line = self._left.get(what, (0, self._line))
-        self._left[what] = count + 1, line
-        return False
+    def _names_of_stages(self) -> str:
+        names = [f"{name} ({count:,})" for name, count in self._stages.items()]
+        return ", ".join(names[:_SHOWN_STAGES]) + (" ..." if len(names) > _SHOWN_STAGES else "")
 
-    def _refuse(self, cells: Sequence[str]) -> None:
-        """Refuse columns that are not understood, or cannot be honoured: a plan must not pass over their content."""
-        for index, (heading, harmless, why) in [*self._refused.items()]:
-            if not cells[index] or (harmless is not None and harmless.fullmatch(cells[index])):
-                continue
-            del self._refused[index]
-            if why:
-                rule = f"cannot be planned: {why} (--ignore-column {heading!r} goes on without it)"
-            else:
-                rule = (
-                    f"is in a column of which nothing is made: --ignore-column {heading!r} leaves it out, "
-                    f"--column ROLE={heading!r} takes it as {', '.join(ROLES)} or runtime[TYPE]"
-                )
-            self._fault(heading or f"column {index + 1}", cells[index], rule)
+    def _refuse_order(self) -> None:
+        """Refuse tasks that wait for others; those that are not asked for count as done."""
+        inside = [pair for pair in self._waits or () if self._wanted.keys() >= {*pair}]
+        if inside:
+            one, other = (self._wanted[line] for line in inside[0])
+            rule = (
+                f"has {len(inside):,} dependencies between its {len(self._wanted):,} tasks ({one!r} waits for "
+                f"{other!r}, for example); a bag is of independent tasks, and the order of others would be lost; "
+                f"--stage NAME takes those of a stage: {self._names_of_stages()}"
+            )
+            self.issues.append(Issue("", rule))
 
     def _commas_of_two_meanings(self) -> list[Issue]:
         """Refuse commas if points are in numbers as well, or if each of them may stand between thousands."""
@@ -526,26 +486,25 @@ class _Reader:
         return []
 
     def left_out(self) -> list[str]:
-        """Numbers of the rows that were left out, with the reason and the first of each."""
-        said = [
-            f"{counted(count, 'row')} {what} left out (the first in {self._word} {line})"
-            for what, (count, line) in self._left.items()
-        ]
+        """Numbers of the rows that were left out, with the way to take others."""
+        said = super().left_out()
         state = next((column.heading for column in self._of.get("state", ())), None)
         if state is not None and any(what.startswith(f"with {state} ") for what in self._left):
             said.append(f"--only '{state}=...' says which are taken")
-        return said
+        if not self.lines and self._form.stage is not None:
+            said.append(f"stages are {self._names_of_stages()}")
+        cut = sum(len(self._wanted.keys() & {*pair}) == 1 for pair in self._waits or ())
+        return said + ([f"{cut:,} dependencies on tasks that are not planned"] if cut else [])
 
     def notes(self) -> list[str]:
         """Notes for the user on rows that were left out, and on what could have been understood otherwise."""
         said = self.left_out()
         if self._split:
             said.append(f"{counted(self._split, 'task')} of several cores became a task for each core")
-        if len(self._stages) > 1 and self._form.stage is None:
-            names = ", ".join(f"{name} ({count:,})" for name, count in [*self._stages.items()][:8])
+        if len(self._stages) > 1 and self._form.stage is None and self._waits is None:
             said.append(
-                f"tasks of {len(self._stages)} stages, and the file does not say which wait for others: {names} "
-                "(--stage NAME takes one)"
+                f"tasks of {len(self._stages)} stages, and the file does not say which wait for others: "
+                f"{self._names_of_stages()} (--stage NAME takes one)"
             )
         comma = self._or_thousands if self.thousands else self.with_comma
         if comma is not None:
@@ -573,22 +532,11 @@ class _Reader:
                 for issue in field_issues(error, Task, task):
                     field_ = headings.get(issue.field, issue.field)
                     issues.append(Issue(f"{self._word} {line}", issue.rule, field_, issue.value, task["id"]))
-            if len(issues) >= _MOST_ISSUES:
+            if len(issues) >= MOST_ISSUES:
                 break
         return issues
 
     # ------------------------------------------------------------------ a row
-
-    def _value(self, column: TaskColumn, cells: Sequence[str]) -> Any:
-        """Value of a cell; None if it has none, or is at fault."""
-        try:
-            return column.values[cells[column.index]]
-        except ValueError as error:
-            self._fault(column.heading, cells[column.index], str(error))
-            return None
-
-    def _fault(self, heading: str, value: Any, rule: str, item: str = "") -> None:
-        self.issues.append(Issue(f"{self._word} {self._line}", rule, heading, value, item or self._file))
 
     def _task(self, cells: Sequence[str]) -> dict[str, Any] | None:
         before = len(self.issues)
@@ -614,8 +562,7 @@ class _Reader:
         if "command" in of:
             command = cells[of["command"][0].index]
             if command:
-                # GNU parallel writes NUL for the end of a line.
-                task["command"] = command if self._known.own else command.replace("\0", "\n")
+                task["command"] = command.replace(self._known.end_of_line, "\n")
         for key, role in _OPTIONAL.items():
             value = self._value(of[role][0], cells) if role in of else None
             if value is not None:
@@ -673,7 +620,7 @@ class _Reader:
         return times
 
 
-_KEYS: Mapping[str, TaskRole] = {
+_KEYS: Mapping[str, Role] = {
     "id": "id",
     "command": "command",
     "count": "count",
@@ -686,44 +633,25 @@ _KEYS: Mapping[str, TaskRole] = {
     "markets": "market",
 }
 """Role of each key of a task."""
-_OPTIONAL = {key: role for key, role in _KEYS.items() if role in ("count", "architecture", *DATES, "weight", "market")}
+_OPTIONAL = {key: role for key, role in _KEYS.items() if role in ("count", "architecture", *_DATES, "weight", "market")}
 
 
 def _cell_at(index: int) -> Callable[[Sequence[str]], str]:
     return lambda cells: cells[index]
 
 
-def _count(cell: str) -> int | None:
-    if not cell:
-        return None
-    count = number_of(cell)
-    if count is None or not count.is_integer():
-        raise ValueError("must be a whole number")
-    return int(count)
-
-
-def _weight(cell: str) -> float | None:
-    weight = number_of(cell)
-    if cell and weight is None:
-        raise ValueError("must be a number")
-    return weight
-
-
-def _architecture(cell: str) -> Architecture | None:
-    if not cell:
-        return None
-    architecture = _ARCHITECTURES.get(cell.lower())
-    if architecture is None:
+def _architecture(cell: str) -> str | None:
+    if cell and cell.lower() not in _WORDS["architecture"]:
         raise ValueError("must be x86_64 or arm64")
-    return architecture
+    return _WORDS["architecture"].get(cell.lower())
 
 
 def _markets(cell: str, names_market: bool) -> list[Market] | None:
     """Markets of a task; None for all of them. A number is one of attempts on VMs that may be preempted."""
     words = re.sub(r"on[ _]demand", "on-demand", cell.lower()).replace(",", " ").split()
-    known = _MARKETS if names_market else {**_MARKETS, **_PREEMPTIBLE}
+    known = {**_WORDS["market"], **({} if names_market else _WORDS["preemptible"])}
     found = [known.get("yes" if word.isdecimal() and int(word) else word) for word in words]
     if None in found:
         raise ValueError("must be spot, on-demand or any" + ("" if names_market else "; or yes or no"))
-    named = {market for markets in found if markets for market in markets}
+    named = {market for word in found if word for market in _MARKETS[word]}
     return [market for market in MARKETS if market in named] if 0 < len(named) < len(MARKETS) else None

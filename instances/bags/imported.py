@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.text_files import STANDARD_INPUT, source_name
@@ -15,8 +15,6 @@ from ..clouds import CLOUD_OF_PROVIDER
 from ..instance import Instance, instance_warnings
 from ..instance_checks import with_deadline_first
 from .vm_catalogue import VmChoice, choose_vm_types, price_notes, read_catalogue
-
-MultiCore: TypeAlias = Literal["refuse", "split", "skip"]
 
 _TASK = re.compile(r"tasks\[([0-9]+)\]")
 _NUMBERS = re.compile(r"[0-9][0-9.,]*")

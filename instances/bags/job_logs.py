@@ -23,10 +23,10 @@ from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
 from ...core.text_files import STANDARD_INPUT, ReadFile, source_name
 from ...core.wording import counted
 from ..arrivals import Arrival, exact
-from ..columns import CellValues
 from ..entries import MAX_TASKS
-from .imported import Asked, Imported, MultiCore, grouped, make_instance, several_cores
-from .task_formats import COLUMNS_OF_LOGS, LogFormat
+from ..table_columns import CellValues, MultiCore
+from ..table_formats import COLUMNS_OF_LOGS, LogFormat
+from .imported import Asked, Imported, grouped, make_instance, several_cores
 
 _COMMENTS = (";", "#")
 _RUN, _ALLOCATED, _USED_KB, _REQUESTED, _TIME, _ASKED_KB, _STATUS, _USER = 3, 4, 6, 7, 8, 9, 10, 11

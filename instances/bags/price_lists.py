@@ -102,6 +102,9 @@ def price_list_of_aws(
         quote = source.rows.quotes.setdefault((name, place, "on-demand"), source.quote(prices[0], day))
         if len({quote.price_usd_per_hour, *prices}) > 1:
             source.fault(where, f"has another price in {place} than before", item=name)
+        before = source.rows.facts.get(name, {"vcpus": vcpus, "memory_mb": memory * MB_PER_GB})
+        if (before["vcpus"], before["memory_mb"]) != (vcpus, memory * MB_PER_GB):
+            source.fault(where, "has other vCPUs or another memory than before", item=name)
         processor = attributes.get("physicalProcessor", "")
         source.put_type(
             name,

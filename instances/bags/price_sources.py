@@ -36,17 +36,6 @@ _LOCAL_ZONE = re.compile(rf"{AWS_REGION}-.+|[a-z]+[0-9]+-.+-az[0-9]+")
 _ARCHITECTURES: dict[str, Architecture] = {"x86_64": "x86_64", "i386": "x86_64", "arm64": "arm64"}
 """By the names of AWS. Of several, i386 is not the only one: such types run x86_64, too."""
 _MAC = "x86_64_mac", "arm64_mac"
-_CREDITS = {
-    "nano": (0.05, 6),
-    "micro": (0.10, 12),
-    "small": (0.20, 24),
-    "medium": (0.20, 24),
-    "large": (0.30, 36),
-    "xlarge": (0.40, 96),
-    "2xlarge": (0.40, 192),
-}
-"""Baseline of a vCPU and credits an hour of T3, T3a and T4g VMs by their size (AWS, Key concepts for burstable
-performance instances). They hold what they earn in 24 hours, and start without any."""
 
 
 class _VCpus(TheirRecord):
@@ -246,11 +235,12 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators:
 def credits_of(name: str) -> Burstable | None:
     """CPU credits of a T3, T3a or T4g type, as AWS publishes them; None for others."""
     family, _, size = name.partition(".")
-    if family not in ("t3", "t3a", "t4g") or size not in _CREDITS:
+    found = PROVIDERS["aws"].credits.get(size) if family in ("t3", "t3a", "t4g") else None
+    if found is None:
         return None
-    baseline, per_hour = _CREDITS[size]
+    # They hold what they earn in 24 hours, and start without any.
     return Burstable(
-        baseline_fraction=baseline, credits_per_hour=per_hour, initial_credits=0, max_credits=24 * per_hour
+        baseline_fraction=found[0], credits_per_hour=found[1], initial_credits=0, max_credits=24 * found[1]
     )
 
 
@@ -366,7 +356,7 @@ def rows_of_skypilot(
     for line, cells in table:
         if len(source.issues) >= _MOST_ISSUES:
             break
-        source.take(line, {name: "" if place is None else cells[place] for name, place in places.items()}, region)
+        source.take(line, {name: cells[place] for name, place in places.items() if place is not None}, region)
     source.issues += table.issues
     return source.taken()
 
@@ -374,7 +364,7 @@ def rows_of_skypilot(
 _NEEDED = "InstanceType", "vCPUs", "MemoryGiB", "Price", "SpotPrice", "Region"
 _MORE = "AvailabilityZone", "AcceleratorName", "AcceleratorCount", "Arch"
 VCPUS: TypeAdapter[int] = TypeAdapter(VCpus)
-GIB: TypeAdapter[float] = TypeAdapter(Memory)
+GIB: TypeAdapter[float] = TypeAdapter(Annotated[Memory, Field(le=10**9 / MB_PER_GB)])
 USD: TypeAdapter[float] = TypeAdapter(Price)
 _MOST_ISSUES = 1_000
 
@@ -391,7 +381,8 @@ class _Skypilot(PriceSource):
 
     def take(self, line: int, row: Mapping[str, str], region: str | None) -> None:
         """Take a row."""
-        name, place, zone = row["InstanceType"], row["Region"], row["AvailabilityZone"]
+        name, place, zone = row["InstanceType"], row["Region"], row.get("AvailabilityZone")
+        row = {**dict.fromkeys(_MORE, ""), **row}
         if row["AcceleratorName"] and (not name or self.why_not(name, False, row["AcceleratorName"])):
             self.leave_out("with accelerators (--accelerators takes them)")
             return
@@ -418,9 +409,9 @@ class _Skypilot(PriceSource):
         if row["Arch"] and architecture is None:
             self.fault(f"line {line}", f"must be {', '.join(_ARCHITECTURES)} or one of macOS", "Arch", row["Arch"])
         prices = {key: self._number(line, row, key, USD) for key in ("Price", "SpotPrice") if row[key]}
-        if (zone or row["SpotPrice"]) and not of.zone.fullmatch(zone):
+        if (zone != "" or row["SpotPrice"]) and not of.zone.fullmatch(zone or ""):
             rule = f"must be an availability zone of {of.title}: a spot price is that of a zone"
-            self.fault(f"line {line}", rule, "AvailabilityZone", zone)
+            self.fault(f"line {line}", rule, "AvailabilityZone", zone or "")
         if len(self.issues) > before:
             return
         # A type has a row for each zone: facts must agree in all of them, prices on demand in those of a region.
@@ -433,8 +424,8 @@ class _Skypilot(PriceSource):
         if "Price" in prices:
             self.rows.quotes[name, place, "on-demand"] = self.quote(prices["Price"])
         if "SpotPrice" in prices:
-            self._says_the_same(line, row, {"SpotPrice": prices["SpotPrice"]}, name, place, zone)
-            self._zones[name, place][zone] = prices["SpotPrice"]
+            self._says_the_same(line, row, {"SpotPrice": prices["SpotPrice"]}, name, place, zone or "")
+            self._zones[name, place][zone or ""] = prices["SpotPrice"]
 
     def _left_out(self, row: Mapping[str, str], of: Provider, region: str | None) -> str | None:
         """Reason to leave a row out; None if there is none."""

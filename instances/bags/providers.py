@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .. import clouds
 from ..entries import Architecture
 
 _NEVER = re.compile(r"(?!)")
-AWS_REGION = r"[a-z]{2,5}(?:-[a-z]+)+-[0-9]+"
 _LETTERS_OF = {"north": "n", "south": "s", "east": "e", "west": "w", "central": "c"}
 _SIDES = {
     "".join(letter for word, letter in _LETTERS_OF.items() if word in side): side
     for side in ("north", "south", "east", "west", "central", "northeast", "northwest", "southeast", "southwest")
 }
 _ZONE_ID = re.compile(rf"([a-z]{{2}})(g?)({'|'.join(sorted(_SIDES, reverse=True))})([0-9]+)-az[0-9]+")
-_ZONE_NAME = re.compile(rf"({AWS_REGION})[a-z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +34,8 @@ class Provider:
         Types of architecture arm64, where names say that.
     accelerated : pattern
         Types whose price in catalogues lacks that of their accelerators.
+    credits : dict
+        Size of a burstable type to the baseline of its vCPUs, and the credits that it earns in an hour.
     example : str
         A type and a region.
     """
@@ -47,6 +48,7 @@ class Provider:
     burstable: re.Pattern[str]
     arm: re.Pattern[str] | None = None
     accelerated: re.Pattern[str] = _NEVER
+    credits: Mapping[str, Sequence[float]]
     example: str
 
     def architecture(self, name: str) -> Architecture | None:
@@ -57,40 +59,17 @@ class Provider:
 
 
 PROVIDERS: Mapping[str, Provider] = {
-    provider.name: provider
-    for provider in (
-        Provider(
-            name="aws",
-            title="AWS",
-            type=re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"),
-            region=re.compile(AWS_REGION),
-            zone=re.compile(rf"{AWS_REGION}[a-z]|[a-z]+[0-9]+-az[0-9]+"),
-            burstable=re.compile(r"(?:t1|t2|t3|t3a|t4g)\."),
-            example="c6i.large in us-east-1",
-        ),
-        Provider(
-            name="gcp",
-            title="Google Cloud",
-            type=re.compile(r"[a-z][0-9][a-z]*-[a-z0-9-]+"),
-            region=re.compile(r"[a-z]+-[a-z]+[0-9]+"),
-            zone=re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]"),
-            burstable=re.compile(r"(?:e2-(?:micro|small|medium)|f1-micro|g1-small)$"),
-            arm=re.compile(r"(?:t2a|c4a|n4a)-"),
-            accelerated=re.compile(r"(?:a[2-9]|g[2-9])[a-z]*-"),
-            example="n2-standard-8 in us-central1",
-        ),
-        Provider(
-            name="azure",
-            title="Azure",
-            type=re.compile(r"(?:Standard|Basic)_[A-Za-z0-9_-]+"),
-            region=re.compile(r"[a-z]+[0-9]*"),
-            zone=re.compile(r"(?:[a-z]+[0-9]*-)?[1-3]|"),
-            burstable=re.compile(r"Standard_B"),
-            arm=re.compile(r"Standard_[A-Z]+[0-9]+(?:-[0-9]+)?[a-z]*p[a-z]*_"),
-            example="Standard_D4s_v5 in eastus",
-        ),
+    name: Provider(
+        name=name,
+        title=said["title"],
+        example=said["example"],
+        credits=said.get("credits", {}),
+        **{what: re.compile(pattern) for what, pattern in said["patterns"].items()},
     )
+    for name, said in clouds.PROVIDERS.items()
 }
+AWS_REGION = PROVIDERS["aws"].region.pattern
+_ZONE_NAME = re.compile(rf"({AWS_REGION})[a-z]")
 
 
 def provider_of(vm_type: str, region: str) -> Provider | None:

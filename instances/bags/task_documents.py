@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,49 +15,24 @@ from ...core.text_files import read_text, source_name
 from ...core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
 from ..columns import normal
 from ..entries import MAX_TASKS
-from .imported import grouped
-from .task_formats import (
+from ..table_formats import (
     CSV,
     FORMATS,
-    TaskFormat,
+    MadeTable,
+    TableFormat,
     format_of_headings,
     format_of_table,
     has_jobs_inside,
     kind_of_file,
 )
+from .imported import grouped
+from .wfformat import table_of_workflow
 
 HEAD = 65_536
 """Characters of a file by which it is recognised."""
 
 
-@dataclass(slots=True)
-class MadeTable:
-    """Table made of another document; as of `TextTable`.
-
-    Attributes
-    ----------
-    source : str
-        Its name in messages.
-    first : list of str
-        Headings.
-    rows : list
-        Numbers of rows and their cells.
-    word : str
-        What is numbered.
-    """
-
-    source: str
-    first: list[str]
-    rows: list[tuple[int, list[str]]]
-    word: str = "task"
-    delimiter: str = ","
-    issues: list[Issue] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        return iter(self.rows)
-
-
-def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[TaskFormat, TextTable | MadeTable]:
+def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[TableFormat, TextTable | MadeTable]:
     """Read a file of tasks as a table, and say of which format it is.
 
     Parameters
@@ -74,13 +48,13 @@ def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[T
         If it cannot be read, or is not of the format.
     """
     source = source_name(path)
-    form: TaskFormat
+    form: TableFormat
     table: TextTable | MadeTable
     if Path(path).is_dir():
         form, table = FORMATS["snakemake"], _benchmarks(Path(path), source)
     else:
         text = read_text(path)
-        form, table = _table_of_document(text, source) or _table_of_text(text, source)
+        form, table = _table_of_document(text, source, kind) or _table_of_text(text, source)
         if form.repeats and "file" not in table.first:
             name = Path(source).stem
             rows = [(line, [*cells, name]) for line, cells in table]
@@ -92,7 +66,7 @@ def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[T
     return form, table
 
 
-def _table_of_text(text: str, source: str) -> tuple[TaskFormat, TextTable | MadeTable]:
+def _table_of_text(text: str, source: str) -> tuple[TableFormat, TextTable | MadeTable]:
     form = format_of_table(text)
     bare = form is not CSV and delimiter_of(first_line_of(text)) in BARE_DELIMITERS
     table = TextTable(text, source, bare=bare, open_end=lambda last: bare and form.role_of(normal(last)) == "command")
@@ -101,9 +75,12 @@ def _table_of_text(text: str, source: str) -> tuple[TaskFormat, TextTable | Made
     return read, TextTable(text, source) if bare and read is CSV else table
 
 
-def _table_of_document(text: str, source: str) -> tuple[TaskFormat, TextTable | MadeTable] | None:
+def _table_of_document(text: str, source: str, kind: str | None) -> tuple[TableFormat, TextTable | MadeTable] | None:
     """Make a table of JSON; None if a text is none."""
-    if not text.lstrip().startswith(("[", "{")) or kind_of_file(text[:HEAD]) == "table":
+    found = kind_of_file(text[:HEAD])
+    if "wfformat" in (kind, found):
+        return FORMATS["wfformat"], table_of_workflow(text, source)
+    if not text.lstrip().startswith(("[", "{")) or found == "table":
         return None
     table = _made_of(_records(text, source), source)
     form = format_of_headings(table.first)

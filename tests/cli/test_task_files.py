@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.instances.bags.task_formats import FORMATS
+from spotbag.instances.table_formats import FORMATS
 from tests.helpers.command_shell import Shell, type_in
 
 FILES = Path(__file__).parents[1] / "instances" / "bags" / "task_files"

@@ -24,9 +24,7 @@ from spotbag.instances.bags.price_sources import (
 )
 from spotbag.instances.bags.scenario_files import format_scenario
 from spotbag.instances.bags.scenarios import find_scenario
-from spotbag.instances.bags.task_formats import LogFormat
 from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice
-from spotbag.instances.bags.wfformat import instance_of_wfformat
 from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.arrivals import platform_of_arrivals
 from spotbag.instances.platforms.platform import Platform
@@ -34,6 +32,8 @@ from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.arrivals import stream_of_arrivals
 from spotbag.instances.streams.entries import StreamVmType
 from spotbag.instances.streams.stream import Stream
+from spotbag.instances.table_columns import CsvFormat
+from spotbag.instances.table_formats import LogFormat
 from tests.fuzzing.mutations import Keys, Mutator, Node, Spelled, spell, tree, walk
 from tests.fuzzing.oracles.arrivals import jobs_of_log, jobs_of_table, platform_jobs, stream_jobs
 from tests.fuzzing.oracles.aws import prices_of_history, steps_of, steps_of_history, types_of_aws
@@ -440,7 +440,7 @@ def read_wfformat(case: Case) -> None:
     _judge(
         case,
         [lambda: bag_of_wfformat(data, split), lambda: second_bag_of_workflow(data, split)],
-        lambda: _bag(instance_of_wfformat(path, _asked(), multi_core="split" if split else "refuse")),
+        lambda: _bag(instance_of_csv(path, _asked(), CsvFormat(multi_core="split" if split else "refuse"), "wfformat")),
     )
 
 

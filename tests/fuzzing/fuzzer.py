@@ -133,15 +133,15 @@ def _limited() -> Iterator[None]:
     """Stop an input that never ends."""
 
     def stop(*_: Any) -> None:
-        raise Stuck(f"not done after {_STUCK_S} s")
+        raise Stuck(f"not done after {_STUCK_S} s of processor time")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(_STUCK_S)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, _STUCK_S)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _resident_mb() -> float:

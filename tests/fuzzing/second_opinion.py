@@ -77,7 +77,7 @@ def seconds_of(cell: str, unit: str) -> Fraction | None:
         return Fraction(int(found.total_seconds())) or None
     if plain := re.fullmatch(rf"({NUMBER}) second\(s\)", cell, re.ASCII):
         return number_of(plain[1]) or None
-    if re.search(r"\d.*[A-DF-Za-df-z:]|[A-DF-Za-df-z:].*\d", cell):
+    if len(cell) < 1000 and re.search(r"\d.*[A-DF-Za-df-z:]|[A-DF-Za-df-z:].*\d", cell):
         raise UndecidedError(f"words of which the documentation says nothing: {cell[:40]!r}")
     value = number_of(cell)
     if value < 0:
@@ -97,7 +97,7 @@ def memory_of(cell: str, unit: str) -> Fraction | None:
         raise UndecidedError("a word for nothing")
     if said := re.fullmatch(rf"({NUMBER}) ?([KMGT]B|[KMGT]i?|B|[MGK]bytes)", cell, re.ASCII):
         return number_of(said[1]) * BYTES[said[2][0].lower()] / 2**20 or None
-    if re.search(r"\d.*[A-DF-Za-df-z:]|[A-DF-Za-df-z:].*\d", cell):
+    if len(cell) < 1000 and re.search(r"\d.*[A-DF-Za-df-z:]|[A-DF-Za-df-z:].*\d", cell):
         raise UndecidedError("words of which the documentation says nothing")
     value = number_of(cell)
     if value < 0:
@@ -153,12 +153,16 @@ def rows_of_table(text: str, known: Callable[[str], bool], quoted: bool, doubts:
         raise UndecidedError("lines that end with CR alone, or cells of several lines")
     if not quoted and '"' in text:
         raise UndecidedError("quotation marks where nobody writes any")
+    if re.search(r'[,;\t|\r\n] +"', text):
+        raise UndecidedError("blanks before a quotation mark")
     ways = []
     for divider in ",;\t|":
         try:
             rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=divider, strict=True)]
         except csv.Error:
             continue
+        if any(not "".join(row).strip() and any("\n" in cell for cell in row) for row in rows):
+            raise UndecidedError("a row of nothing but the end of a line in quotation marks")
         rows = [row for row in rows if any(cell.strip() for cell in row)]
         if rows and any(known(plain(heading)) for heading in rows[0]):
             ways.append((rows, divider))
@@ -222,6 +226,10 @@ def json_of(text: str) -> Any:
     def no_number(word: str) -> Any:
         raise UndecidedError(f"{word} in JSON")
 
+    if re.search(r"\d{400}", text):
+        raise UndecidedError("a number of hundreds of digits")
+    if re.search(r"\\ud[89a-f]", text, re.IGNORECASE):
+        raise UndecidedError("half a letter")
     try:
         return json.loads(
             text, object_pairs_hook=once, parse_int=Literal, parse_float=Literal, parse_constant=no_number
@@ -351,6 +359,8 @@ def task_of(tool: Tool, row: dict[str, str], id_: str, measured: bool) -> Task |
         if per := name == "reqmem" and re.fullmatch(r"(\d+(?:\.\d+)?[KMGT]?)[nc]", cell):
             cell = per[1]
         memory = memory if memory is not None else memory_of(cell, unit)
+    if row.get("requestgpus", "").lower() in ODD_WORDS:
+        raise UndecidedError("a word for no GPU")
     if "gpu" in row.get("alloctres", "") or (
         row.get("requestgpus", "") not in MISSING and number_of(row["requestgpus"])
     ):
@@ -436,8 +446,16 @@ def checked(tasks: Iterable[Task], doubts: set[str]) -> list[Task]:
     if len({task.id for task in found}) < len(found):
         raise RefusalDueError("two tasks of the same id")
     for task in found:
-        if not task.id or len(task.id) > 200 or not task.id.isprintable() or "#" in task.id:
+        if (
+            not task.id
+            or len(task.id) > 200
+            or not task.id.isprintable()
+            or "#" in task.id
+            or task.id != task.id.strip()
+        ):
             raise UndecidedError("an id that may be none")
+        if task.command is not None and (len(task.command) > 10_000 or not task.command.isprintable()):
+            doubts.add("a very long command, or letters in it that cannot be seen")
         if task.memory_mb > LARGEST_MB or any(seconds > 1e9 for seconds in task.runtime_s.values()):
             doubts.add("a task that no VM of the bag can run")
         if task.memory_mb < 1e-3 or any(seconds < 1e-3 for seconds in task.runtime_s.values()):

@@ -16,6 +16,8 @@ from tests.fuzzing.oracles.readings import (
     Verdict,
 )
 from tests.fuzzing.second_opinion import (
+    MISSING,
+    ODD_WORDS,
     Literal,
     Rows,
     cells_of,
@@ -37,11 +39,12 @@ from tests.fuzzing.second_opinion import (
 WORDS = {
     "id": "id task task_id name job",
     "command": "command cmd command_line script",
-    "count": "count copies n",
+    "count": "count copies n number tasks repeat repetitions",
     "architecture": "architecture arch",
     "cores": "cores cpus threads slots",
     "state": "status state",
     "exit": "exit exit_code returncode",
+    "other": "market markets preemptible interruptible spot capacity_type provisioning_model stage process rule weight",
     "note": "note notes comment comments remark remarks description descriptions",
 }
 ROLE_OF = {word: role for role, words in WORDS.items() for word in words.split()}
@@ -69,8 +72,14 @@ def tasks_of_rows(rows: Rows, divider: str, types: Sequence[str], doubts: set[st
     headings = list(dict.fromkeys(name for row in rows for name in row))
     roles = {name: role for name in headings if (role := role_of(name, types))}
     for name in headings:
+        if roles.get(name, ("",))[0] == "other" and any(row.get(name) for row in rows):
+            raise UndecidedError("a market, or another column of which readings have nothing")
         if name not in roles and any(row.get(name) for row in rows):
-            if re.fullmatch(r"[a-z.]+", name):
+            if all(row.get(name, "").lower() in (*MISSING, *ODD_WORDS, "0", "no") for row in rows):
+                raise UndecidedError("a column that asks for nothing")
+            if "." in name or name in ("min", "minutes", "seconds", "hours", "days"):
+                raise UndecidedError("a point in a heading, or a unit for one")
+            if re.fullmatch(r"[a-z]+", name):
                 raise RefusalDueError(f"a column that is not understood: {name[:40]}")
             raise UndecidedError(f"a column of which the documentation says nothing: {name[:40]}")
     kinds = [role for role, _ in roles.values() if role != "note"]
@@ -129,6 +138,8 @@ def task_of(cells: dict[str, str], units: dict[str, str], number: int, types: Se
         raise RefusalDueError("another architecture")
     if re.fullmatch(r"0[.0]*", cells.get("memory", "")):
         raise UndecidedError("memory of 0, which a tool did not measure, and nobody writes")
+    if cells.get("memory") in ("-", "NA"):
+        raise UndecidedError("a sign for no memory in a table of one's own")
     memory = float(memory_of(cells.get("memory", ""), units.get("memory", "")) or DEFAULT_MEMORY_MB)
     known = ARCHITECTURES[architecture] if architecture else None
     runs = {
@@ -193,8 +204,8 @@ def batch_task(job: Any) -> Task | None:
     if value_of(job, JOB, list, "dependsOn"):
         raise RefusalDueError("a job that waits for another")
     said = {value_of(need, "type value", str, "type"): value_of(need, "type value", str, "value") for need in needs}
-    if any(value != value.strip() for value in said.values() if value):
-        raise UndecidedError("blanks around a number")
+    if any(value is not None and (value != value.strip() or not value) for value in said.values()):
+        raise UndecidedError("blanks around a number, or an empty text for one")
     if len(said) < len(needs) or not set(said) <= {"VCPU", "MEMORY", "GPU"} or None in said.values():
         raise UndecidedError("needs that are none of Batch")
     if "GPU" in said:
@@ -346,6 +357,8 @@ def flow_task(entry: dict[str, Any], split: bool, doubts: set[str]) -> Task | No
         raise UndecidedError("words of a command that are none")
     if wanted > 10_000_000:
         raise RefusalDueError("more cores than a bag may have tasks")
+    if wanted > 1 and not number_of(bytes_[0] or "0"):
+        raise UndecidedError("memory that is not said, of each core or of all")
     memory = (number_of(bytes_[0] or "0") / 2**20 or Fraction(DEFAULT_MEMORY_MB)) / wanted
     runs = {"*": float(number_of(spans[0]))}
     return Task(entry["id"], float(memory), runs, int(wanted), " ".join(words).strip() or None, None)

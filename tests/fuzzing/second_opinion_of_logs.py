@@ -107,11 +107,15 @@ def taken(data: bytes, kind: str, asked: LogAsked, doubts: set[str]) -> Iterator
             if job.fields[10] not in ("1", "-1") or any(value is not None for value in (asked.user, asked.bag)):
                 raise UndecidedError("a field that is no number of a job that may be left out") from None
             raise
-        if not wanted or not seconds or seconds < Fraction(1, 2):
+        if seconds and seconds < Fraction(1, 2):
+            raise UndecidedError("less than half a second, in a format of whole seconds")
+        if not wanted or not seconds:
             doubts.add("a job that is left out")
             continue
         if cores is not None and (cores.denominator != 1 or not cores):
             raise (RefusalDueError if cores else UndecidedError)("cores that are not whole, or none")
+        if cores is not None and cores > 10_000_000:
+            raise UndecidedError("more cores than there are tasks in a bag")
         waits = job.fields[16] not in ("-1", "-1.0") if kind == "swf" else job.fields[18] not in ("UNITARY", "BoT")
         if waits:
             raise (RefusalDueError if re.fullmatch(r"[1-9]\d*", job.fields[16]) else UndecidedError)("a job that waits")
@@ -237,8 +241,12 @@ def second_jobs_of_table(data: bytes, made: Callable[..., Any]) -> Verdict:
                 doubts.add("a job without a run time")
                 raise UndecidedError("whether a job that is left out is the first")
             count = whole_of(cells["count"], "tasks") if cells.get("count") else 1
-            if not 1 <= count <= 10_000_000:
+            if count < 1:
                 raise RefusalDueError("no such number of tasks")
+            if count > 1_000_000:
+                raise UndecidedError("more tasks than a stream may have, or a job of very many")
+            if len(cells.get("application", "")) > 150:
+                raise UndecidedError("an application of a long name")
             if max(seconds, within or 0) > 10**9:
                 raise UndecidedError("a run time that is too long")
             jobs.append(
@@ -274,6 +282,8 @@ def times_of(job: dict[str, Any], first: Fraction) -> tuple[int, int]:
     moment = math.floor(moment if job["deadline"] is None else job["deadline"])
     if moment <= math.ceil(job["arrival"]):
         raise UndecidedError("a deadline that is before the job")
+    if moment - first > 10**9:
+        raise RefusalDueError("a deadline that is too far from the first arrival")
     return math.ceil(job["arrival"]) - math.ceil(first), moment - math.ceil(first)
 
 

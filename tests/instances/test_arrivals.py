@@ -10,12 +10,13 @@ import pytest
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.arrivals import Arrival, Deadlines, arrivals_of_table, since_first
 from spotbag.instances.bags.job_logs import JobFilter, arrivals_of_log
-from spotbag.instances.bags.task_formats import kind_of_file
 from spotbag.instances.platforms.arrivals import platform_of_arrivals
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.arrivals import stream_of_arrivals
 from spotbag.instances.streams.entries import StreamVmType
 from spotbag.instances.streams.stream import Stream
+from spotbag.instances.table_columns import CsvFormat
+from spotbag.instances.table_formats import kind_of_file
 
 HOST = StreamVmType(name="host", price_usd_per_block=1.0)
 SWF_JOB = "{} {} 3 {} {} -1 -1 {} 600 -1 1 7 1 {} 1 1 -1 -1\n"
@@ -23,7 +24,7 @@ SWF = "; UnixStartTime: 0\n" + SWF_JOB.format(1, 100, 60, 2, 2, 5) + SWF_JOB.for
 
 
 def read(text: str, **given: Any) -> list[Arrival]:
-    return arrivals_of_table(text, "arrivals.csv", **given)[0]
+    return arrivals_of_table(text, "arrivals.csv", CsvFormat(**given))[0]
 
 
 def stream(arrivals: list[Arrival], deadlines: Deadlines | None = None, **speeds: float) -> Stream:
@@ -110,16 +111,21 @@ def test_the_work_of_a_job_of_a_platform_is_what_all_its_tasks_run_for() -> None
 def test_jobs_without_a_run_time_are_counted_and_left_out() -> None:
     found, said = arrivals_of_table("arrival_s,runtime_s\n0,5\n1,\n2,0\n", "a.csv")
     assert [arrival.line for arrival in found] == [2]
-    assert said == ["a.csv: 2 jobs without a run time, or with one of 0, left out"]
+    assert said == [
+        "a.csv: 1 row without a run time left out (the first in line 3)",
+        "a.csv: 1 row with a run time of 0 left out (the first in line 4)",
+    ]
 
 
 def test_columns_by_option_take_the_place_of_those_by_heading() -> None:
     text = "when,duration_s,real,queue,notes\n3,99,5,q,n\n"
     arrivals = read(text, columns={"arrival_s": "when", "runtime_s": "real"}, ignored=["queue"])
     assert arrivals == [Arrival(2, "j1", Fraction(3), 5.0)]
-    found, said = arrivals_of_table("submitted_min,time,runtime_s\n3,x,5\n", "a.csv", {"arrival": "submitted_min"})
+    found, said = arrivals_of_table(
+        "submitted_min,time,runtime_s\n3,x,5\n", "a.csv", CsvFormat({"arrival": "submitted_min"})
+    )
     assert found == [Arrival(2, "j1", Fraction(180), 5.0)]  # with the unit of its heading
-    assert said == ["a.csv: column 'time' left out: --column says which counts"]
+    assert said == ["a.csv: column 'time' left out: --column says which is the arrival"]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,7 @@ def test_options_of_columns_that_cannot_be_met(columns: dict[str, str], ignored:
     [
         ("runtime_s\n5\n", "has no column of the arrival: call it arrival_s"),
         ("arrival_s\n5\n", "has no column of the runtime: call it runtime_s"),
-        ("arrival_s,runtime_s,state\n5,1,ok\n", "line 1: column 'state' is not understood: --ignore-column"),
+        ("arrival_s,runtime_s,state\n5,1,ok\n", "line 2: state 'ok' is in a column of which nothing is made: --ignore"),
         ("arrival_s,submitted_s,runtime_s\n5,5,1\n", "columns 'arrival_s' and 'submitted_s' both hold the arrival"),
         ("arrival,runtime_s\n5,1\n", "line 2: arrival '5' must be a date such as 2026-11-28T09:00:00Z"),
         ("arrival_s,runtime\n5,1\n", "line 2: runtime '1' has no unit: call the column runtime_s"),

@@ -20,11 +20,11 @@ from .tables import terminal_width
 
 if TYPE_CHECKING:
     from ..instances.bags.imported import Asked, Imported
-    from ..instances.bags.task_columns import CsvFormat
-    from ..instances.bags.task_formats import LogFormat
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
+    from ..instances.table_columns import CsvFormat
+    from ..instances.table_formats import LogFormat
     from ..schedules.documents import Lateness, Survival
     from ..schedules.schedule import Schedule
     from ..traces.trace import Trace
@@ -126,7 +126,7 @@ class CsvOptions(TaskFileOptions):
         SpotbagError
             If a column has no role, or a role has two columns.
         """
-        from ..instances.bags.task_columns import CsvFormat
+        from ..instances.table_columns import CsvFormat
 
         columns: dict[str, str] = {}
         for pair, role, heading in pairs_of("--column", self.column, "ROLE=HEADING, such as memory_gb=RAM"):
@@ -155,31 +155,26 @@ class CsvOptions(TaskFileOptions):
             If it cannot be read, or an option is given that it does not know.
         """
         from ..instances.bags.csv_tasks import instance_of_csv
-        from ..instances.bags.task_formats import FORMATS
+        from ..instances.table_formats import FORMATS
 
         path = read_once(path)
         found = kind_of(path) if kind is None or FORMATS[kind].own else kind
-        if found in ("swf", "gwf", "wfformat"):
-            return self._of_other(path, asked, found)
+        if found in ("swf", "gwf"):
+            return self._of_log(path, asked, cast("LogFormat", found))
         return instance_of_csv(path, asked, self.form(), kind)
 
-    def _of_other(self, path: StrPath, asked: Asked, kind: str) -> Imported:
-        """Read a log, or a workflow, which have no columns by headings."""
+    def _of_log(self, path: StrPath, asked: Asked, kind: LogFormat) -> Imported:
+        """Read a log, which has no columns by headings."""
         from ..instances.bags.job_logs import JobFilter, instance_of_log
-        from ..instances.bags.wfformat import instance_of_wfformat
 
-        of_columns = {"column", "ignore_column", "memory_unit", "runtime_unit", "only"}
-        of_columns |= set() if kind == "wfformat" else {"stage"}
+        of_columns = {entry.name for entry in fields(CsvOptions)} - {entry.name for entry in fields(TaskFileOptions)}
         option = next((option for name, option in given_options(self).items() if name in of_columns), None)
         if option is not None:
             raise SpotbagError(
                 f"{option}: {source_name(path)} has no headings "
                 f"('spotbag instance import {kind} --help' has its options)"
             )
-        if kind == "wfformat":
-            return instance_of_wfformat(path, asked, stage=self.stage, multi_core=self.multi_core.value)
-        wanted = JobFilter(multi_core=self.multi_core.value)
-        return instance_of_log(path, cast("LogFormat", kind), asked, wanted)
+        return instance_of_log(path, kind, asked, JobFilter(multi_core=self.multi_core.value))
 
 
 def kind_of(path: StrPath) -> str:
@@ -188,7 +183,7 @@ def kind_of(path: StrPath) -> str:
     Folders are the first.
     """
     from ..instances.bags.task_documents import HEAD
-    from ..instances.bags.task_formats import kind_of_file
+    from ..instances.table_formats import kind_of_file
 
     if isinstance(path, ReadFile):
         return kind_of_file(path.text[:HEAD])

@@ -18,15 +18,15 @@ from .options import Only, amount_option, duration_option, given_options, option
 
 if TYPE_CHECKING:
     from ..instances.arrivals import Arrival, Deadlines
-    from ..instances.bags.imported import MultiCore
     from ..instances.bags.job_logs import JobFilter
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
+    from ..instances.table_columns import MultiCore
 
 Made = TypeVar("Made")
 
 _LONGEST_NAME = 170
-_OF_TABLES = {"column", "ignore_column"}
+_OF_TABLES = {"column", "ignore_column", "only"}
 
 
 class OfferedMarket(StrEnum):
@@ -87,7 +87,7 @@ class ArrivalOptions(JobOptions, CsvOptions):
         """Read the jobs of a table or a log, and say what is left out."""
         from ..instances.arrivals import Deadlines, arrivals_of_table
         from ..instances.bags.job_logs import arrivals_of_log
-        from ..instances.bags.task_formats import kind_of_file
+        from ..instances.table_formats import kind_of_file
 
         kind = kind_of_file(text)
         of_others = _OF_TABLES if kind in ("swf", "gwf") else {field.name for field in fields(JobOptions)}
@@ -98,8 +98,7 @@ class ArrivalOptions(JobOptions, CsvOptions):
         if kind in ("swf", "gwf"):
             found, said = arrivals_of_log(io.StringIO(text, newline=None), kind, source, self.filter())
         else:
-            form = self.form()
-            found, said = arrivals_of_table(text, source, form.columns, form.ignored)
+            found, said = arrivals_of_table(text, source, self.form())
         warn(said)
         return found, Deadlines(self.deadline, self.stretch)
 
@@ -112,7 +111,7 @@ class ArrivalOptions(JobOptions, CsvOptions):
         make: Callable[[str, str], Made],
     ) -> Made:
         """Read a document or a file of jobs, which is made into one, by path or ``-``; or load it from the library."""
-        from ..instances.bags.task_formats import kind_of_file
+        from ..instances.table_formats import kind_of_file
 
         text = read_text(argument) if is_path(argument, names) else None
         if text is not None and kind_of_file(text) in ("table", "swf", "gwf"):
@@ -218,7 +217,7 @@ def deliver_jobs(made: Stream | Platform, path: str | None, as_json: bool) -> No
 
 
 _OF_ARRIVALS = (
-    *("deadline", "stretch", "column", "ignore_column"),
+    *("deadline", "stretch", "column", "ignore_column", "only"),
     *("user", "submitted_from", "submitted_to", "status", "requested", "jobs"),
 )
 OF_STREAMS = Only("types", "speed", "region", "prices", "market", "block", "launch", *_OF_ARRIVALS)

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from ..core.errors import SpotbagError
 from ..core.text_files import read_text, source_name
-from ..instances.bags.task_formats import FORMATS
+from ..instances.table_formats import FORMATS
 from .arguments import CsvOptions, TaskFileOptions, check_output, check_outputs, warn, wrote
 from .arrivals import OF_PLATFORMS, OF_STREAMS, JobOptions, PlatformFileOptions, StreamFileOptions, deliver_jobs
 from .instance_output import deliver_instance, out_option, to_file
@@ -19,7 +19,7 @@ from .options import adder, argument, json_option, option, seconds_option
 
 if TYPE_CHECKING:
     from ..instances.bags.imported import Asked, Imported
-    from ..instances.bags.task_formats import TaskFormat
+    from ..instances.table_formats import TableFormat
 
 
 class _Formats(TyperGroup):
@@ -75,7 +75,7 @@ _HEADINGS = """
 """
 
 
-def _help(form: TaskFormat) -> str:
+def _help(form: TableFormat) -> str:
     """Return the help of the import of a format."""
     if form.own:
         return f"Import {form.title}: a row for each, or for several that are the same.{_HEADINGS}"
@@ -91,7 +91,7 @@ def _help(form: TaskFormat) -> str:
     """
 
 
-def _add_import(form: TaskFormat) -> None:
+def _add_import(form: TableFormat) -> None:
     """Add the import of a format of tasks."""
 
     def command(
@@ -145,22 +145,6 @@ def gwf_command(
     from ..instances.bags.job_logs import instance_of_log
 
     to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core.value, bag)))
-
-
-@_command("wfformat", "blast.json --types c6i.large --deadline 2h --out bag.json")
-def wfformat_command(
-    *,
-    workflow: str = argument("WORKFLOW", "A JSON file, - for standard input."),
-    deadline: int = _deadline_option(),
-    vms: TaskFileOptions,
-    stage: str | None = option("NAME", "Tasks of this name or category only."),
-    to: Import,
-) -> None:
-    """Import a workflow of WfCommons (WfFormat 1.4 or 1.5), or one stage, whose tasks do not depend on each other."""
-    from ..instances.bags.wfformat import instance_of_wfformat
-
-    asked = to.asked(workflow, deadline, vms)
-    to.deliver(instance_of_wfformat(workflow, asked, stage=stage, multi_core=vms.multi_core.value))
 
 
 @_command("hads", "--job job.json --env env.json --deadline 2700 --out j100.json")

@@ -92,7 +92,10 @@ def _jobs_of_rows(rows: list[list[str]], doubts: set[str]) -> list[OwnJob]:
     if any(not re.fullmatch(r"[\w -]+", heading, re.ASCII) or heading != heading.strip() for heading in rows[0]):
         doubts.add("a heading with blanks around it, or in unusual letters")
     for heading, column in zip(rows[0], columns, strict=True):
-        if column is None and heading.strip().lower() not in _REMARKS:
+        place = rows[0].index(heading)
+        if not any("".join(row[place : place + 1]).strip() for row in rows[1:]):
+            doubts |= {"a column of which nothing is made"} if column is None else set()
+        elif column is None and heading.strip().lower() not in _REMARKS:
             if heading.isascii():
                 raise RefusalDueError(f"column {heading!r} is not understood")
             raise UndecidedError("a heading in letters that may count for nothing")

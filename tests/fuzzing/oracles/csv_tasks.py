@@ -41,10 +41,10 @@ _NOT_DONE = re.compile(r"failed|cached|aborted|running|pending|timeout|cancelled
 _OF_OTHERS = ("depends_on", "parents")
 _ASKS_FOR_NOTHING = re.compile(r"-|\[\]|\{\}|none|null|n/a", re.IGNORECASE)
 _MEMORY = re.compile(r"(memory|mem|ram|rss)(?:_([kmg]i?b?))?")
-_TIME_UNIT = r"s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?"
+_TIME_UNIT = r"ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?"
 _RUNTIME = re.compile(rf"(runtime|run_time|duration|elapsed|walltime|time)(?:_({_TIME_UNIT}))?")
 _MB = {"kb": Decimal(1) / 1024, "mb": Decimal(1), "gb": Decimal(1024), "tb": Decimal(1024 * 1024)}
-_SECONDS = {"s": 1, "min": 60, "h": 3600, "m": 60, "d": 86400}
+_SECONDS = {"ms": Decimal("0.001"), "s": 1, "min": 60, "h": 3600, "m": 60, "d": 86400}
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "arm64": "arm64", "aarch64": "arm64"}
 _REMARKS = ("note", "notes", "comment", "comments", "remark", "remarks", "description", "descriptions")
 """Headings of columns that say nothing of a plan; what else is not understood must be refused."""
@@ -58,7 +58,7 @@ class _Column(NamedTuple):
 
 
 def _unit_of_time(unit: str | None) -> str:
-    return {"": "", "s": "s", "m": "min", "h": "h"}[(unit or "")[:1]]
+    return "ms" if unit == "ms" else {"": "", "s": "s", "m": "min", "h": "h", "d": "d"}[(unit or "")[:1]]
 
 
 def _flat(heading: str) -> str:
@@ -73,6 +73,11 @@ _USUAL_HEADING = re.compile(r"[\w .-]+(\[[\w.-]+\])?", re.ASCII)
 def _column(heading: str, types: tuple[str, ...]) -> _Column | None:
     """Say what a column holds."""
     flat = _flat(heading)
+    for vm_type in types:  # points are blanks, but for those of a type
+        flat = flat.replace(_flat(vm_type), _flat(vm_type).replace(".", "\0"))
+    flat = flat.replace(".", "_").replace("\0", ".")
+    if flat in ("min", "minutes", "seconds", "hours", "days"):
+        raise UndecidedError("a unit of time for a heading")
     for role, names in _ROLES.items():
         if flat in names:
             return _Column(role, "")
@@ -210,6 +215,9 @@ def _task_of_cells(
     runtime_s = {}
     if _left_out(cells, doubts):
         return None
+    times = [cell.strip() for column, cell in cells.items() if column.role == "runtime" and not column.vm_type]
+    if times and re.fullmatch(r"[+-]?[0.]+\s*[a-z]*", times[0], re.IGNORECASE):
+        raise UndecidedError("a run time of 0 in unusual letters, of a row that may be left out")
     for column, cell in cells.items():
         bare = cell.strip()
         if bare != cell and column.role != "command":
@@ -326,12 +334,14 @@ def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
     if "(s)" in text:
         doubts.add("a unit as LSF has it")
         text = text.replace("(s)", "s")
-    part = r"([^a-zA-Z]+?(?:[eE][+-]?\d+)?)\s*(seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
+    part = r"([^a-zA-Z]+?(?:[eE][+-]?\d+)?)\s*(ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
     parts = re.findall(part, text, re.IGNORECASE)
     joined = re.fullmatch(f"(?:{part})+", text, re.IGNORECASE)
     if joined and parts:
         if any(own not in ("s", "min", "m", "h", "d") for _, own in parts) or re.search(r"\s", text):
             doubts.add("a unit of time in unusual letters")
+        if len(parts) > 1 and "ms" in [own.lower() for _, own in parts]:
+            raise UndecidedError("milliseconds among other units")
         order = [{"s": 0, "m": 1, "h": 2, "d": 3}[own[0].lower()] for _, own in parts]
         if order != sorted(set(order), reverse=True):
             doubts.add("units of time in an unusual order")
@@ -339,7 +349,8 @@ def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
             doubts.add("several units of time with fractions or signs")
             if any("-" in part for part, _ in parts):
                 raise RefusalDueError("a sign within a time")
-        return sum((number_of(part, doubts) * _SECONDS[own[0].lower()] for part, own in parts), Decimal(0))
+        units = [_SECONDS["ms" if own.lower() == "ms" else own[0].lower()] for _, own in parts]
+        return sum((number_of(part, doubts) * unit for (part, _), unit in zip(parts, units, strict=True)), Decimal(0))
     if not unit:
         raise RefusalDueError(f"run time {text!r} without a unit")
     return number_of(text, doubts) * _SECONDS[unit]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from tests.fuzzing.oracles.readings import (
@@ -49,6 +49,8 @@ def json_of(data: bytes, doubts: set[str]) -> Any:
         raise RefusalDueError("no JSON") from None
     except RecursionError:
         raise UndecidedError("nested a thousand times") from None
+    except InvalidOperation:
+        raise UndecidedError("an exponent that no decimal has") from None
     if re.search(r"\\ud[89a-f]", text, re.IGNORECASE):
         odd.add("escapes of surrogates")
     if len(text) > 100_000 or re.search(r"\d{300}|[\[{:]{100}", text):

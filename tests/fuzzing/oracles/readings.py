@@ -257,7 +257,8 @@ def in_bounds(tasks: list[Task]) -> list[Task]:
     counted = {task.id: task.count for task in tasks if task.count > 1}
     for task in tasks:
         head, _, number = task.id.rpartition("#")
-        if task.id in names or (head in counted and number.isdigit() and 1 <= int(number) <= counted[head]):
+        copy = task.count == 1 and head in counted and number.isdigit() and 1 <= int(number) <= counted[head]
+        if task.id in names or copy:
             raise RefusalDueError(f"two tasks called {task.id!r}")
         names.add(task.id)
         within(task.memory_mb, 1e-6, 1e9, "memory")

@@ -64,7 +64,8 @@ TOOLS: dict[str, Tool] = {
     ),
     "sacct": Tool(
         ("jobid", "elapsed"), _first("jobid"), ("elapsed",), ("maxrss", "reqmem"), ("alloccpus",),
-        ("state", "COMPLETED"), ("exitcode",), refused=("alloctres",), nothing=("", "UNKNOWN", "INVALID"),
+        ("state", "COMPLETED"), ("exitcode",), refused=("alloctres",), units={"maxrss": _MB[""]},
+        nothing=("", "UNKNOWN", "INVALID"),
     ),
     "joblog": Tool(
         ("seq", "jobruntime", "exitval"), _first("seq"), ("jobruntime",), codes=("exitval", "signal"),
@@ -159,7 +160,7 @@ def _flat(heading: str) -> str:
     return (
         "h:m:s"
         if re.fullmatch(r"\s*h[\s:._-]+m[\s:._-]+s\s*", heading, re.IGNORECASE)
-        else re.sub(r"[\s.\-]+", "_", heading.strip().lower())
+        else re.sub(r"[\s.\-_]+", "_", heading.strip().lower())
     )
 
 
@@ -193,6 +194,8 @@ def text_of(value: Any) -> str:
         return shlex.join(value)
     if not isinstance(value, int | Decimal):
         raise UndecidedError("an object, or a list of others than texts, in a cell")
+    if isinstance(value, int) and abs(value) >= 10**400:
+        raise UndecidedError("a whole number of hundreds of digits")
     return str(value) if isinstance(value, int) else repr(float(value))
 
 
@@ -218,6 +221,8 @@ def _of_rows(rows: Sequence[Cells], kind: str, doubts: set[str]) -> list[Task]:
             tasks.append(task)
     if kind == "snakemake" and tasks:
         tasks = [max(tasks, key=lambda task: task.runtime_s["*"])]
+    if kind == "nextflow" and any(not row.get("name", "x") for row in rows):
+        raise UndecidedError("a task without a name, which Nextflow gives to all")
     if kind == "nextflow" and len({task.id for task in tasks}) < len(tasks):
         raise UndecidedError("names that are not different")
     return in_bounds(tasks)
@@ -240,10 +245,10 @@ def _jobs(rows: Sequence[Cells], doubts: set[str]) -> list[Cells]:
             raise UndecidedError("a step without its job")
         if "maxrss" in row:
             cells = [jobs[name]["maxrss"], row["maxrss"]]
-            amounts = [_amount(cell, Decimal(1), set()) for cell in cells]
+            amounts = [_amount(cell, _MB[""], set()) for cell in cells]
             if any((amount is None and cell) or (amount or 0) < 0 for amount, cell in zip(amounts, cells, strict=True)):
                 raise UndecidedError("memory of a step that is no amount")
-            jobs[name]["maxrss"] = max(cells, key=lambda cell: _amount(cell, Decimal(1), set()) or 0)
+            jobs[name]["maxrss"] = max(cells, key=lambda cell: _amount(cell, _MB[""], set()) or 0)
     return [*jobs.values()]
 
 
@@ -310,6 +315,8 @@ def _first_amount(
         amount = read(cell, tool.units.get(key), doubts)
         if amount is None or amount < 0:
             raise RefusalDueError(f"{key} {cell!r}")
+        if amount and not float(amount):
+            raise UndecidedError("a number that is nearly 0")
         if amount:
             return amount
     return None
@@ -429,7 +436,9 @@ def _job(job: Any, doubts: set[str]) -> Task | None:
     count = number_of(str(cores), doubts) if isinstance(cores, str | int | Decimal) else Decimal(-1)
     if count < 0 or count > 1 or isinstance(cores, bool) or isinstance(memory, bool):
         raise UndecidedError("several cores") if isinstance(cores, bool) or cores is None else RefusalDueError("cores")
-    amount = _amount(str(memory).strip(), Decimal(1), doubts) if memory != "" else Decimal(0)
+    if memory == "":
+        raise UndecidedError("an empty text for a whole number")
+    amount = _amount(str(memory).strip(), Decimal(1), doubts)
     if amount is None or amount < 0:
         raise RefusalDueError("memory")
     memory_mb = float(amount) or DEFAULT_MEMORY_MB

@@ -11,8 +11,8 @@ import pytest
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.job_logs import JobFilter, MultiCore, _Log, instance_of_log
-from spotbag.instances.bags.task_formats import LogFormat
 from spotbag.instances.bags.vm_catalogue import VmChoice
+from spotbag.instances.table_formats import LogFormat
 
 ASKED = Asked(86400, VmChoice(types=["c6i.large"]), memory_mb=512)
 

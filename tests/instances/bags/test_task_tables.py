@@ -15,9 +15,9 @@ import pytest
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
-from spotbag.instances.bags.task_columns import CsvFormat
-from spotbag.instances.bags.task_formats import kind_of_file
 from spotbag.instances.bags.vm_catalogue import VmChoice
+from spotbag.instances.table_columns import CsvFormat
+from spotbag.instances.table_formats import kind_of_file
 
 FILES = Path(__file__).parent / "task_files"
 ASKED = Asked(7 * 86400, VmChoice(types=["m6i.xlarge"]), memory_mb=100)
@@ -231,7 +231,7 @@ def test_a_column_says_where_a_task_may_run(
             "ClusterId\tProcId\tRemoteWallClockTime\tProcId\n1\t0\t5\t1\n",
             "has 2 columns 'ProcId': which of them counts?",
         ),
-        ("JobID|Elapsed|ReqMem|MaxRSS\n1|1:00|2G|-4\n", "MaxRSS '-4' has no unit"),
+        ("JobID|Elapsed|ReqMem|MaxRSS\n1|1:00|2G|-4\n", "MaxRSS '-4' must be greater than 0"),
         (
             '{"jobs": [{"jobId": "a", "arrayProperties": {"size": 9}, "startedAt": 1, "stoppedAt": 9}]}',
             "for each child",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spotbag.core.errors import InputError
+from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.vm_catalogue import VmChoice
-from spotbag.instances.bags.wfformat import instance_of_wfformat
+from spotbag.instances.table_columns import CsvFormat
 
 ASKED = Asked(7200, VmChoice(types=["c6i.large"]))
 
@@ -26,7 +28,7 @@ def read(folder: Path, workflow: dict[str, Any], asked: Asked = ASKED, **more: A
     path = folder / "flow.json"
     version = "1.4" if "tasks" in workflow else "1.5"
     path.write_text(json.dumps({"name": "flow", "schemaVersion": version, "workflow": workflow}))
-    return instance_of_wfformat(path, asked, **more)
+    return instance_of_csv(path, asked, CsvFormat(**more), "wfformat")
 
 
 def in_two_parts(*tasks: dict[str, Any], **links: list[str]) -> dict[str, Any]:
@@ -95,24 +97,24 @@ def test_a_version_that_is_not_known_is_refused(tmp_path: Path, version: str) ->
     document = {"name": "f", "schemaVersion": version, "workflow": in_two_parts(task("a"))}
     (tmp_path / "f.json").write_text(json.dumps(document))
     with pytest.raises(InputError, match=r"f.json: schemaVersion '.*' must be '1.4', '1.5' or '1.6'"):
-        instance_of_wfformat(tmp_path / "f.json", ASKED)
+        instance_of_csv(tmp_path / "f.json", ASKED)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("coreCount", -4, "coreCount -4 must be a whole number of cores from 1 to 10,000,000"),
-        ("coreCount", 0.5, "coreCount 0.5 must be a whole number"),
-        ("coreCount", 0, "coreCount 0 must be a whole number"),
-        ("coreCount", 1.5, "coreCount 1.5 must be a whole number"),
-        ("coreCount", 10**9, "coreCount 1000000000 must be a whole number"),
-        ("memoryInBytes", -1, "memoryInBytes -1 must not be negative"),
-        ("runtimeInSeconds", -1, "runtimeInSeconds -1 must be greater than 0"),
+        ("coreCount", -4, "tasks[0].coreCount -4 must be greater than or equal to 1"),
+        ("coreCount", 0.5, "tasks[0].coreCount 0.5 must be greater than or equal to 1"),
+        ("coreCount", 0, "tasks[0].coreCount 0 must be greater than or equal to 1"),
+        ("coreCount", 1.5, "task 1: coreCount '1.5' must be a whole number of cores, up to 10,000,000"),
+        ("coreCount", 10**9, "task 1: coreCount '1000000000.0' must be a whole number"),
+        ("memoryInBytes", -1, "tasks[0].memoryInBytes -1 must be greater than or equal to 0"),
+        ("runtimeInSeconds", -1, "tasks[0].runtimeInSeconds -1 must be greater than or equal to 0"),
     ],
 )
 def test_numbers_that_no_task_can_have_are_refused(tmp_path: Path, field: str, value: float, said: str) -> None:
     for multi_core in ("refuse", "split"):
-        with pytest.raises(InputError, match=f"task 1 'a': {said}"):
+        with pytest.raises(InputError, match=re.escape(said)):
             read(tmp_path, in_two_parts(task("a", **{field: value})), multi_core=multi_core)
 
 
@@ -143,7 +145,7 @@ def test_tasks_of_several_cores(tmp_path: Path) -> None:
     workflow["execution"]["tasks"][0].pop("memoryInBytes")  # nobody needs that of what is left out
     imported = read(tmp_path, workflow, multi_core="skip")
     assert [entry.id for entry in imported.instance.tasks] == ["b"]
-    assert "1 task of several cores left out (the first is task 1)" in imported.warnings[0]
+    assert "1 row of several cores left out (the first in task 1)" in imported.warnings[1]
 
 
 def test_a_stage_of_a_workflow_is_a_bag_if_its_tasks_do_not_wait_for_each_other(tmp_path: Path) -> None:
@@ -152,12 +154,13 @@ def test_a_stage_of_a_workflow_is_a_bag_if_its_tasks_do_not_wait_for_each_other(
     specified = workflow["specification"]["tasks"]
     for entry, parents in zip(specified, ([], names[:1], names[:1], names[1:3]), strict=True):
         entry |= {"name": entry["id"], "parents": [*parents]}
-    with pytest.raises(InputError, match=r"has 4 dependencies .* a stage \(split: 1, align: 2, join: 1\)"):
+    with pytest.raises(InputError, match=r"has 4 dependencies .* of a stage: split \(1\), align \(2\), join \(1\)"):
         read(tmp_path, workflow)
     imported = read(tmp_path, workflow, stage="align")
     assert [entry.id for entry in imported.instance.tasks] == ["align_ID2", "align_ID3"]
-    assert "4 dependencies on tasks of other stages, which are not planned" in imported.warnings[0]
-    with pytest.raises(InputError, match=r"has no stage 'sort' \(split: 1, align: 2, join: 1\)"):
+    assert "2 rows of other stages than align left out (the first in task 1)" in imported.warnings[1]
+    assert "4 dependencies on tasks that are not planned" in imported.warnings[2]
+    with pytest.raises(InputError, match=r"no task .* stages than sort .*; stages are split \(1\), align \(2\), join"):
         read(tmp_path, workflow, stage="sort")
 
 
@@ -165,7 +168,8 @@ def test_tasks_without_a_run_time_are_counted_and_left_out(tmp_path: Path) -> No
     workflow = in_two_parts(task("a", runtimeInSeconds=0), task("b"), task("c", runtimeInSeconds=None))
     imported = read(tmp_path, workflow)
     assert [entry.id for entry in imported.instance.tasks] == ["b"]
-    assert "2 tasks without a run time left out (the first is task 1)" in imported.warnings[0]
+    assert "1 row with a run time of 0 left out (the first in task 1)" in imported.warnings[1]
+    assert "1 row without a run time left out (the first in task 3)" in imported.warnings[2]
 
 
 @pytest.mark.parametrize(
@@ -176,8 +180,8 @@ def test_tasks_without_a_run_time_are_counted_and_left_out(tmp_path: Path) -> No
         ({"execution": {"tasks": [task("a")]}}, "is no workflow of version 1.5"),
         (in_two_parts(task("a")) | {"tasks": []}, "is no workflow of version 1.4, which has workflow.tasks"),
         ({"specification": {"tasks": []}}, "has no execution"),
-        (in_two_parts(task("a", runtimeInSeconds=None)), "has no task that can be planned: 1 task without a run time"),
-        (in_two_parts(task("a", memoryInBytes=None)), "task 1 'a': memoryInBytes is missing (--memory 1GB"),
+        (in_two_parts(task("a", runtimeInSeconds=None)), "has no task that can be planned: 1 row without a run time"),
+        (in_two_parts(task("a", memoryInBytes=None)), "task 1: memoryInBytes is missing (--memory 1GB"),
         (
             in_two_parts(task("a", runtimeInSeconds=9999)),
             "a takes 9,999 s on the fastest VM type that it fits; the least deadline that could do is 9,999 s",

@@ -1,4 +1,4 @@
-"""Files of tasks that people have: for each format a record of how it is recognised and what its columns hold.
+"""Files of tasks and jobs that people have: for each format a record of how it is recognised and what its columns hold.
 
 A table is one of these whatever divides its cells. `task_documents` makes tables of files that are none.
 """
@@ -7,18 +7,49 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from ...core.text_tables import delimiter_of, first_line_of
-from ..columns import COLUMNS, OF_TASKS, TaskRole, normal, spelled
+from ..core.errors import Issue
+from ..core.text_tables import delimiter_of, first_line_of
+from .columns import COLUMNS, OF_JOBS, OF_TASKS, Role, normal, spelled
+
+
+@dataclass(slots=True)
+class MadeTable:
+    """Table made of another document; as of `TextTable`.
+
+    Attributes
+    ----------
+    source : str
+        Its name in messages.
+    first : list of str
+        Headings.
+    rows : list
+        Numbers of rows and their cells.
+    waits : sequence, optional
+        Numbers of rows whose tasks wait for those of others; None if the document does not say.
+    word : str
+        What is numbered.
+    """
+
+    source: str
+    first: list[str]
+    rows: list[tuple[int, list[str]]]
+    waits: Sequence[tuple[int, int]] | None = None
+    word: str = "task"
+    delimiter: str = ","
+    issues: list[Issue] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        return iter(self.rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFormat:
-    """Format of a file of tasks.
+class TableFormat:
+    """Format of a file of tasks, or of jobs that arrive.
 
     Attributes
     ----------
@@ -54,6 +85,10 @@ class TaskFormat:
         Pattern of the first line of what its tool writes in other forms, which are not read.
     stage_in : sequence of str, optional
         Heading and pattern of what names the stage of a task, in tables without a column of it.
+    end_of_line : str
+        What stands for the end of a line in commands.
+    typed : bool
+        Whether a column may hold run times on a VM type.
     """
 
     name: str
@@ -61,7 +96,7 @@ class TaskFormat:
     source: str = ""
     example: str
     marks: tuple[frozenset[str], ...] = ()
-    columns: Mapping[TaskRole, tuple[str, ...]]
+    columns: Mapping[Role, tuple[str, ...]]
     units: Mapping[str, str] = field(default_factory=dict)
     done: frozenset[str]
     not_done: frozenset[str] | None = None
@@ -72,20 +107,29 @@ class TaskFormat:
     repeats: bool = False
     other_forms: str = ""
     stage_in: Sequence[str] | None = None
+    end_of_line: str = "\n"
+    typed: bool = True
 
-    def role_of(self, heading: str) -> TaskRole | None:
+    @property
+    def roles(self) -> str:
+        """Roles that columns may be said to have, for messages."""
+        if not self.typed:
+            return f"{', '.join(self.columns)}, with a unit such as arrival_s"
+        return f"{', '.join(OF_TASKS)} or runtime[TYPE], with a unit such as memory_gb or runtime_min"
+
+    def role_of(self, heading: str) -> Role | None:
         """Role of a normal heading."""
         return next((role for role, names in self.columns.items() if heading in names), None)
 
 
-def _format(name: str, said: Mapping[str, Any]) -> TaskFormat:
+def _format(name: str, said: Mapping[str, Any]) -> TableFormat:
     """Return the format that a part of the description of columns says; one of people if it names no columns."""
     own = "columns" not in said
     words = {
         key: frozenset(text.split()) for key, text in (COLUMNS["people"] if own else said).items() if key in _STATES
     }
     units = spelled(said.get("units", {}))
-    return TaskFormat(
+    return TableFormat(
         name=name,
         columns=OF_TASKS if own else spelled(said["columns"]),
         marks=tuple(frozenset(mark.split()) for mark in said.get("marks", ())),
@@ -99,11 +143,12 @@ def _format(name: str, said: Mapping[str, Any]) -> TaskFormat:
 
 
 _STATES = "done", "not_done", "nothing"
-FORMATS: Mapping[str, TaskFormat] = MappingProxyType(
+FORMATS: Mapping[str, TableFormat] = MappingProxyType(
     {name: _format(name, said) for name, said in COLUMNS["formats"].items()}
 )
 """By the names of their imports."""
 CSV = FORMATS["csv"]
+JOBS = replace(CSV, name="jobs", columns=OF_JOBS, typed=False)
 _NOTHING_SAID = r"|-|\[\]|\{\}|none|null|\(null\)|n/a"
 REFUSED: tuple[tuple[frozenset[str], re.Pattern[str], str], ...] = tuple(
     (
@@ -116,13 +161,13 @@ REFUSED: tuple[tuple[frozenset[str], re.Pattern[str], str], ...] = tuple(
 """Headings of what a bag cannot say, cells that ask for nothing, and why others are refused."""
 
 
-def format_of_headings(headings: Collection[str]) -> TaskFormat:
+def format_of_headings(headings: Collection[str]) -> TableFormat:
     """Format of a table with some headings; that of tables of one's own if no other is recognised."""
     given = {normal(heading) for heading in headings}
     return next((form for form in FORMATS.values() if any(mark <= given for mark in form.marks)), CSV)
 
 
-def format_of_table(text: str) -> TaskFormat:
+def format_of_table(text: str) -> TableFormat:
     """Format of the text of a table, or of its beginning."""
     line = first_line_of(text)
     return format_of_headings([cell.strip().strip('"') for cell in line.split(delimiter_of(line))])
@@ -132,7 +177,7 @@ LogFormat: TypeAlias = Literal["swf", "gwf"]
 FileKind: TypeAlias = Literal["table", "document", "instance", "wfformat", LogFormat]
 """Kinds of files with tasks: a table, JSON of which a table is made, an instance, or what has a reader of its own."""
 _BATCH = re.compile(r'\{\s*(?:"meta"\s*:\s*\{.*?)?"(?:jobs|jobSummaryList)"\s*:\s*\[', re.DOTALL)
-_LSF = re.compile(r'\{[^{}\[\]]*"RECORDS"\s*:\s*\[')
+_LSF = re.compile(r'\{(?:"(?:[^"\\]|\\.)*"|[^"{}\[\]])*?"RECORDS"\s*:\s*\[')
 _FORMAT = re.compile(r'\{\s*"format"\s*:|.*"format"\s*:\s*"spotbag\.', re.DOTALL)
 _WORKFLOW = re.compile(r'"(?:schemaVersion|workflow)"\s*:')
 _RECORD_IN_A_LINE = re.compile(r"\{.*\}[ \t]*\r?\n\s*\{")
@@ -145,7 +190,7 @@ _NUMBERS_OF_LOGS = 11
 
 def kind_of_file(head: str) -> FileKind:
     """Kind of a file, by its beginning."""
-    from ...core.quantities import number_of  # which loads numpy, and the help of imports need not
+    from ..core.quantities import number_of  # which loads numpy, and the help of imports need not
 
     start = head.lstrip("\ufeff \t\r\n")
     if start.startswith("["):

@@ -1,0 +1,284 @@
+"""Columns of a table of tasks, or of jobs that arrive: which are read, as what, and which are refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NoReturn, TypeAlias
+
+from ..core.errors import SpotbagError, input_error
+from ..core.quantities import TIME_UNITS_S
+from ..core.text_tables import TextTable, columns_text
+from .amounts import MEMORY_UNITS_MB
+from .columns import COMMENTS, OF_TASKS, Role, normal
+from .table_formats import REFUSED, MadeTable, TableFormat
+
+MultiCore: TypeAlias = Literal["refuse", "split", "skip"]
+_UNITS: Mapping[Role, Mapping[str, float]] = {
+    "memory": MEMORY_UNITS_MB,
+    **dict.fromkeys(("runtime", "ready", "deadline", "arrival", "within"), TIME_UNITS_S),
+}
+"""Units that headings may name."""
+_STATISTICS = {"max", "mean", "avg", "average", "median", "stddev"}
+"""Headings beside which ``min`` is the least of several values, and no minute."""
+_TYPE_NAME = re.compile(r"[\[(]([^\])]+)[\])]")
+_UNIT = re.compile(r"[(\[](\w+)[)\]]\s*\Z")
+"""A unit in brackets, whatever stands before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFormat:
+    """Roles and units of the columns of a table, where its headings do not give them.
+
+    Attributes
+    ----------
+    columns : dict
+        Role (of `columns.toml`, or ``runtime[TYPE]``), with a unit or without, to the heading of its column.
+    ignored : sequence of str
+        Headings of columns that are left out.
+    memory_unit, runtime_unit : str, optional
+        Units of numbers in columns whose heading names none.
+    only : dict
+        Heading to the cells of the rows that are taken.
+    stage : str, optional
+        Stage, process or rule of a workflow whose tasks are taken.
+    multi_core : {"refuse", "split", "skip"}
+        What is done with tasks of several cores: an error, a task for each core, or nothing is made of them.
+    """
+
+    columns: Mapping[str, str] | None = None
+    ignored: Sequence[str] = ()
+    memory_unit: str | None = None
+    runtime_unit: str | None = None
+    only: Mapping[str, Collection[str]] = field(default_factory=dict)
+    stage: str | None = None
+    multi_core: MultiCore = "refuse"
+
+
+class CellValues(dict[str, Any]):
+    """Values of cells by their texts, of which most are repeated; each text is looked at once."""
+
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, text: str) -> Any:
+        value = self[text] = self._read(text)
+        return value
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a file: its heading, its role, the factor of its numbers, and the VM type of its run times."""
+
+    index: int
+    heading: str
+    role: Role
+    factor: float | None = None
+    vm_type: str | None = None
+    values: CellValues = field(default_factory=lambda: CellValues(str), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """All columns of a table: those that are read, and those of which nothing is made, with the reason.
+
+    Attributes
+    ----------
+    read : list of TableColumn
+        What is read.
+    refused : dict
+        Index to the heading, to cells that ask for nothing, and to the reason why others are refused.
+    chosen : dict
+        Index to the cells of the rows that are taken.
+    warnings : list of str
+        Columns that are passed over.
+    """
+
+    read: list[TableColumn]
+    refused: dict[int, tuple[str, re.Pattern[str] | None, str]]
+    chosen: dict[int, Collection[str]]
+    warnings: list[str]
+
+
+def columns_of(
+    table: TextTable | MadeTable, form: CsvFormat, known: TableFormat, catalogue: Sequence[str] = ()
+) -> TableColumns:
+    """Find out what each column holds.
+
+    Parameters
+    ----------
+    table : table
+        With headings.
+    form : CsvFormat
+        What they do not say.
+    known : TableFormat
+        What the table is one of.
+    catalogue : sequence of str
+        VM types that headings may name, longer names first.
+
+    Raises
+    ------
+    SpotbagError
+        If an option names a column that is not there, or two columns hold the same.
+    """
+    names = [normal(heading) for heading in table.first]
+    mapped, filtered = _mapped(table, form, known), _chosen(table, form.only)
+    decided = {(column.role, column.vm_type) for column in mapped.values()}
+    columns: list[TableColumn] = []
+    refused: dict[int, tuple[str, re.Pattern[str] | None, str]] = {}
+    passed: list[str] = []
+    warnings = [] if known.own else [f"{table.source}: read as {known.title}"]
+    for index, heading in enumerate(table.first):
+        if heading in form.ignored:
+            continue
+        name = names[index]
+        column = mapped.get(index) or _column_of(index, heading, known, catalogue, names)
+        why = _why_refused(name)
+        if (of_format := _why_refused(f"{known.name}.{name}")) is not None:
+            refused[index] = heading, *of_format
+        own = meaning(name, OF_TASKS)
+        of_people = known.own or (own is not None and own[1] is not None)  # no tool names units so
+        if column is not None and index in filtered and column.role in ("state", "exit"):
+            continue  # whoever chooses rows by a state has said which of them are tasks
+        if column is None and why is not None:
+            refused[index] = heading, *why
+        elif column is None and (name in COMMENTS or index in filtered or not of_people):
+            passed += [] if index in filtered or name in known.joined else [heading]
+        elif column is None:
+            refused[index] = heading, None, ""
+        elif index not in mapped and (column.role, column.vm_type) in decided:
+            warnings.append(f"{table.source}: column {heading!r} left out: --column says which is the {column.role}")
+        else:
+            columns.append(column)
+    if passed:
+        warnings.append(f"{table.source}: nothing was made of {columns_text(passed)}")
+    _refuse_two_of_a_role(columns if known.own else mapped.values(), table.source)
+    used = [] if known.own else [*known.joined, *(normal(column.heading) for column in columns)]
+    if twice := [name for name in used if names.count(name) > 1]:
+        heading = table.first[names.index(twice[0])]
+        raise input_error(table.source, f"has {names.count(twice[0])} columns {heading!r}: which of them counts?")
+    order = {name: place for of_role in known.columns.values() for place, name in enumerate(of_role)}
+    columns.sort(key=lambda column: order.get(normal(column.heading), 0))
+    return TableColumns(columns, refused, filtered, warnings)
+
+
+def _mapped(table: TextTable | MadeTable, form: CsvFormat, known: TableFormat) -> dict[int, TableColumn]:
+    """Columns whose roles are said by options; the unit, too, if the heading of one of that role has none."""
+    for heading in form.ignored:
+        if heading not in table.first:
+            _refuse(table, f"--ignore-column {heading}", 0)
+    said: dict[int, TableColumn] = {}
+    for role, heading in (form.columns or {}).items():
+        option, count = f"--column {role}={heading}", table.first.count(heading)
+        if count != 1:
+            _refuse(table, option, count)
+        index = table.first.index(heading)
+        column = _column(index, role, known)
+        own = _column_of(index, heading, known) or _column(index, heading, known)
+        if own is None and (unit := _UNIT.search(heading)):
+            own = _column(index, f"{role}_{unit[1]}", known)
+        if column is None:
+            raise SpotbagError(f"{option}: {role!r} is no role; roles are {known.roles}")
+        if index in said or heading in form.ignored:
+            taken = "to be left out" if heading in form.ignored else f"the {said[index].role} already"
+            raise SpotbagError(f"{option}: that column is {taken}")
+        factor = own.factor if column.factor is None and own and own.role == column.role else column.factor
+        said[index] = replace(column, heading=heading, factor=factor)
+    return said
+
+
+def _chosen(table: TextTable | MadeTable, only: Mapping[str, Collection[str]]) -> dict[int, Collection[str]]:
+    """Cells of the columns by which rows are chosen."""
+    found: dict[int, Collection[str]] = {}
+    for heading, values in only.items():
+        places = [index for index, cell in enumerate(table.first) if heading in (cell, normal(cell))]
+        if len(places) != 1:
+            _refuse(table, f"--only {heading}=...", len(places))
+        found[places[0]] = values
+    return found
+
+
+def _refuse(table: TextTable | MadeTable, option: str, count: int) -> NoReturn:
+    rule = f"there are {count} such columns" if count else "there is no such column"
+    raise SpotbagError(f"{option}: {rule} in {table.source} ({columns_text(table.first)})")
+
+
+def _refuse_two_of_a_role(columns: Iterable[TableColumn], source: str) -> None:
+    """Refuse columns that hold the same: two of a role, and a type."""
+    seen: dict[tuple[str, str | None], TableColumn] = {}
+    for column in columns:
+        other = seen.setdefault((column.role, column.vm_type), column)
+        if other is not column:
+            of_type = f" on {column.vm_type}" if column.vm_type else ""
+            rule = (
+                f"columns {other.heading!r} and {column.heading!r} both hold the {column.role}{of_type}: "
+                f"--column {column.role}={column.heading} takes one, --ignore-column {column.heading} leaves it out"
+            )
+            raise input_error(source, rule)
+
+
+def _why_refused(name: str) -> tuple[re.Pattern[str], str] | None:
+    """Harmless cells of a column that is refused, and the reason."""
+    return next(((harmless, rule) for headings, harmless, rule in REFUSED if name in headings), None)
+
+
+def _column_of(
+    index: int, heading: str, known: TableFormat, catalogue: Sequence[str] = (), beside: Collection[str] = ()
+) -> TableColumn | None:
+    """Meaning of a heading in a table of a format; None if it has none."""
+    if known.own:
+        return _column(index, heading, known, catalogue, beside)
+    name = normal(heading)
+    role, unit = known.role_of(name), known.units.get(name)
+    factor = (TIME_UNITS_S | MEMORY_UNITS_MB)[unit] if unit else None
+    return None if role is None else TableColumn(index, heading, role, factor)
+
+
+def _column(
+    index: int, heading: str, known: TableFormat, catalogue: Sequence[str] = (), beside: Collection[str] = ()
+) -> TableColumn | None:
+    """Meaning of a heading beside others; None if it has none, or names a type that is not in the given catalogue."""
+    vm_type, rest = _type_in(heading, catalogue) if known.typed else (None, heading)
+    name = normal(rest)
+    if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]")):
+        return None
+    if vm_type is not None and catalogue and vm_type not in catalogue:
+        return None
+    found = meaning(name, known.columns if known.own else OF_TASKS)
+    if vm_type is not None:
+        if name in ("", *TIME_UNITS_S):
+            found = "runtime", TIME_UNITS_S.get(name)
+        return TableColumn(index, heading, *found, vm_type) if found and found[0] == "runtime" else None
+    if name == "min" and not _STATISTICS.isdisjoint(beside):
+        return None
+    if known.typed and name in TIME_UNITS_S and len(name) > 2:  # "seconds", "min"
+        found = "runtime", TIME_UNITS_S[name]
+    return None if found is None else TableColumn(index, heading, *found)
+
+
+def _type_in(heading: str, catalogue: Sequence[str]) -> tuple[str | None, str]:
+    """VM type that a heading names, of those of a catalogue, longest names first, and the rest of the heading."""
+    # Up to the last bracket that closes: behind it, whatever opens one would be followed to the end in vain.
+    bracketed = _TYPE_NAME.search(heading, 0, max(heading.rfind("]"), heading.rfind(")")) + 1)
+    if bracketed is not None and normal(bracketed[1]) not in {**TIME_UNITS_S, **MEMORY_UNITS_MB}:
+        return bracketed[1].strip(), heading[: bracketed.start()] + "_" + heading[bracketed.end() :]
+    lowered = heading.lower()
+    for name in catalogue:
+        start = lowered.find(name.lower())
+        if start >= 0:
+            return name, heading[:start] + "_" + heading[start + len(name) :]
+    return None, heading
+
+
+def meaning(heading: str, spellings: Mapping[Role, tuple[str, ...]]) -> tuple[Role, float | None] | None:
+    """Role of a heading, and the factor of its unit, of those of the role; None for no unit, or no role."""
+    name = re.sub(r"[\[\](){}]", "_", normal(heading)).replace("__", "_").strip("_")
+    head, _, unit = name.rpartition("_")
+    for role, names in spellings.items():
+        if name in names:
+            return role, None
+        if head in names and unit in _UNITS.get(role, ()):
+            return role, _UNITS[role][unit]
+    return None
