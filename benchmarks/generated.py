@@ -126,7 +126,7 @@ def _rerun(block: re.Match[str], measured: Sequence[str]) -> str:
 
 
 def _printed(command: str) -> str:
-    """Return the output of a command."""
+    """Return the output of a command of ``spotbag``, given without that word; late plans are printed as well."""
     from spotbag.cli import main
     from spotbag.cli.progress import LATE
     from spotbag.cli.tables import repeatable_tables
@@ -178,7 +178,7 @@ def made_by_nothing(root: Path, made: Collection[Path]) -> Sequence[Path]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or compare; return the exit code."""
+    """Write the generated files, or compare them with what they would be; return the exit code."""
     os.environ[THREADS] = "1"
     parser = argparse.ArgumentParser(
         prog="python -m spotbag_papers.generated",
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     if given.check and given.measured:
-        parser.error("what is measured is not checked: its times are others each time")
+        parser.error("--measured and --check exclude each other: measured times are others each time")
     root = Path.cwd()
     if not (root / "pyproject.toml").is_file() or not (root / "instances").is_dir():
         print(f"error: {root} is no checkout of spotbag: run this in its folder", file=sys.stderr)

@@ -528,7 +528,11 @@ def field_issues(error: ValidationError, model: Any, document: Any, key: str = "
 
 
 def _without_tags(loc: Sequence[Any], document: Any) -> Sequence[Any]:
-    """Leave out the tags that pydantic puts into locations where it chooses among records: no keys of the document."""
+    """Leave out of the location of a fault what is no key of the document: the tags of unions that pydantic adds.
+
+    The last part is retained, as a key may be missing, and so is a key with a fault of its own, which pydantic marks by
+    ``[key]`` behind it.
+    """
     here, retained = document, []
     for place, part in enumerate(loc):
         inside = isinstance(here, Mapping) and part in here

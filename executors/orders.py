@@ -129,12 +129,12 @@ def _planned(columns: ScheduleColumns) -> tuple[PlannedTask, ...]:
 
 
 def refuse_running(plan: Schedule | ScheduleDocument) -> None:
-    """Refuse a plan from a state in which tasks run, for those who would not know when they end.
+    """Refuse a plan from a state in which tasks run: executors start every task themselves, and would start these anew.
 
     Raises
     ------
     InputError
-        If it is one.
+        If tasks run in the state that the plan is from.
     """
     if isinstance(plan, Schedule):
         running = [plan.instance.task_ids[task] for task in plan.instance.running.task.tolist()]

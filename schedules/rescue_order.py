@@ -12,7 +12,11 @@ from .schedule import Schedule
 
 
 def rescuable(schedule: Schedule) -> Schedule | None:
-    """Return a plan that leaves the time to do tasks again, in another order if need be; None if it does not."""
+    """Return the plan if all tasks that are lost with spot VMs can be done again on demand by the deadline.
+
+    Where the order of the tasks on each core is what forbids it, the plan with the longest tasks first; None if neither
+    leaves the time.
+    """
     if not _fits_on_demand(schedule):
         return None
     if _in_time(schedule):
@@ -69,7 +73,7 @@ def first_core(schedule: Schedule) -> IntArray:
 
 
 def core_base_s(schedule: Schedule) -> IntArray:
-    """From when on each core can run what does not run there already."""
+    """Seconds from which each core can begin tasks, shape (n_cores,): VM ready, and what runs there already ended."""
     base_s = np.repeat(schedule.vm_ready_s, schedule.vm_vcpus)
     runs = schedule.instance.running.task
     core = first_core(schedule)[schedule.task_vm[runs]] + schedule.task_core[runs]

@@ -165,7 +165,10 @@ class Day:
         self.announced.append(Expected(now_s, "price", fields))
 
     def _come_back(self, now_s: int, moment: Mapping[str, Any]) -> None:
-        """VMs come back in the order of their requests, while there is room."""
+        """Give back a VM (``vm``, from 1 on), or as many of a type as there can be, in the order of their requests.
+
+        A number of VMs that falls, or the first that is said of a type, brings nobody back.
+        """
         name, number = moment["type"], moment.get("vm")
         vms = self._of_type[name]
         if moment["event"] == "capacity":

@@ -203,7 +203,7 @@ class PlanAudit(SecondsAudit):
             self._find("limit", vm.name, 1, "VMs", message)
 
     def _launch_planned(self, event: Event, vm: VmBook, table: Timetable) -> None:
-        """Give a VM the tasks that the plan has on it."""
+        """Judge the request of a VM of the plan, due at the start and in its turn; give it the tasks of the plan."""
         plan, now = self.planned[vm.name], event["t"]
         if now:
             self._find("plan", vm.name, now, "s", f"{described(event)}: VMs of the plan are requested at the start")
@@ -374,6 +374,7 @@ class PlanAudit(SecondsAudit):
         return vm.draining or vm.reclaimed or self._in_state(event, vm, "hibernated", "stopped")
 
     def _trigger_set(self, event: Event, vm: VmBook) -> None:
+        """Note when the tasks of a VM are to be migrated: it is one that may give them away, and that is not past."""
         now, at = event["t"], event["at_s"]
         if not self._gives_tasks(event, vm):
             return

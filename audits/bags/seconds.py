@@ -44,7 +44,10 @@ class SecondsAudit(Audit):
         return vm is not None and run is not None and run.preempted_uptime_s == vm.uptime_s(event["t"])
 
     def _follow_day(self, event: Event, rank: int | None) -> None:
-        """Let the day go on to an event: decisions come after all that happens in their second."""
+        """Let the day go on to an event, up to what happens before it in its second, by rank.
+
+        A decision of the policy has no rank: it comes after all that happens in its second.
+        """
         kind, now = event["event"], event["t"]
         all_done = self.figures.finished == self.figures.n_tasks
         if rank is None:

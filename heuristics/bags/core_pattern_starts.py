@@ -65,11 +65,15 @@ class CorePatternStarts:
         return self._whole(self._cores[which], rng)
 
     def _whole(self, parts: list[CorePattern], rng: np.random.Generator) -> list[Queue] | None:
-        """Make whole cores, VMs of them, and the order of their tasks."""
+        """Round a solution of the linear programme to whole cores; make VMs of them, and queues of their tasks.
+
+        Each pattern is taken as often as its number is whole, then the largest fractions first, but for noise. Tasks
+        that no pattern runs then are placed at last; None if one finds no place.
+        """
         left = self._programme.classes.size.copy()
         free = {part.offer.index: part.offer.vcpus * part.offer.limit for part in parts}
         cores: dict[int, list[tuple[int, IntArray]]] = defaultdict(list)
-        whole = [(part, int(part.number + 1e-6)) for part in parts]
+        whole = [(part, int(part.number + 1e-6)) for part in parts]  # those of the programme may lie just below
         rest = [(part.number - number + _NOISE * rng.random(), at) for at, (part, number) in enumerate(whole)]
         order = [part for part, number in whole for _ in range(number)]
         order += [parts[at] for _, at in sorted(rest, reverse=True)]

@@ -230,12 +230,15 @@ def _first_to_end(
     memory_free: list[bool],
     need_kb: int,
 ) -> int:
-    """VM on which a task ends first and in time; -1 if there is none."""
+    """VM on which a task ends first, within the limit of that VM; -1 if there is none.
+
+    ``ends`` are those without waiting for memory, which may come later: a lower bound, by which VMs are looked at.
+    """
     best, best_end, latest = -1, NEVER, max(limits)
     by_end = np.argsort(ends, kind="stable")
     for vm, end in zip(by_end.tolist(), ends[by_end].tolist(), strict=True):
         if end >= best_end or end > latest:
-            break
+            break  # ends only grow from here on
         if not memory_free[vm]:
             start = timelines[vm].earliest_start_s(need_kb, durations[vm])
             end = NEVER if start is None else start + durations[vm]

@@ -198,10 +198,11 @@ def _by_assignments(instance: Instance) -> bool:
 
 
 def begins_with_a_plan(instance: Instance) -> bool:
-    """True if the search starts with as few and cheap VMs as do: a plan as a rule, sooner than the greedy has one.
+    """True if the search starts with the fewest and cheapest VMs that the tasks fit: a plan sooner than the greedy's.
 
-    Such VMs are full until the deadline, and then few plans survive. Of up to some thousands of tasks that are to
-    survive, the choice of D_spot has better ones among plans that leave room.
+    Such VMs are busy until the deadline, and few plans of that kind survive a loss. So where survival is asked for, it
+    is done for bags of more than some thousands of tasks alone, and for questions that leave time to do tasks again;
+    never where time counts, memory binds, tasks have dates, or VMs exist already.
     """
     free_to_fill = instance.survive == "none" or instance.n_tasks > MANY_TASKS
     free_to_fill = free_to_fill or instance.leaves_time
@@ -234,7 +235,7 @@ def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[N
 
 @contextmanager
 def _taken_at_last(found: Found, state: CoreLoads | None) -> Iterator[None]:
-    """Keep the plan of a state, if it is the best, after whatever is found inside."""
+    """Hand over the plan of a state at the end of a ``with`` block, also after an exception in it."""
     try:
         yield
     finally:

@@ -110,7 +110,8 @@ def task_classes(instance: Instance, *, from_state: bool = False) -> TaskClasses
 def least_work_s(instance: Instance, offer: RentalOffer) -> FloatArray:
     """Core seconds at full speed that a task of each group does at least, shape (n_groups,); 0 where it cannot run.
 
-    Rounded up once, a task at the baseline may do less work than its whole seconds at full speed.
+    Durations are rounded up in each mode: whole seconds at the baseline, times its speed, may come to less work than
+    whole seconds at full speed.
     """
     full = instance.duration_s[:, offer.index, FULL_SPEED]
     work: FloatArray = np.where(full < NEVER, full, 0).astype(float)

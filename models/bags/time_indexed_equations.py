@@ -109,7 +109,11 @@ class Equations:
     # -------------------------------------------------------------- variables
 
     def add_variables(self) -> None:
-        """X of eq. 1-6, Z, ZT, and which VMs are rented where the limit of a market may bind."""
+        """Add the variables of Burst-HADS, equations 1 to 6, in periods: starts (X), ends of VMs (Z), makespan (ZT).
+
+        Besides, whether a VM is rented, where the limit of a market may bind. The cores of a VM share their starts,
+        unless the model is the literal one.
+        """
         import pyomo.environ as pyo
 
         model, vms = self.model, self.vms

@@ -183,6 +183,7 @@ def _plan_records(plan: ReplayPlan) -> list[dict[str, Any]]:
     names, boot_s = plan.instance.task_ids, plan.instance.boot_overhead_s
     records = []
     for vm in plan.vms:
+        # Tables of plans count from when VMs are ready, traces from when they are requested.
         cores: list[list[dict[str, Any]]] = [
             [{"task": names[run.task], "start_s": run.start_s + boot_s} for run in runs] for runs in vm.cores
         ]

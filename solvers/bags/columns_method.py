@@ -174,7 +174,11 @@ class _ColumnSearch:
                 return
 
     def _converge(self, part: _Part, at_first: float, trials: int) -> None:
-        """Add columns until the linear programme over all of them is solved; its bound is the cost of the part."""
+        """Add columns until the linear programme over all of them is solved; its bound is the cost of the part.
+
+        It ends as well where the part, which costs ``at_first`` for its earliest makespan, cannot beat the best plan.
+        ``trials`` is the most nodes to find the least end of a set of tasks.
+        """
         master = self.master
         assert part.cost is not None, "nothing is proved yet"
         assert part.duals is not None, "a part starts from some duals"

@@ -411,7 +411,7 @@ def _has_spot(schedule: Schedule) -> bool:
 def _warnings(question: _Question, instance: Instance, survival: Survival | None) -> Iterator[str]:
     """Warn of a D_spot that shuts out all spot VMs, and of a plan that does not survive though it should."""
     if question.given.has_dates and question.given.survive is None:
-        yield "tasks have dates: what the plan survives is not looked at (survive none, --survive none, asks for that)"
+        yield "tasks have dates: it was not looked at what the plan survives (--survive none, or survive none, says so)"
     if not question.chooses:
         yield d_spot_warning(question.given, instance)
     should = question.chooses or question.given.survive is not None

@@ -165,7 +165,7 @@ class Unknown(Known):
             self._end_phase(replay)
 
     def _end_sample(self, replay: StreamState, sample: _Sample) -> None:
-        """Take unfinished samples back; what the VM had to do before goes on."""
+        """End a sample, tasks that are run for their times to be known: unfinished ones wait again, the VM goes on."""
         sample.ended = True
         del self.forecast.held_until_s[sample.vm.index]
         if sample.vm.task in sample.tasks:

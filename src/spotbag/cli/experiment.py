@@ -326,12 +326,12 @@ def show_command(*, name: str = argument("NAME", "Of one that is ready.", comple
 
 @_command("results", "gaps")
 def results_command(
-    *, folder: str = argument("FOLDER", "Of an experiment.", show_default=False), as_json: bool = json_option()
+    *, folder: str = argument("FOLDER", "Folder of an experiment.", show_default=False), as_json: bool = json_option()
 ) -> None:
-    """Show what the runs of an experiment have come to so far, by instance and method.
+    """Show the results of an experiment so far, by instance and method.
 
-    Gaps are to the best bound of all runs on the instance. Runs that time has ended, even in part, may come to
-    something else when they are made again. 'spotbag report' shows more, policies included.
+    Gaps are to the best bound of all runs on the instance. Runs that were ended by time, even in part, may have other
+    results when they are made again. 'spotbag report' shows more, policies included.
     """
     from ..experiments.bags.results import experiment_results
 
