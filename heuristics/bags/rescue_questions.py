@@ -624,7 +624,7 @@ class Twins:
         self._planned_usd = schedule.cost_usd
 
     def missing(self) -> str:
-        """Name the first reason why a spot VM has no twin in time: a new VM of its type, on demand; empty if each has."""
+        """Name the first reason why a spot VM has no twin, a VM of its type on demand, in time; empty if each has."""
         instance = self._instance
         if not len(self.spot):
             return ""
