@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.json_documents import parse_json
-from ...core.text_files import STANDARD_INPUT, is_readable_file, read_text, source_name
+from ...core.text_files import STANDARD_INPUT, is_readable_file, packaged_toml, read_text, source_name
 from .scripted_days import Scenario, ScriptedScenario
 from .timeline import QUIET
 
@@ -35,71 +35,24 @@ class NamedScenario(NamedTuple):
     shocks: Mapping[str, Any] | None = None
 
 
-_HOURS_A_MONTH = 730.0
-
-
-def _rate(probability: float, hours: float = 1.0) -> float:
+def _rate(probability: float, hours: float) -> float:
     """Rate for each hour of what happens within some hours with a probability."""
     return -math.log1p(-probability) / hours
 
 
-def _printed(paper: str, rates: Mapping[str, tuple[float, float]]) -> dict[str, NamedScenario]:
-    return {
-        name: NamedScenario(f"{paper}: {k_h:g} hibernations and {k_r:g} resumes per deadline and type", k_h, k_r)
-        for name, (k_h, k_r) in rates.items()
-    }
+def _described(
+    summary: str = "", paper: str = "", interrupted: Mapping[str, float] | None = None, **numbers: Any
+) -> NamedScenario:
+    """Return the scenario that is described by its numbers, or by those of a paper."""
+    if paper:
+        summary = f"{paper}: {numbers['k_h']:g} hibernations and {numbers['k_r']:g} resumes per deadline and type"
+    if interrupted is not None:
+        numbers["shocks"] = {"vm_interruptions_per_hour": _rate(**interrupted), **numbers["shocks"]}
+    return NamedScenario(summary, **numbers)
 
 
 SCENARIOS: Mapping[str, NamedScenario] = MappingProxyType(
-    {
-        "quiet": NamedScenario("no events", 0.0, 0.0),
-        "poisson": NamedScenario("k_h hibernations and k_r resumes per deadline and type, as given", None, None),
-    }
-    | _printed(
-        "HADS, Table 8",
-        {
-            "hads/sc1": (1, 0),
-            "hads/sc2": (5, 0),
-            "hads/sc3": (1, 5),
-            "hads/sc4": (5, 5),
-            "hads/sc5": (3, 2.5),
-            "hads/sc6": (2, 1),
-            "hads/sc7": (2, 2),
-        },
-    )
-    | _printed(
-        "Burst-HADS, Table V",
-        {
-            "burst-hads/sc1": (1, 0),
-            "burst-hads/sc2": (5, 0),
-            "burst-hads/sc3": (1, 5),
-            "burst-hads/sc4": (5, 5),
-            "burst-hads/sc5": (3, 2.5),
-        },
-    )
-    | {
-        "vms/calm": NamedScenario(
-            "VM by VM: 5 % a month, the lowest class of the AWS Spot Instance Advisor",
-            shocks={"vm_interruptions_per_hour": _rate(0.05, _HOURS_A_MONTH), "mean_outage_s": 1800.0},
-        ),
-        "vms/busy": NamedScenario(
-            "VM by VM: 20 % a month, where the highest class of the AWS Spot Instance Advisor begins",
-            shocks={"vm_interruptions_per_hour": _rate(0.2, _HOURS_A_MONTH), "mean_outage_s": 1800.0},
-        ),
-        "vms/stormy": NamedScenario(
-            "VM by VM: 10 % an hour, amid the classes of Azure's eviction rates (0-5 to 20+ % an hour)",
-            shocks={"vm_interruptions_per_hour": _rate(0.1), "mean_outage_s": 1800.0},
-        ),
-        "vms/shocks": NamedScenario(
-            "VM by VM: 10 % an hour; and a shock every four hours that strikes half of the types",
-            shocks={
-                "vm_interruptions_per_hour": _rate(0.1),
-                "shocks_per_hour": 0.25,
-                "shock_share": 0.5,
-                "mean_outage_s": 1800.0,
-            },
-        ),
-    }
+    {name: _described(**said) for name, said in packaged_toml(__package__, "scenarios.toml").items()}
 )
 """Scenarios by name; for what the rates mean, see `PoissonScenario`."""
 
