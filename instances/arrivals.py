@@ -139,7 +139,7 @@ def arrivals_of_table(text: str, source: str, form: CsvFormat | None = None) -> 
         raise input_error(source, "has deadlines, and times within which jobs should end: leave one of them out")
     rows = _Jobs(table, columns, JOBS)
     found = [arrival for line, cells in table if (arrival := rows.arrival(line, cells)) is not None]
-    rows.refuse_duplicates(found)
+    rows.refuse_duplicates(rows.named)
     if rows.issues or table.issues:
         raise InputError(source, [*rows.issues, *table.issues][:_MOST_ISSUES])
     if not found:
@@ -152,7 +152,7 @@ class _Jobs(TableRows):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._jobs = 0
+        self.named: list[tuple[int, str]] = []
         self._clocks: dict[bool, int] = {}
         """Lines of the first date, and of the first number that is none, by whether it is a date."""
 
@@ -175,8 +175,8 @@ class _Jobs(TableRows):
             return None
         self._refuse(cells)
         values = {role: self._value(column, cells) for role, (column,) in self._of.items()}
-        self._jobs += 1
-        name = values.pop("id", None) or f"j{self._jobs}"
+        name = values.pop("id", None) or f"j{len(self.named) + 1}"
+        self.named.append((line, name))
         at_s, due_s, within_s, seconds = (
             values.pop(role, None) for role in ("arrival", "deadline", "within", "runtime")
         )
@@ -194,10 +194,6 @@ class _Jobs(TableRows):
             return None
         more = {role: value for role, value in values.items() if value is not None}
         return Arrival(line, name, at_s, seconds, due_s=due_s, **more)
-
-    def refuse_duplicates(self, found: Sequence[Arrival]) -> None:
-        """Refuse jobs of the same name."""
-        self._refuse_duplicates((arrival.line, arrival.id) for arrival in found)
 
     def _fault_of(self, role: Role, cells: Sequence[str], rule: str) -> None:
         column = self._of[role][0]

@@ -96,7 +96,7 @@ class TableRows:
                 )
             self._fault(heading or f"column {index + 1}", cells[index], rule)
 
-    def _refuse_duplicates(self, named: Iterable[tuple[int, str]], hint: str = "") -> None:
+    def refuse_duplicates(self, named: Iterable[tuple[int, str]], hint: str = "") -> None:
         """Refuse names that stand in several lines."""
         heading = self._of["id"][0].heading if "id" in self._of else ""
         placed = ((f"{self._word} {line}", name) for line, name in named)

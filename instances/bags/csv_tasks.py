@@ -410,7 +410,7 @@ class _Reader(TableRows):
         if len({task["id"] for task in made}) < len(made):
             more = [name for name in self._known.joined if name not in self._headings]
             hint = f" (with a column {more[0]} beside it, both are the id)" if more else ""
-            self._refuse_duplicates(zip(self.lines, (task["id"] for task in made), strict=True), hint)
+            self.refuse_duplicates(zip(self.lines, (task["id"] for task in made), strict=True), hint)
         if self._several is not None and self._form.multi_core == "refuse":
             count, line, cores = self._several
             heading = self._of["cores"][0].heading

@@ -291,8 +291,11 @@ def _task(row: Cells, tool: Tool, kind: str, doubts: set[str]) -> Task | None:
     if kind == "htcondor" and not re.fullmatch(r"\w+(\.\w+)?", tool.name(row)):
         raise UndecidedError("an id of unusual parts")
     name = checked_name(tool.name(row), "id")
-    command = row.get(tool.command, "").replace("\0", "\n").strip() or None
-    return Task(name, memory_mb, {"*": float(runtime_s)}, cores, command, None)
+    command = row.get(tool.command, "")
+    if "\0" in command and kind != "joblog":
+        raise UndecidedError("NUL in a command, which no shell could have run")
+    command = command.replace("\0", "\n").strip()
+    return Task(name, memory_mb, {"*": float(runtime_s)}, cores, command or None, None)
 
 
 _WAITS = {"depends_on", "parents"}
