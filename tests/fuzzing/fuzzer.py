@@ -174,8 +174,8 @@ def shares(inputs: int, block: int = 0) -> Iterator[tuple[str, int]]:
 
 
 @contextlib.contextmanager
-def fuzzing() -> Iterator[Fuzzer]:
-    """Prepare a process, and a folder to work in."""
+def fuzzing(*, only_foreign: bool = False) -> Iterator[Fuzzer]:
+    """Prepare a process, and a folder to work in; files of foreign formats need no plans and traces."""
     import spotbag.cli.app
 
     made, spotbag.cli.app.make_app = spotbag.cli.app.make_app, lambda asked=None: commands()  # type: ignore[assignment]
@@ -185,7 +185,8 @@ def fuzzing() -> Iterator[Fuzzer]:
         warnings.simplefilter("error")
         os.chdir(folder)
         try:
-            prepare()
+            if not only_foreign:
+                prepare()
             gc.collect()
             gc.freeze()  # what stays need not be looked at again and again
             yield Fuzzer(Path(folder))
@@ -195,9 +196,9 @@ def fuzzing() -> Iterator[Fuzzer]:
             spotbag.cli.app.make_app = made
 
 
-def run_all(inputs: Iterable[tuple[str, int]]) -> Fuzzer:
+def run_all(inputs: Iterable[tuple[str, int]], *, only_foreign: bool = False) -> Fuzzer:
     """Run many inputs; Ctrl-C ends that, with what was found so far."""
-    with fuzzing() as fuzzer, contextlib.suppress(KeyboardInterrupt):
+    with fuzzing(only_foreign=only_foreign) as fuzzer, contextlib.suppress(KeyboardInterrupt):
         for count, (target, number) in enumerate(inputs):
             fuzzer.run(target, number)
             if count % 5000 == 0:
@@ -228,7 +229,7 @@ def run_blocks(
 def _block(
     inputs: int, block: int, of_block: Callable[[int, int], Iterable[tuple[str, int]]] = shares
 ) -> dict[str, Tally]:
-    return run_all(of_block(inputs, block)).tallies
+    return run_all(of_block(inputs, block), only_foreign=of_block is foreign).tallies
 
 
 def faults_of(tallies: dict[str, Tally]) -> list[str]:
