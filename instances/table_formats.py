@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -85,6 +85,8 @@ class TableFormat:
         Pattern of the first line of what its tool writes in other forms, which are not read.
     stage_in : sequence of str, optional
         Heading and pattern of what names the stage of a task, in tables without a column of it.
+    blanks : bool
+        Whether blanks may divide the cells.
     end_of_line : str
         What stands for the end of a line in commands.
     typed : bool
@@ -107,6 +109,7 @@ class TableFormat:
     repeats: bool = False
     other_forms: str = ""
     stage_in: Sequence[str] | None = None
+    blanks: bool = False
     end_of_line: str = "\n"
     typed: bool = True
 
@@ -116,6 +119,11 @@ class TableFormat:
         if not self.typed:
             return f"{', '.join(self.columns)}, with a unit such as arrival_s"
         return f"{', '.join(OF_TASKS)} or runtime[TYPE], with a unit such as memory_gb or runtime_min"
+
+    def unread(self, headings: Iterable[str]) -> list[str]:
+        """Headings of which nothing is made, and nothing is refused."""
+        known = {*self.joined, *(heading for headings, _, _ in REFUSED for heading in headings)}
+        return [one for one in headings if self.role_of(normal(one)) is None and normal(one) not in known]
 
     def role_of(self, heading: str) -> Role | None:
         """Role of a normal heading."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -54,7 +55,9 @@ def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[T
         form, table = FORMATS["snakemake"], _benchmarks(Path(path), source)
     else:
         text = read_text(path)
-        form, table = _table_of_document(text, source, kind) or _table_of_text(text, source)
+        form, table = (
+            _table_of_document(text, source, kind) or _table_of_blanks(text, source) or _table_of_text(text, source)
+        )
         if form.repeats and "file" not in table.first:
             name = Path(source).stem
             rows = [(line, [*cells, name]) for line, cells in table]
@@ -64,6 +67,21 @@ def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[T
         marks = " or ".join(", ".join(sorted(mark)) for mark in wanted.marks)
         raise input_error(source, f"is {form.title}, and not {wanted.title} ({wanted.source}), which has {marks}")
     return form, table
+
+
+def _table_of_blanks(text: str, source: str) -> tuple[TableFormat, MadeTable] | None:
+    """Make a table of one whose cells blanks divide; None if a text is none, or if blanks within cells may hide."""
+    first = first_line_of(text).split()
+    form = format_of_headings(first)
+    if not form.blanks or "\t" in first_line_of(text) or len(form.unread(first)) > 1:
+        return None
+    lines = ((number, line.split()) for number, line in enumerate(io.StringIO(text, newline=None), 1))
+    rows = [(number, cells) for number, cells in lines if cells]
+    odd = next((number for number, cells in rows if len(cells) != len(first)), None)
+    if odd is not None:
+        rule = f"line {odd} has more or fewer cells than there are headings, or blanks within them: {form.source}"
+        raise input_error(source, rule)
+    return form, MadeTable(source, first, rows[1:], word="line")
 
 
 def _table_of_text(text: str, source: str) -> tuple[TableFormat, TextTable | MadeTable]:

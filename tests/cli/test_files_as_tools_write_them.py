@@ -87,9 +87,8 @@ def test_the_format_of_the_workflows_that_are_published_today_is_read(shell: She
     ("text", "way_out"),
     [
         pytest.param(USER_LOG, "condor_history", id="log-of-a-condor-job"),
-        pytest.param(
-            "ClusterId ProcId JobStatus RemoteWallClockTime RequestCpus\n4711 0 4 2476.0 1\n", "-af:ht", id="-af:h"
-        ),
+        pytest.param("ClusterId RemoteWallClockTime Cmd\n47 2476.0 /bin/run 1\n", "-af:ht", id="-af:h-with-blanks"),
+        pytest.param("ClusterId Args RemoteWallClockTime Env\n47 7 9 60.0\n", "-af:ht", id="-af:h-that-may-have-some"),
         pytest.param(
             " ID     OWNER    SUBMITTED   RUN_TIME     ST COMPLETED   CMD\n"
             "4711.0  ann   10/5  09:00   0+00:20:12 C  10/5  10:01 /home/ann/run.sh -i 0\n",
@@ -135,6 +134,15 @@ def test_what_a_tool_writes_in_another_form_is_refused_with_the_way_to_the_one_t
     Path("left behind").write_text(text)
     shell.run("solve", "left behind", *COMMON, "--memory", "1GB", code=2)
     assert way_out in shell.err
+
+
+def test_cells_that_blanks_divide_are_read_where_none_can_hide_in_them(shell: Shell) -> None:
+    heading = "ClusterId ProcId Owner JobStatus RemoteWallClockTime RequestCpus"
+    text = f"{heading}\n4711 0 ann 4 2476.0 1\n4711 1 ann 4 60.0 1\n4711 2 ann 5 0.0 1\n"
+    assert tasks_of(shell, "history.txt", text, "--memory", "1GB") == [
+        {"id": "4711.0", "memory_mb": 1024, "base_runtime_s": 2476},
+        {"id": "4711.1", "memory_mb": 1024, "base_runtime_s": 60},
+    ]
 
 
 def test_a_benchmark_that_lacks_something_is_named_by_its_file(shell: Shell) -> None:

@@ -121,6 +121,9 @@ def test_columns_by_option_take_the_place_of_those_by_heading() -> None:
     text = "when,duration_s,real,queue,notes\n3,99,5,q,n\n"
     arrivals = read(text, columns={"arrival_s": "when", "runtime_s": "real"}, ignored=["queue"])
     assert arrivals == [Arrival(2, "j1", Fraction(3), 5.0)]
+    assert read("arrival_s,runtime_s,queue\n3,5,\n") == arrivals  # nothing is in it
+    text = "arrival_s,runtime_s,status\n9,7,FAILED\n3,5,ok\n"
+    assert [one.line for one in read(text, only={"status": ["ok"]})] == [3]
     found, said = arrivals_of_table(
         "submitted_min,time,runtime_s\n3,x,5\n", "a.csv", CsvFormat({"arrival": "submitted_min"})
     )

@@ -234,6 +234,7 @@ def test_tables_that_are_not_skypilots(tmp_path: Path) -> None:
         ("c6i.large,,,2.0,4.0,,0.085,1e309,us-east-1,use1-az1,x86_64", "SpotPrice '1e309' must be a number"),
         ("c6i.large,,,2.0,4.0,,0.085,0.0,us-east-1,use1-az1,x86_64", "SpotPrice '0.0' must be greater than or equal"),
         ("c6i.large,,,2.0,-4.0,,0.085,0.03,us-east-1,use1-az1,x86_64", "MemoryGiB '-4.0' must be greater than"),
+        ("c9.large,,,2.0,1e9,,,,us-east-1,use1-az1,x86_64", "MemoryGiB '1e9' must be less than or equal"),
         (
             'c6i.large,,,2.0,4.0,,0.085,0.03,us-east-1,use1-az1,"x86_64',
             "has a quotation mark that is opened and not closed",
@@ -263,6 +264,12 @@ def test_rows_of_skypilot_that_cannot_be_right(tmp_path: Path, wrong: str, said:
     with pytest.raises(InputError, match=r"vms.csv: line 4: ") as caught:
         rows_of_skypilot(write(tmp_path, text, "vms.csv"), "2026-07-09")
     assert said in str(caught.value)
+
+
+def test_a_catalogue_of_aws_without_zones_is_none_of_skypilot(tmp_path: Path) -> None:
+    text = "InstanceType,vCPUs,MemoryGiB,Price,SpotPrice,Region,Zon\nc6i.large,2,4,0.085,,us-east-1,use1-az1\n"
+    with pytest.raises(InputError, match="line 2: AvailabilityZone '' must be an availability zone of AWS"):
+        rows_of_skypilot(write(tmp_path, text, "vms.csv"), "2026-07-09")
 
 
 def test_a_price_that_is_empty_in_skypilots_catalogue_is_not_offered(tmp_path: Path) -> None:
@@ -442,6 +449,8 @@ def test_the_price_list_of_aws(tmp_path: Path) -> None:
         price_list_of_aws(write(tmp_path, {"PriceList": [entries[0], listed("m9.large", "0.1")]}), "2026-11-05")
     with pytest.raises(InputError, match="has vcpu, memory or a price that must be a number"):
         price_list_of_aws(write(tmp_path, {"PriceList": [listed("m9.large", vcpu="two")]}), "2026-11-05")
+    with pytest.raises(InputError, match="has other vCPUs or another memory than before"):
+        price_list_of_aws(write(tmp_path, {"PriceList": [entries[0], listed("m9.large", vcpu="64")]}), "2026-11-05")
 
 
 def retail(name: str, usd: float, sku: str = "D4s v5", **more: Any) -> dict[str, Any]:

@@ -158,6 +158,10 @@ def test_inputs_of_users_that_were_read_wrongly() -> None:
         ("id|memory|duration\na|2Gi|1 day, 2:03:04\n", {"a": (2048, 93784)}),
         ("id,memory_mb,runtime\na,1,0:45:00\nb,1,0s\nc,1,\n", {"a": (1, 2700)}),
         ("id,memory_mb,runtime_s,cores,gpus,status\na,1,5,1,0,done\n", {"a": (1, 5)}),
+        ('""\n"id";"memory_mb";"runtime"\n"a";"1,5";"90s"\n', {"a": (1.5, 90)}),
+        ("JobID|Elapsed|MaxRSS\n1|00:00:05|3145728\n1.batch|00:00:05|2M\n", {"1": (3, 5)}),
+        ("JobID|Elapsed|MaxRSS\n+1|00:00:05|3M\n", {"+1": (3, 5)}),
+        ('{"COMMAND": "[b]", "RECORDS": [{"JOBID": 7, "STAT": "DONE", "RUN_TIME": "9"}], "JOBS": 1}', {"7": (100, 9)}),
     ],
 )
 def test_words_and_numbers(tmp_path: Path, text: str, expected: dict[str, tuple[float, float]]) -> None:
@@ -230,6 +234,10 @@ def test_a_column_says_where_a_task_may_run(
         (
             "ClusterId\tProcId\tRemoteWallClockTime\tProcId\n1\t0\t5\t1\n",
             "has 2 columns 'ProcId': which of them counts?",
+        ),
+        (
+            "Seq\tJobRuntime\tExitval\tCommand\n1\t 20,795\t0\tx\n",
+            "JobRuntime '20,795' must be a number with a decimal",
         ),
         ("JobID|Elapsed|ReqMem|MaxRSS\n1|1:00|2G|-4\n", "MaxRSS '-4' must be greater than 0"),
         (

@@ -87,6 +87,9 @@ def test_both_parts_have_the_same_tasks_and_all_their_links(tmp_path: Path) -> N
     specified = flow["specification"]["tasks"]
     with pytest.raises(InputError, match=r"task 3: id 'a' is a duplicate of task 1"):
         read(tmp_path, flow | {"specification": {"tasks": [*specified, specified[0]]}})
+    one = specified[1] | {"parents": ["z"]}
+    with pytest.raises(InputError, match="task 2 'b': depends on z, which is not there"):
+        read(tmp_path, flow | {"specification": {"tasks": [specified[0], one]}})
     del specified[1]["children"]
     with pytest.raises(InputError, match="task 2 'b': children is missing: whether a task depends on others must be"):
         read(tmp_path, flow)
@@ -121,6 +124,9 @@ def test_numbers_that_no_task_can_have_are_refused(tmp_path: Path, field: str, v
 def test_tasks_of_version_1_4_have_names_and_are_called_by_them_if_one_has_no_id(tmp_path: Path) -> None:
     tasks = [task("1", name="a", parents=[]), task("2", name="b", parents=[])]
     assert [entry.id for entry in read(tmp_path, {"tasks": tasks}).instance.tasks] == ["1", "2"]
+    tasks[1]["name"] = "b" * 300
+    assert [entry.id for entry in read(tmp_path, {"tasks": tasks}).instance.tasks] == ["1", "2"]
+    tasks[1]["name"] = "b"
     del tasks[1]["id"]
     assert [entry.id for entry in read(tmp_path, {"tasks": tasks}).instance.tasks] == ["a", "b"]
     del tasks[0]["name"]
