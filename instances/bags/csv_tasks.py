@@ -451,7 +451,7 @@ class _Reader(TableRows):
             why = next((reason for reason in done if reason is not None), None)
             if why is not None:
                 return self._leave_out(why)
-        if stages:
+        if stages and stages[0]:
             self._stages[stages[0]] = self._stages.get(stages[0], 0) + 1
         return not is_other
 

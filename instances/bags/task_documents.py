@@ -112,7 +112,10 @@ def _records(text: str, source: str) -> list[Mapping[str, Any]]:
     if start.startswith("["):
         document = {"tasks": parse_value(text, source, most_keys=MAX_TASKS)}
     elif kind_of_file(text[:HEAD]) != "document":
-        raise input_error(source, "is a JSON object, and no list of tasks, of jobs of AWS Batch or of LSF")
+        rule = (
+            "is a JSON object, and no list of tasks, of jobs of AWS Batch or of LSF; a list has an object for each task"
+        )
+        raise input_error(source, f'{rule}: [{{"id": "a", "runtime": "90s", "memory": "2GB"}}, ...]')
     elif not has_jobs_inside(start) and all(
         line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines
     ):
