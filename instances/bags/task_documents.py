@@ -112,6 +112,7 @@ def _records(text: str, source: str) -> list[Mapping[str, Any]]:
     if start.startswith("["):
         document = {"tasks": parse_value(text, source, most_keys=MAX_TASKS)}
     elif kind_of_file(text[:HEAD]) != "document":
+        parse_json(text, source)
         rule = (
             "is a JSON object, and no list of tasks, of jobs of AWS Batch or of LSF; a list has an object for each task"
         )

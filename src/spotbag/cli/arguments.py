@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ..core.errors import InputError, Issue, SpotbagError, show_value
+from ..core.json_documents import format_of
 from ..core.text_files import STANDARD_INPUT, ReadFile, is_readable_file, read_once, read_text, source_name
 from ..core.wording import close_names
 from .completion import METHODS, names_of
@@ -347,7 +348,10 @@ class InstanceOptions(CsvOptions):
             return True
         if os.path.isdir(file):  # of benchmarks
             return bool(self.task_file_options) or self.deadline is not None
-        return os.path.isfile(file) and file not in library_names() and kind_of(file) != "instance"
+        if not os.path.isfile(file) or file in library_names():
+            return False
+        # JSON of others, beside options of files of tasks, is none that is known, which their reader says.
+        return kind_of(file) != "instance" or (bool(self.task_file_options) and format_of(read_text(file)) is None)
 
     def apply(self, instance: Instance) -> Instance:
         """Return the instance with what the command line says instead of what it says itself.
