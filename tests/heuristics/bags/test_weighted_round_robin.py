@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from spotbag.heuristics.bags.greedy import interleaved_round_robin, offer_ranks, offer_weights
-from spotbag.instances.bags.catalogue import hads_catalogue
+from spotbag.instances.bags.catalogue import CATALOGUES
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 
-NAMES = [vm_type.name for vm_type in hads_catalogue()]
+NAMES = [vm_type.name for vm_type in CATALOGUES["hads"]()]
 # HADS Table 9.
 TABLE_9 = {
     "J60": {"c3.large": 2, "c4.large": 2, "c4.xlarge": 2},
