@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from .quantities import ExactSeconds, FloatArray
+    from .quantities import ExactSeconds, FloatArray, IntArray
 
 _Usd = TypeVar("_Usd", float, "FloatArray")
 
@@ -74,7 +74,34 @@ def is_free(bill: Bill, seconds: ExactSeconds) -> bool:
 def unpaid_usd(usd_per_s: _Usd, until_s: Any, paid_until_s: Any) -> _Usd:
     """Return the cost of VMs until some moments, from those until which they are paid, by the second.
 
-    Numbers or arrays. Plans, and whatever looks for them, know no other bill: `schedules.timing.require_by_second`.
+    Numbers or arrays.
     """
     seconds = until_s - paid_until_s
     return usd_per_s * ((seconds > 0) * seconds)  # type: ignore[no-any-return]
+
+
+class Rents(NamedTuple):
+    """Bills of VMs that are used from when they are ready until some end, as arrays: what `session_usd` says of them.
+
+    A VM costs an opening once it has a task, and its price for each block that begins after what the opening pays.
+
+    Attributes
+    ----------
+    usd_per_s, opening_usd : array of float
+        Price of a second, and the opening.
+    paid_s : array of int
+        Seconds from when a VM is ready that are paid by the opening.
+    block_s : array of int
+        Length of a block.
+    """
+
+    usd_per_s: FloatArray
+    opening_usd: FloatArray
+    paid_s: IntArray
+    block_s: IntArray
+
+
+def begun_s(block_s: Any, until_s: Any, paid_until_s: Any) -> Any:
+    """Return the seconds of the blocks that have begun until some moments, after those until which VMs are paid."""
+    blocks = -(-(until_s - paid_until_s) // block_s)
+    return (blocks > 0) * blocks * block_s
