@@ -100,6 +100,11 @@ class Rents(NamedTuple):
     paid_s: IntArray
     block_s: IntArray
 
+    def cost_usd(self, k: int, until_s: Any, since_s: Any = 0) -> Any:
+        """Return what one of the VMs costs until some ends, from when it is ready, more than until others."""
+        before, after = (begun_s(self.block_s[k], end_s, self.paid_s[k]) for end_s in (since_s, until_s))
+        return self.usd_per_s[k] * (after - before) + ((until_s > 0) & (since_s == 0)) * self.opening_usd[k]
+
 
 def begun_s(block_s: Any, until_s: Any, paid_until_s: Any) -> Any:
     """Return the seconds of the blocks that have begun until some moments, after those until which VMs are paid."""

@@ -71,7 +71,10 @@ def vm_rents(instance: Instance, vm_offer: IntArray, vm_machine: IntArray) -> Vm
     paid_until_s, exists = ready_s + paid_s, vm_machine >= 0
     if exists.any():
         machine = vm_machine[exists]
-        ready_s[exists], paid_until_s[exists] = instance.machine_ready_s[machine], instance.machine_paid_until_s[machine]
+        ready_s[exists], paid_until_s[exists] = (
+            instance.machine_ready_s[machine],
+            instance.machine_paid_until_s[machine],
+        )
         opening_usd[exists] = instance.machine_opening_usd[machine]
     return VmRents(rents.usd_per_s[vm_offer], opening_usd, ready_s, paid_until_s, rents.block_s[vm_offer])
 

@@ -610,7 +610,12 @@ def bills_of(rents: VmRents, rate: float, zero_s: int = 0) -> tuple[FloatArray, 
 
     Times count from ``zero_s`` on.
     """
-    price, opening, idle, block = rents.usd_per_s * rate, rents.opening_usd * rate, rents.ready_s - zero_s, rents.block_s
+    price, opening, idle, block = (
+        rents.usd_per_s * rate,
+        rents.opening_usd * rate,
+        rents.ready_s - zero_s,
+        rents.block_s,
+    )
     if not rents.opening_usd.any():
         opening, idle = opening[:0], idle[:0]
     return price, opening, idle, block if (block > 1).any() else block[:0]

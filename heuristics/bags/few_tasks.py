@@ -90,7 +90,9 @@ class _Search:
         free_s = [tuple(free for free in row if free < NEVER) for row in instance.machine_core_free_s.tolist()]
         held_s, offers = instance.machine_held_s.tolist(), instance.machine_offer.tolist()
         openings = instance.machine_opening_usd.tolist()
-        there = [_Vm(k, offers[k], free_s[k], held_s[k], openings[k]) for k in np.flatnonzero(instance.machine_open).tolist()]
+        there = [
+            _Vm(k, offers[k], free_s[k], held_s[k], openings[k]) for k in np.flatnonzero(instance.machine_open).tolist()
+        ]
         last_s = int(instance.running_end_s.max(initial=0))
         self._go_on(_Place((0, 0), 0, 0, 0, held_usd(instance), last_s, tuple(there)), ())
 
