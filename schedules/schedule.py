@@ -145,15 +145,16 @@ class Schedule:
     @cached_property
     def vm_ready_s(self) -> IntArray:
         """Times from which each VM can run tasks, shape (n_vms,): rented VMs after the boot."""
-        return read_only(self._rents.ready_s)
+        return read_only(self.rents.ready_s)
 
     @cached_property
     def vm_paid_until_s(self) -> IntArray:
         """From when each VM costs its price, shape (n_vms,): before, a VM that is rented costs its opening."""
-        return read_only(self._rents.paid_until_s)
+        return read_only(self.rents.paid_until_s)
 
     @cached_property
-    def _rents(self) -> VmRents:
+    def rents(self) -> VmRents:
+        """Bills of the VMs."""
         return vm_rents(self.instance, self.vm_offer, self.vm_machine)
 
     @cached_property
@@ -174,7 +175,7 @@ class Schedule:
         Burst-HADS, section III-A, where it is by the second: charged from omega after the launch until it terminates.
         What is paid already for a machine that exists is not paid again.
         """
-        rents = self._rents
+        rents = self.rents
         usd: FloatArray = rents.usd_per_s * begun_s(rents.block_s, until_s, rents.paid_until_s)
         return usd + np.where(until_s > rents.ready_s, rents.opening_usd, 0.0)
 

@@ -34,7 +34,7 @@ def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
             continue
         billed_s = -(-max(length_s, minimum_s) // block_s) * block_s
         total += day.cost_usd(vm.type.name, vm.market, session.start_s, session.end_s)
-        total += (billed_s - length_s) * session.last_usd_per_s
+        total += (billed_s - length_s) * session.last_usd_per_s + exact(billing.get("fixed_usd", 0))
     kept = vm.hibernated_s * exact(billing.get("hibernated_usd_per_gb_hour", 0))
     kept += vm.stopped_s * exact(billing.get("stopped_usd_per_gb_hour", 0))
     return total + kept * vm.type.memory_gb / SECONDS_PER_HOUR

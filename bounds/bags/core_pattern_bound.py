@@ -263,7 +263,7 @@ class CorePatternProgramme(PatternMaster):
         self.last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
         self.worst = worst_objective(instance)
         # Prices of openings count for each second, and a VM may have tasks for few of them.
-        largest = max(self.worst, *(pool.price * self.last for pool in (*self.cores, *self.burstable)))
+        largest = max(self.worst, *(pool.price * pool.most_s for pool in (*self.cores, *self.burstable)))
         self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(largest)))
         rate = math.floor(self.time_weight * self.scale)
         self.ceiling = math.inf  # that no value of all exceeds

@@ -110,10 +110,9 @@ class TinyOffer:
         """From when it costs anything."""
         return self.ready_s if self.machine is None else max(self.ready_s, self.machine.paid_until_s)
 
-
     def cost_usd(self, end_s: int) -> float:
         """What it costs until an end; of a machine that is ready, what is not paid yet, in whole blocks."""
-        begins = self.machine is None or self.machine.ready_s > 0 and self.paid_from_s <= self.ready_s
+        begins = self.machine is None or (self.machine.ready_s > 0 and self.paid_from_s <= self.ready_s)
         if begins:
             blocks = math.ceil(Fraction(max(end_s - self.ready_s, self.least_s), self.block_s))
             return self.fixed_usd + self.price_usd_per_s * blocks * self.block_s
