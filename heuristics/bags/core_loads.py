@@ -409,6 +409,28 @@ def place_lost(state: CoreLoads, cores: IntArray) -> float:
     return state.value()
 
 
+def close_vms(state: CoreLoads) -> None:
+    """Close VMs one by one where that makes the state better: what they run goes where it adds least.
+
+    The annealing, which moves task by task, does not see what is gained by the last of them.
+    """
+    before, best = (state.core_tasks.copy(), state.core_count.copy()), state.value()
+    core, tasks = state._placed()
+    of_task = np.zeros(state.instance.n_tasks, dtype=np.int64)
+    of_task[tasks] = core
+    cores, closed = of_task[state.instance.open_tasks], False
+    for vm in np.argsort(state.vm_end, kind="stable").tolist():
+        checkpoint()
+        mine = state.core_vm[cores] == vm
+        if mine.any():
+            fewer = np.where(mine, -1, cores)
+            value = place_lost(state, fewer)
+            if value < best - 1e-12:
+                cores, best, closed = fewer, value, True
+    if not closed or not fill(state, state.instance.open_tasks, cores) or not state.feasible() or state.value() > best:
+        state.restore(*before)
+
+
 def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:
     """Load of each core, of the tasks that have one."""
     load = state.core_start.copy()
