@@ -31,6 +31,8 @@ class Bill(NamedTuple):
         What each session costs whatever its length.
     free_until_s : int
         The first session of a VM costs nothing if the cloud interrupts it in less than so many seconds.
+    lead_s : int
+        Seconds before each session that are billed with it.
     """
 
     usd: float = 0.0
@@ -39,6 +41,7 @@ class Bill(NamedTuple):
     least_s: int = 0
     fixed_usd: float = 0
     free_until_s: int = 0
+    lead_s: int = 0
 
 
 def blocks_of(seconds: ExactSeconds, block_s: int, least_s: int = 0) -> int:
@@ -48,7 +51,7 @@ def blocks_of(seconds: ExactSeconds, block_s: int, least_s: int = 0) -> int:
 
 def billed_s(bill: Bill, seconds: ExactSeconds) -> int:
     """Return the seconds on the bill for a session."""
-    return blocks_of(seconds, bill.block_s, bill.least_s) * bill.block_s
+    return blocks_of(seconds + bill.lead_s, bill.block_s, bill.least_s) * bill.block_s
 
 
 def cost_usd(bill: Bill, seconds: int, sessions: int = 1) -> float:
@@ -63,7 +66,7 @@ def session_usd(bill: Bill, seconds: ExactSeconds) -> float:
 
 def paid_until_s(bill: Bill, begin_s: ExactSeconds, now_s: ExactSeconds) -> ExactSeconds:
     """Return the moment until which a session is paid that has gone on until now: the end of its last block."""
-    return begin_s + billed_s(bill, now_s - begin_s)
+    return begin_s - bill.lead_s + billed_s(bill, now_s - begin_s)
 
 
 def is_free(bill: Bill, seconds: ExactSeconds) -> bool:

@@ -309,11 +309,14 @@ class BillingRules(Record):
     ----------
     minimum_s, block_s : int, optional
         What each session of a VM is billed at least, and in blocks of how many seconds.
+    boot_s : int, optional
+        Seconds before each session that are billed with it: of the boot, or in which images are pulled and data staged.
     fixed_usd : float, optional
         What each session costs whatever its length.
     """
 
     minimum_s: Seconds | None = None
+    boot_s: Seconds | None = None
     block_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL] | None = None
     fixed_usd: Annotated[float, Field(ge=0, le=10**6)] | None = None
 

@@ -121,7 +121,10 @@ class RescueTime(NamedTuple):
 def rents_of(bills: Sequence[Bill]) -> Rents:
     """Return bills as arrays."""
     openings = [(bill, int(bill.block_s > 1)) for bill in bills]  # the first block is one
-    rows = [(bill.usd, session_usd(bill, least), billed_s(bill, least), bill.block_s) for bill, least in openings]
+    rows = [
+        (bill.usd, session_usd(bill, least), billed_s(bill, least) - bill.lead_s, bill.block_s)
+        for bill, least in openings
+    ]
     usd_per_s, opening_usd, paid_s, block_s = map(np.array, zip(*rows, strict=True))
     return Rents(*map(read_only, (usd_per_s, opening_usd.astype(float), paid_s, block_s)))
 

@@ -306,7 +306,7 @@ class _Checker:
         rules = cloud_of(self.instance.cloud, self.instance.billing).billing
         # Of a machine that is ready, what is not paid yet; of others, a session from when they are ready.
         begins = ~self.exists | ((self.ready_s > 0) & (self.paid_from_s <= self.ready_s))
-        session_s = np.maximum(by_vm.end_s - self.ready_s, rules.minimum_s)
+        session_s = np.maximum(rules.boot_s + by_vm.end_s - self.ready_s, rules.minimum_s)
         open_s = np.where(begins, session_s, np.maximum(by_vm.end_s - self.paid_from_s, 0))
         paid_s = ((open_s + rules.block_s - 1) // rules.block_s * rules.block_s)[here].tolist()
         for number in np.flatnonzero(used).tolist():

@@ -325,13 +325,16 @@ class Losses:
 
     def planned_until_s(self, vm: int) -> int:
         """From when on one of the plan's VMs costs more than planned: its end there, or until when it is paid."""
-        begin_s = int((self.ready_s if self.begins[vm] else self.paid_until_s)[vm])
-        return begin_s + self._billed_s(int(self.vm_end_s[vm]) - begin_s, begins=bool(self.begins[vm]))
+        begins = bool(self.begins[vm])
+        begin_s = int((self.ready_s if begins else self.paid_until_s)[vm])
+        billed_s = self._billed_s(int(self.vm_end_s[vm]) - begin_s, begins=begins)
+        return begin_s - begins * self.billing.boot_s + billed_s
 
     def _billed_s(self, seconds: int, *, begins: bool) -> int:
         """Seconds on the bill of a session, or of what follows what is paid already: in whole blocks."""
         rules = self.billing
-        return -(-max(seconds, rules.minimum_s if begins else 0) // rules.block_s) * rules.block_s
+        seconds = max(rules.boot_s + seconds, rules.minimum_s) if begins else max(seconds, 0)
+        return -(-seconds // rules.block_s) * rules.block_s
 
     def session_usd(self, usd_per_s: Fraction, seconds: int) -> Fraction:
         """Bill of a VM on demand that is up for some seconds."""
@@ -341,6 +344,7 @@ class Losses:
         """Bill of one of the plan's VMs as planned."""
         begins = bool(self.begins[vm])
         seconds = self.planned_until_s(vm) - int((self.ready_s if begins else self.paid_until_s)[vm])
+        seconds += begins * self.billing.boot_s
         return begins * exact(self.billing.fixed_usd) + self.vm_usd_per_s[vm] * seconds
 
     def more_usd(self, vm: int, until_s: int) -> Fraction:

@@ -119,8 +119,8 @@ class Twins:
             ready_s = int((losses.ready_s if begins else losses.paid_until_s)[vm])
             whole = (1 + begins) * exact(rules.fixed_usd) + (rules.block_s - 1) * (spot + twin)
             bills = [
-                spot * max(at_s - ready_s, rules.minimum_s * begins)
-                + twin * max(losses.overhead_s + end_s + loss_s - at_s - boot_s, rules.minimum_s)
+                spot * max(begins * rules.boot_s + at_s - ready_s, rules.minimum_s * begins)
+                + twin * max(rules.boot_s + losses.overhead_s + end_s + loss_s - at_s - boot_s, rules.minimum_s)
                 for at_s in (first, min(max(paid_s, first), last), last)
             ]
             total += max(whole + max(bills), losses.vm_usd(vm))

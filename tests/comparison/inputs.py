@@ -38,10 +38,11 @@ _PAPERS = {"hads": "", "burst-hads": "", "thai": "", "a2ha": "", "caron": "--num
 
 
 def _document(cloud: Cloud) -> dict[str, Any]:
-    """Fields of a cloud; a fixed charge only where there is one, since older commits know none."""
+    """Fields of a cloud; of its bill, what older commits do not know only where it is something."""
     document = dataclasses.asdict(cloud)
-    if not cloud.billing.fixed_usd:
-        del document["billing"]["fixed_usd"]
+    for name in ("boot_s", "fixed_usd"):
+        if not document["billing"][name]:
+            del document["billing"][name]
     return document
 
 

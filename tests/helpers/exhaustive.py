@@ -97,6 +97,7 @@ class TinyOffer:
     """What runs there, until when, and how."""
     least_s: int = 0
     block_s: int = 1
+    boot_s: int = 0
     fixed_usd: float = 0.0
     """How its sessions are billed."""
 
@@ -114,7 +115,7 @@ class TinyOffer:
         """What it costs until an end; of a machine that is ready, what is not paid yet, in whole blocks."""
         begins = self.machine is None or (self.machine.ready_s > 0 and self.paid_from_s <= self.ready_s)
         if begins:
-            blocks = math.ceil(Fraction(max(end_s - self.ready_s, self.least_s), self.block_s))
+            blocks = math.ceil(Fraction(max(self.boot_s + end_s - self.ready_s, self.least_s), self.block_s))
             return self.fixed_usd + self.price_usd_per_s * blocks * self.block_s
         return self.price_usd_per_s * math.ceil(Fraction(max(end_s - self.paid_from_s, 0), self.block_s)) * self.block_s
 
@@ -486,6 +487,7 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         credits=None if vm_type.burstable is None else _credits(vm_type.burstable),
         least_s=billing.minimum_s or 0,
         block_s=billing.block_s or 1,
+        boot_s=billing.boot_s or 0,
         fixed_usd=billing.fixed_usd or 0.0,
     )
 

@@ -52,6 +52,7 @@ def tiny_billing(seed: int) -> dict[str, Any]:
         "minimum_s": rng.choice([0, 2, 5, 12, 60]),
         "block_s": rng.choice([1, 1, 3, 10, 60]),
         "fixed_usd": rng.choice([0.0, 0.0, 0.0003, 0.002, 0.01]),
+        "boot_s": rng.choice([0, 0, 1, 4, 30]),
     }
     return {name: value for name, value in rules.items() if rng.random() < 0.7}
 

@@ -41,6 +41,7 @@ class CloudOptions:
     notice: int | None = _seconds("How long a VM drains before it is taken away: 2m.")
     minimum_billed: int | None = _seconds("What each session of a VM is billed at least: 60s.")
     billing_block: int | None = _seconds("VMs are billed in blocks of this: 1s, 1h.", least=1)
+    billed_boot: int | None = _seconds("Seconds before each session of a VM that are billed: 90s of its boot.")
     fixed_charge: float | None = _rate("What each session of a VM costs beside its seconds.")
     first_hour_free: bool | None = option(
         None,
@@ -68,6 +69,7 @@ class CloudOptions:
             notice_s=self.notice,
             minimum_s=self.minimum_billed,
             block_s=self.billing_block,
+            boot_s=self.billed_boot,
             fixed_usd=self.fixed_charge,
             first_hour_free=self.first_hour_free,
             hibernated_usd_per_gb_hour=self.hibernated_rate,
