@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from .quantities import ExactSeconds, FloatArray
+    from .quantities import ExactSeconds, FloatArray, IntArray
 
 _Usd = TypeVar("_Usd", float, "FloatArray")
 
@@ -31,6 +31,8 @@ class Bill(NamedTuple):
         What each session costs whatever its length.
     free_until_s : int
         The first session of a VM costs nothing if the cloud interrupts it in less than so many seconds.
+    lead_s : int
+        Seconds before each session that are billed with it.
     """
 
     usd: float = 0.0
@@ -39,6 +41,7 @@ class Bill(NamedTuple):
     least_s: int = 0
     fixed_usd: float = 0
     free_until_s: int = 0
+    lead_s: int = 0
 
 
 def blocks_of(seconds: ExactSeconds, block_s: int, least_s: int = 0) -> int:
@@ -48,7 +51,7 @@ def blocks_of(seconds: ExactSeconds, block_s: int, least_s: int = 0) -> int:
 
 def billed_s(bill: Bill, seconds: ExactSeconds) -> int:
     """Return the seconds on the bill for a session."""
-    return blocks_of(seconds, bill.block_s, bill.least_s) * bill.block_s
+    return blocks_of(seconds + bill.lead_s, bill.block_s, bill.least_s) * bill.block_s
 
 
 def cost_usd(bill: Bill, seconds: int, sessions: int = 1) -> float:
@@ -63,7 +66,7 @@ def session_usd(bill: Bill, seconds: ExactSeconds) -> float:
 
 def paid_until_s(bill: Bill, begin_s: ExactSeconds, now_s: ExactSeconds) -> ExactSeconds:
     """Return the moment until which a session is paid that has gone on until now: the end of its last block."""
-    return begin_s + billed_s(bill, now_s - begin_s)
+    return begin_s - bill.lead_s + billed_s(bill, now_s - begin_s)
 
 
 def is_free(bill: Bill, seconds: ExactSeconds) -> bool:
@@ -74,7 +77,39 @@ def is_free(bill: Bill, seconds: ExactSeconds) -> bool:
 def unpaid_usd(usd_per_s: _Usd, until_s: Any, paid_until_s: Any) -> _Usd:
     """Return the cost of VMs until some moments, from those until which they are paid, by the second.
 
-    Numbers or arrays. Plans, and whatever looks for them, know no other bill: `schedules.timing.require_by_second`.
+    Numbers or arrays.
     """
     seconds = until_s - paid_until_s
     return usd_per_s * ((seconds > 0) * seconds)  # type: ignore[no-any-return]
+
+
+class Rents(NamedTuple):
+    """Bills of VMs that are used from when they are ready until some end, as arrays: what `session_usd` says of them.
+
+    A VM costs an opening once it has a task, and its price for each block that begins after what the opening pays.
+
+    Attributes
+    ----------
+    usd_per_s, opening_usd : array of float
+        Price of a second, and the opening.
+    paid_s : array of int
+        Seconds from when a VM is ready that are paid by the opening.
+    block_s : array of int
+        Length of a block.
+    """
+
+    usd_per_s: FloatArray
+    opening_usd: FloatArray
+    paid_s: IntArray
+    block_s: IntArray
+
+    def cost_usd(self, k: int, until_s: Any, since_s: Any = 0) -> Any:
+        """Return what one of the VMs costs until some ends, from when it is ready, more than until others."""
+        before, after = (begun_s(self.block_s[k], end_s, self.paid_s[k]) for end_s in (since_s, until_s))
+        return self.usd_per_s[k] * (after - before) + ((until_s > 0) & (since_s == 0)) * self.opening_usd[k]
+
+
+def begun_s(block_s: Any, until_s: Any, paid_until_s: Any) -> Any:
+    """Return the seconds of the blocks that have begun until some moments, after those until which VMs are paid."""
+    blocks = -(-(until_s - paid_until_s) // block_s)
+    return (blocks > 0) * blocks * block_s

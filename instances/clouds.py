@@ -14,7 +14,7 @@ from ..core.errors import InputError, Issue
 from ..core.quantities import SECONDS_PER_HOUR
 from ..core.text_files import packaged_toml
 from ..core.wording import near_names
-from .entries import CLOUD_NAMES, CloudName, RentalOffer
+from .entries import CLOUD_NAMES, BillingRules, CloudName, RentalOffer
 
 InterruptionKind: TypeAlias = Literal["hibernate", "stop", "terminate"]
 """What a cloud does to a spot VM that it takes away.
@@ -40,6 +40,10 @@ class Billing:
         What each session is billed at least, in seconds.
     block_s : int
         Sessions are billed in whole blocks of so many seconds: 1, or 3,600 for whole hours.
+    boot_s : int
+        Seconds before each session that are billed with it: of the boot, or in which images are pulled and data staged.
+    fixed_usd : float
+        What each session costs whatever its length.
     first_hour_free : bool
         The first session of a spot VM costs nothing if the cloud interrupts it within an hour.
     hibernated_usd_per_gb_hour, stopped_usd_per_gb_hour : float
@@ -53,17 +57,19 @@ class Billing:
 
     minimum_s: int = 0
     block_s: int = 1
+    boot_s: int = 0
+    fixed_usd: float = 0.0
     first_hour_free: bool = False
     hibernated_usd_per_gb_hour: float = 0.0
     stopped_usd_per_gb_hour: float = 0.0
 
     def __post_init__(self) -> None:
         issues = []
-        for name, least in (("minimum_s", 0), ("block_s", 1)):
+        for name, least in (("minimum_s", 0), ("block_s", 1), ("boot_s", 0)):
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= _MOST_SECONDS:
                 issues.append(Issue("", f"must be a whole number of seconds, {least} or more", name, value))
-        for name in ("hibernated_usd_per_gb_hour", "stopped_usd_per_gb_hour"):
+        for name in ("fixed_usd", "hibernated_usd_per_gb_hour", "stopped_usd_per_gb_hour"):
             value = getattr(self, name)
             if not 0 <= value < math.inf:
                 issues.append(Issue("", "must be a finite number, 0 or more", name, value))
@@ -74,6 +80,8 @@ class Billing:
         """Billing rules in words."""
         parts = ["billed by the second" if self.block_s == 1 else f"billed in blocks of {self.block_s:,} s"]
         parts += [f"at least {self.minimum_s:,} s"] if self.minimum_s else []
+        parts += [f"with {self.boot_s:,} s before each session"] if self.boot_s else []
+        parts += [f"${self.fixed_usd:g} for each start of a VM"] if self.fixed_usd else []
         parts += ["free if interrupted in the first hour"] if self.first_hour_free else []
         for kind in ("hibernated", "stopped"):
             rate = getattr(self, f"{kind}_usd_per_gb_hour")
@@ -83,11 +91,11 @@ class Billing:
     def bill(self, offer: RentalOffer) -> Bill:
         """Bill of a VM of an offer, at its price."""
         free_s = SECONDS_PER_HOUR if self.first_hour_free and offer.market == "spot" else 0
-        return Bill(offer.price_usd_per_s, 1, self.block_s, self.minimum_s, 0, free_s)
+        return Bill(offer.price_usd_per_s, 1, self.block_s, self.minimum_s, self.fixed_usd, free_s, self.boot_s)
 
     def billed_s(self, session_s: int) -> int:
         """Seconds on the bill for a session."""
-        return billed_s(Bill(block_s=self.block_s, least_s=self.minimum_s), session_s)
+        return billed_s(Bill(block_s=self.block_s, least_s=self.minimum_s, lead_s=self.boot_s), session_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,3 +197,9 @@ def find_cloud(name: str) -> Cloud:
 
 PAPERS = CLOUDS["papers"]
 """As in both papers."""
+
+
+def cloud_of(name: str | None, billing: BillingRules | None) -> Cloud:
+    """Return the cloud of an instance: that of its name, or the papers', with what is changed of its bill."""
+    cloud = find_cloud(name or PAPERS.name)
+    return cloud if billing is None else cloud.replace(**dict(billing))

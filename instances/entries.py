@@ -302,6 +302,25 @@ def objective_issues(objective: Objective, path: str = "") -> list[Issue]:
     return issues
 
 
+class BillingRules(Record):
+    """Rules of a bill that differ from those of the cloud.
+
+    Attributes
+    ----------
+    minimum_s, block_s : int, optional
+        What each session of a VM is billed at least, and in blocks of how many seconds.
+    boot_s : int, optional
+        Seconds before each session that are billed with it: of the boot, or in which images are pulled and data staged.
+    fixed_usd : float, optional
+        What each session costs whatever its length.
+    """
+
+    minimum_s: Seconds | None = None
+    boot_s: Seconds | None = None
+    block_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL] | None = None
+    fixed_usd: Annotated[float, Field(ge=0, le=10**6)] | None = None
+
+
 class RunningTask(Record):
     """A task that runs on a machine, and stays there until it ends.
 

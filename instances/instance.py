@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field
 
+from ..core.bill import Bill, Rents, begun_s, billed_s, session_usd
 from ..core.errors import Issue, input_error, public
 from ..core.quantities import KB_PER_MB, MAX_SECONDS, BoolArray, FloatArray, IntArray, Name, Seconds, read_only, whole
 from ..core.record_lists import LongList, rows_of
@@ -23,6 +24,7 @@ from .entries import (
     MAX_TASKS,
     NEVER,
     WEIGHTS_AND_SCALES,
+    BillingRules,
     Checkpoints,
     CloudName,
     Goal,
@@ -116,6 +118,38 @@ class RescueTime(NamedTuple):
     counted_s: IntArray
 
 
+def rents_of(bills: Sequence[Bill]) -> Rents:
+    """Return bills as arrays."""
+    openings = [(bill, int(bill.block_s > 1)) for bill in bills]  # the first block is one
+    rows = [
+        (bill.usd, session_usd(bill, least), billed_s(bill, least) - bill.lead_s, bill.block_s)
+        for bill, least in openings
+    ]
+    usd_per_s, opening_usd, paid_s, block_s = map(np.array, zip(*rows, strict=True))
+    return Rents(*map(read_only, (usd_per_s, opening_usd.astype(float), paid_s, block_s)))
+
+
+def machine_paid(rents: Rents, offer: IntArray, ready_s: IntArray, given_s: IntArray) -> tuple[IntArray, FloatArray]:
+    """From when machines cost their price, and what they cost before; those that get ready later are as if rented.
+
+    Parameters
+    ----------
+    rents : Rents
+        Of all offers.
+    offer, ready_s, given_s : array of int, shape (n_machines,)
+        Offer of each, when it is ready, and until when nothing more is paid.
+    """
+    new = (ready_s > 0) & (given_s <= ready_s)
+    until_s = np.maximum(given_s, ready_s) + np.where(new, rents.paid_s[offer], 0)
+    return read_only(until_s), read_only(np.where(new, rents.opening_usd[offer], 0.0))
+
+
+def held_s(rents: Rents, offer: IntArray, paid_until_s: IntArray, ends_s: IntArray) -> IntArray:
+    """Time until which machines are paid for if they end at some moments: whole blocks."""
+    held: IntArray = paid_until_s + begun_s(rents.block_s[offer], ends_s, paid_until_s)
+    return held
+
+
 class Instance(WholeDocument):
     """A bag of tasks, what can be rented, and what is asked of a plan.
 
@@ -142,8 +176,10 @@ class Instance(WholeDocument):
         be, and then the best one by the objective. Without it there is none, and tasks that take longer than the
         deadline are refused.
     cloud : {"papers", "aws-terminate", "aws-stop", "aws-hibernate", "gcp", "azure"}, optional
-        Whose rules replays follow: how VMs are taken away, and how they are billed (`spotbag.instances.clouds`);
-        ``papers`` if absent.
+        Whose rules hold: how VMs are taken away, and how they are billed (`spotbag.instances.clouds`); ``papers`` if
+        absent.
+    billing : BillingRules, optional
+        What is billed otherwise than the cloud does.
     boot_overhead_s : int
         From the request of a VM until it is ready and billed (omega).
     migration_overhead_s : int
@@ -194,6 +230,7 @@ class Instance(WholeDocument):
     survive: SurvivalOption | None = None
     late: Literal["least"] | None = None
     cloud: CloudName | None = None
+    billing: BillingRules | None = None
     boot_overhead_s: Seconds = 0
     migration_overhead_s: Seconds = 0
     allocation_cycle_s: Annotated[int, Field(ge=1, le=MAX_SECONDS), INTEGRAL] = 900
@@ -459,9 +496,17 @@ class Instance(WholeDocument):
     @cached_property
     def machine_paid_until_s(self) -> IntArray:
         """From when each machine costs its price, shape (n_machines,)."""
-        return read_only(
-            np.array([max(machine.paid_until_s, machine.ready_s) for machine in self.machines], dtype=np.int64)
-        )
+        return self._machine_paid[0]
+
+    @cached_property
+    def machine_opening_usd(self) -> FloatArray:
+        """Cost of each machine once it is used, shape (n_machines,): of those that get ready later, as if rented."""
+        return self._machine_paid[1]
+
+    @cached_property
+    def _machine_paid(self) -> tuple[IntArray, FloatArray]:
+        given_s = np.array([machine.paid_until_s for machine in self.machines], dtype=np.int64)
+        return machine_paid(self.rents, self.machine_offer, self.machine_ready_s, given_s)
 
     @cached_property
     def running(self) -> RunningTasks:
@@ -508,9 +553,9 @@ class Instance(WholeDocument):
     @cached_property
     def machine_held_s(self) -> IntArray:
         """Time until which each machine is paid for anyway, shape (n_machines,): as it is, or by what runs on it."""
-        held = self.machine_paid_until_s.copy()
-        np.maximum.at(held, self.running.machine, self.running_end_s)
-        return read_only(held)
+        ends_s = self.machine_paid_until_s.copy()
+        np.maximum.at(ends_s, self.running.machine, self.running_end_s)
+        return read_only(held_s(self.rents, self.machine_offer, self.machine_paid_until_s, ends_s))
 
     @cached_property
     def duration_s(self) -> IntArray:
@@ -551,6 +596,24 @@ class Instance(WholeDocument):
     def offer_price_usd_per_s(self) -> FloatArray:
         """Price of a VM of each offer for a second, shape (n_offers,)."""
         return read_only(np.array([offer.price_usd_per_s for offer in self.offers]))
+
+    @cached_property
+    def bills(self) -> tuple[Bill, ...]:
+        """Bill of a VM of each offer, by its cloud."""
+        return self.bills_of(self.offers)
+
+    def bills_of(self, offers: Sequence[RentalOffer]) -> tuple[Bill, ...]:
+        """Bill of a VM of each of some offers."""
+        if self.cloud is None and self.billing is None:
+            return tuple([Bill(offer.price_usd_per_s) for offer in offers])
+        from .clouds import cloud_of  # here, since not all ask for it
+
+        return tuple(map(cloud_of(self.cloud, self.billing).billing.bill, offers))
+
+    @cached_property
+    def rents(self) -> Rents:
+        """Bills of the VMs of each offer, as arrays of shape (n_offers,)."""
+        return rents_of(self.bills)
 
     @cached_property
     def offer_is_spot(self) -> BoolArray:

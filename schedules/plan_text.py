@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..core.bill import billed_s, cost_usd
 from ..core.text_tables import Column, Table, numbers
 from ..core.wording import counted, dollars, shortened
 from ..instances.entries import SurvivalLevel
 from ..instances.instance import Instance
 from .documents import Lateness, SpotWith, Survival
 from .schedule import Schedule
-from .timing import bills_of
 
 
 def goal_text(instance: Instance) -> str:
@@ -24,22 +22,6 @@ def goal_text(instance: Instance) -> str:
         "balanced": f"balanced: {instance.cost_weight:g} cost / {dollars(instance.cost_scale_usd)} + "
         f"{1 - instance.cost_weight:g} makespan / {instance.makespan_scale_s:g} s",
     }[instance.goal]
-
-
-def least_text(schedule: Schedule) -> str:
-    """Return a warning of the amount billed beyond the cost of a plan, for new VMs that end early; empty if none do."""
-    bills = bills_of(schedule.instance)
-    runs_s, offers = (schedule.vm_end_s - schedule.vm_ready_s).tolist(), schedule.vm_offer.tolist()
-    vms = zip(schedule.vm_machine.tolist(), runs_s, [bills[offer] for offer in offers], strict=True)
-    early = [(bill, run_s) for machine, run_s, bill in vms if machine < 0 < run_s < bill.least_s]
-    if not early:
-        return ""
-    more_usd = sum(cost_usd(bill, billed_s(bill, run_s) - run_s, 0) for bill, run_s in early)
-    return (
-        f"{schedule.instance.cloud} bills each VM for {max(bill.least_s for bill, _ in early)} s at least, and the "
-        f"plan ends {counted(len(early), 'VM')} earlier: the bill is {dollars(more_usd)} above its cost, and may be "
-        "above the worst case likewise"
-    )
 
 
 def rented_table(schedule: Schedule) -> Table:

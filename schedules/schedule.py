@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.bill import begun_s
 from ..core.errors import InputError, Issue, input_error, public
 from ..core.quantities import BoolArray, FloatArray, IntArray, at_most, read_only
 from ..core.records import made_all
@@ -26,7 +27,7 @@ from .documents import (
     ScheduleHeader,
     Survival,
 )
-from .timing import makespan_s, objective_value, vm_cost_usd
+from .timing import VmRents, makespan_s, objective_value, vm_rents
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
 
@@ -144,20 +145,17 @@ class Schedule:
     @cached_property
     def vm_ready_s(self) -> IntArray:
         """Times from which each VM can run tasks, shape (n_vms,): rented VMs after the boot."""
-        return read_only(self._of_vms(self.instance.machine_ready_s))
+        return read_only(self.rents.ready_s)
 
     @cached_property
     def vm_paid_until_s(self) -> IntArray:
-        """From when each VM costs its price, shape (n_vms,): VMs that are rented as soon as they are ready."""
-        return read_only(self._of_vms(self.instance.machine_paid_until_s))
+        """From when each VM costs its price, shape (n_vms,): before, a VM that is rented costs its opening."""
+        return read_only(self.rents.paid_until_s)
 
-    def _of_vms(self, of_machines: IntArray) -> IntArray:
-        """Seconds of each VM: those of machines, or the boot."""
-        seconds = np.full(len(self.vm_offer), self.instance.boot_overhead_s, dtype=np.int64)
-        exists = self.vm_machine >= 0
-        if exists.any():
-            seconds[exists] = of_machines[self.vm_machine[exists]]
-        return seconds
+    @cached_property
+    def rents(self) -> VmRents:
+        """Bills of the VMs."""
+        return vm_rents(self.instance, self.vm_offer, self.vm_machine)
 
     @cached_property
     def vm_end_s(self) -> IntArray:
@@ -169,7 +167,17 @@ class Schedule:
     @cached_property
     def vm_cost_usd(self) -> FloatArray:
         """Bill of each VM, shape (n_vms,)."""
-        return read_only(vm_cost_usd(self.instance, self.vm_offer, self.vm_paid_until_s, self.vm_end_s))
+        return read_only(self.cost_until_usd(self.vm_end_s))
+
+    def cost_until_usd(self, until_s: IntArray) -> FloatArray:
+        """Bill of each VM until some moments, shape (n_vms,), as its cloud bills it; nothing before it is ready.
+
+        Burst-HADS, section III-A, where it is by the second: charged from omega after the launch until it terminates.
+        What is paid already for a machine that exists is not paid again.
+        """
+        rents = self.rents
+        usd: FloatArray = rents.usd_per_s * begun_s(rents.block_s, until_s, rents.paid_until_s)
+        return usd + np.where(until_s > rents.ready_s, rents.opening_usd, 0.0)
 
     @cached_property
     def cost_usd(self) -> float:

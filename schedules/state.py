@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..core.bill import unpaid_usd
+from ..core.bill import paid_until_s, unpaid_usd
 from ..core.errors import InputError, Issue, public
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, STATED, BoolArray, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
@@ -30,9 +30,8 @@ from ..instances.entries import (
     offers_at_own_prices,
     offers_of_existing,
 )
-from ..instances.instance import Instance, RunningTasks
+from ..instances.instance import Instance, RunningTasks, held_s, machine_paid, rents_of
 from .events import Draft, Event, events_of_words, have_happen, wrong_state
-from .timing import vm_cost_usd
 from .vm_state import TaskOnVm, VmState, VmStatus, changed
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ class State(WholeDocument):
             for number, vm in zip(alive, _requested(plan, 0.0, alive, time_s), strict=True)
         ]
         until_s = np.minimum(plan.vm_end_s, time_s)
-        spent = float(vm_cost_usd(plan.instance, plan.vm_offer, plan.vm_paid_until_s, until_s).sum())
+        spent = float(plan.cost_until_usd(until_s).sum())
         return cls._known(
             instance=plan.instance.name,
             time_s=float(time_s),
@@ -421,6 +420,7 @@ class _Remaining:
         self.saved = self._saved()
         self.own_prices = tuple(offers_at_own_prices(instance.offers, state.vms))
         self.offers = (*instance.offers, *self.own_prices)
+        self.bills = instance.bills_of(self.offers) if self.own_prices else instance.bills
         self.listed = [offer.index if offer.listed_as is None else offer.listed_as for offer in self.offers]
         self.offer_of = np.array(offers_of_existing(self.offers, state.vms), dtype=np.int64)
 
@@ -616,12 +616,14 @@ class _Remaining:
         fits = used_kb <= np.array([entry.memory_kb for entry in self.offers])[offer]
         fields = self._machine_fields(records, fits)
         ready_s = np.array([entry["ready_s"] for entry in fields], dtype=np.int64)
-        paid_until_s = np.maximum(np.array([entry["paid_until_s"] for entry in fields], dtype=np.int64), ready_s)
+        given_s = np.array([entry["paid_until_s"] for entry in fields], dtype=np.int64)
+        rents = rents_of(self.bills)
+        paid_until_s, opening_usd = machine_paid(rents, offer, ready_s, given_s)
         # Arrays that an instance would derive from its machines, made here from the same numbers without a detour.
         waits = np.ones(len(self.tasks), dtype=bool)
         waits[running.task] = False
-        held_s = paid_until_s.copy()
-        np.maximum.at(held_s, running.machine, end_s)
+        ends_s = paid_until_s.copy()
+        np.maximum.at(ends_s, running.machine, end_s)
         of_machine = np.array([entry.vcpus for entry in self.offers], dtype=np.int64)[offer]
         core_free_s = np.repeat(ready_s[:, None], int(of_machine.max(initial=1)), axis=1)
         # Rows have as many columns as the largest machine has cores; cores that a machine lacks are never free.
@@ -633,7 +635,8 @@ class _Remaining:
             "machine_open": np.array([entry["open"] for entry in fields], dtype=bool),
             "machine_ready_s": ready_s,
             "machine_paid_until_s": paid_until_s,
-            "machine_held_s": held_s,
+            "machine_opening_usd": opening_usd,
+            "machine_held_s": held_s(rents, offer, paid_until_s, ends_s),
             "running_end_s": end_s,
         }
         if n_vms:
@@ -682,6 +685,9 @@ class _Remaining:
         first = 0
         for name, kind, market, status, ready_s, until_s, balance, runs in map(_VM, self.state.vms):
             after, offer = first + len(runs), self.offer_of[len(fields)]
+            if ready_s <= now and status != "hibernated":  # what its session so far has paid
+                paid_s = paid_until_s(self.bills[offer], math.ceil(ready_s), math.floor(now))
+                until_s = paid_s if until_s is None else max(until_s, paid_s)
             fields.append(
                 {
                     "id": name,
@@ -729,7 +735,7 @@ _RUNNING = ("task", "core", "start_s", "mode")
 _VM = attrgetter("id", "type", "market", "status", "ready_s", "paid_until_s", "credits", "running")
 _OF_MACHINES = ("offers", "existing_vms")
 _FLEETS, _MOST_FLEETS = "_offers_beside_machines", 100
-_OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot")
+_OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot", "bills", "rents")
 
 
 @cache

@@ -3,57 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import NamedTuple
 
-from ..core.bill import Bill, unpaid_usd
+import numpy as np
+
 from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray
 from ..core.wording import first_names
 from ..instances.instance import Instance
-
-
-def vm_cost_usd(instance: Instance, vm_offer: IntArray, vm_paid_until_s: IntArray, vm_end_s: IntArray) -> FloatArray:
-    """Bill of each VM, shape (n_vms,): its price for every second from ready to the end of its last task.
-
-    Burst-HADS, section III-A: charged from omega after the launch until it terminates. What is paid already for a
-    machine that exists is not paid again.
-    """
-    return unpaid_usd(instance.offer_price_usd_per_s[vm_offer], vm_end_s, vm_paid_until_s)
-
-
-def bills_of(instance: Instance) -> list[Bill]:
-    """Return the bill of a VM of each offer on the cloud of an instance."""
-    if instance.cloud is None:
-        return [Bill(offer.price_usd_per_s) for offer in instance.offers]
-    from ..instances.clouds import find_cloud  # here, since not all ask for it
-
-    return list(map(find_cloud(instance.cloud).billing.bill, instance.offers))
-
-
-def require_by_second(instance: Instance) -> None:
-    """Refuse an instance whose cloud bills in a way that plans, bounds and certificates do not know.
-
-    They know VMs that are billed by the second (`vm_cost_usd`). With a least that is billed of each VM, bounds hold,
-    and so does the cost of plans whose VMs all run for so long: `plan_text.least_text` says where it does not. A first
-    hour that is free of VMs that are taken away makes no plan or rescue dearer.
-
-    Raises
-    ------
-    InputError
-        If it bills in blocks, or has a fixed part.
-    """
-    if instance.cloud is None:
-        return
-    bills = bills_of(instance)
-    block_s, fixed_usd = max(bill.block_s for bill in bills), max(bill.fixed_usd for bill in bills)
-    parts = [f"in blocks of {block_s:,} s"] if block_s > 1 else []
-    parts += [f"$ {fixed_usd:g} for each start of a VM"] if fixed_usd else []
-    if parts:
-        raise input_error(
-            instance.name,
-            f"is of the cloud {instance.cloud}, which bills {' and '.join(parts)}; plans, bounds and certificates know "
-            "VMs that are billed by the second: leave cloud out, and see by "
-            f"'spotbag replay --cloud {instance.cloud}' what a plan costs there",
-        )
 
 
 def require_no_dates(instance: Instance, what: str, way_out: str = "") -> None:
@@ -86,6 +43,40 @@ def require_no_dates(instance: Instance, what: str, way_out: str = "") -> None:
         f"has tasks with a ready_s or a deadline_s of their own{which}, which {what} does not know: "
         + (way_out or "leave these out for it"),
     )
+
+
+class VmRents(NamedTuple):
+    """Bills of the VMs of a plan, as arrays of shape (n_vms,).
+
+    Attributes
+    ----------
+    usd_per_s, opening_usd : array of float
+        Price of a second, and cost of a VM once it has a task.
+    ready_s, paid_until_s, block_s : array of int
+        When it can run tasks, until when it is paid by the opening or by a state, and blocks that are billed from then.
+    """
+
+    usd_per_s: FloatArray
+    opening_usd: FloatArray
+    ready_s: IntArray
+    paid_until_s: IntArray
+    block_s: IntArray
+
+
+def vm_rents(instance: Instance, vm_offer: IntArray, vm_machine: IntArray) -> VmRents:
+    """Return the bills of VMs from their offers, and the machines that they are, or -1."""
+    rents = instance.rents
+    opening_usd, paid_s = rents.opening_usd[vm_offer], rents.paid_s[vm_offer]
+    ready_s = np.full(len(vm_offer), instance.boot_overhead_s, dtype=np.int64)
+    paid_until_s, exists = ready_s + paid_s, vm_machine >= 0
+    if exists.any():
+        machine = vm_machine[exists]
+        ready_s[exists], paid_until_s[exists] = (
+            instance.machine_ready_s[machine],
+            instance.machine_paid_until_s[machine],
+        )
+        opening_usd[exists] = instance.machine_opening_usd[machine]
+    return VmRents(rents.usd_per_s[vm_offer], opening_usd, ready_s, paid_until_s, rents.block_s[vm_offer])
 
 
 def makespan_s(task_end_s: IntArray) -> int:

@@ -25,6 +25,7 @@ def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
         Knows the prices.
     """
     minimum_s, block_s = billing.get("minimum_s", 0), billing.get("block_s") or 1
+    boot_s = billing.get("boot_s", 0)
     total = Fraction(0)
     for number, session in enumerate(vm.sessions):
         assert session.end_s is not None
@@ -32,9 +33,10 @@ def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
         free = billing.get("first_hour_free", False) and vm.market == "spot" and not number
         if free and session.cut and length_s < SECONDS_PER_HOUR:
             continue
-        billed_s = -(-max(length_s, minimum_s) // block_s) * block_s
+        billed_s = -(-max(boot_s + length_s, minimum_s) // block_s) * block_s
         total += day.cost_usd(vm.type.name, vm.market, session.start_s, session.end_s)
-        total += (billed_s - length_s) * session.last_usd_per_s
+        total += boot_s * day.cost_usd(vm.type.name, vm.market, session.start_s, session.start_s + 1)
+        total += (billed_s - boot_s - length_s) * session.last_usd_per_s + exact(billing.get("fixed_usd", 0))
     kept = vm.hibernated_s * exact(billing.get("hibernated_usd_per_gb_hour", 0))
     kept += vm.stopped_s * exact(billing.get("stopped_usd_per_gb_hour", 0))
     return total + kept * vm.type.memory_gb / SECONDS_PER_HOUR

@@ -21,6 +21,7 @@ import numpy as np
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import sign_of_life
 from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, FloatArray
+from ...instances.clouds import cloud_of
 from ...instances.entries import SURVIVAL_LEVELS, Burstable, Market, RunningTask, SurvivalLevel, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import (
@@ -302,8 +303,12 @@ class _Checker:
         # Of VMs with the same name, the last.
         here = np.array([self.numbers[vm.id] for vm in plan.vms], dtype=np.int64) if vms.doubled else vms.numbers
         used = np.array(vms.offered, dtype=bool) & (by_vm.count[here] > 0)
-        paid_s = by_vm.end_s - self.paid_from_s  # of a machine, what is not paid yet
-        paid_s = np.where(self.exists, np.maximum(paid_s, 0), paid_s)[here].tolist()
+        rules = cloud_of(self.instance.cloud, self.instance.billing).billing
+        # Of a machine that is ready, what is not paid yet; of others, a session from when they are ready.
+        begins = ~self.exists | ((self.ready_s > 0) & (self.paid_from_s <= self.ready_s))
+        session_s = np.maximum(rules.boot_s + by_vm.end_s - self.ready_s, rules.minimum_s)
+        open_s = np.where(begins, session_s, np.maximum(by_vm.end_s - self.paid_from_s, 0))
+        paid_s = ((open_s + rules.block_s - 1) // rules.block_s * rules.block_s)[here].tolist()
         for number in np.flatnonzero(used).tolist():
             machine = self.machines.get(plan.vms[number].id)
             if machine is None or machine.price_usd_per_hour is None:
@@ -319,7 +324,7 @@ class _Checker:
             if vm_type.burstable is not None:
                 violations += self._credits(vm, vm_type.burstable, placed_here)
         makespan = int(plan.task_end_s.max()) if len(plan.task_end_s) else 0
-        cost_usd = _bill_usd(
+        cost_usd = rules.fixed_usd * int((used & begins[here]).sum()) + _bill_usd(
             [(self.types[name].offers[market].price_usd_per_hour, total) for (name, market), total in seconds.items()]
             + billed
         )

@@ -126,7 +126,7 @@ class Judge:
         twins = Twins(self.losses)
         reason = twins.lack()
         if reason is None:
-            usd = float(self.losses.paid_usd(self.losses.spot_types, 0) + twins.worst_usd())
+            usd = float(self.losses.paid_usd(self.losses.spot_types, -1) + twins.worst_usd())
             return Survival(level="each", verdict="survives", worst_cost_usd=usd)
         for one in (self.judge("one-type"), self.judge("blackout")):
             if one.verdict == "does-not-survive":
@@ -260,13 +260,14 @@ def _rescue_usd(losses: Losses, vms: Iterable[TakeoverVm], at_s: int, done: Sequ
 
     ``done`` says which of the tasks that are lost are done; all if absent.
     """
-    ready_s, seconds = at_s + losses.instance.boot_overhead_s, Counter[Fraction]()
+    ready_s, usd = at_s + losses.instance.boot_overhead_s, Fraction(0)
     for vm in vms:
-        from_s = ready_s if vm.own is None else losses.planned_until_s(vm.own.number)
-        price = losses.types[vm.type].usd_per_s if vm.own is None else losses.vm_usd_per_s[vm.own.number]
-        ends_s = (end_s for number, _, _, end_s in vm.tasks if done is None or done[number])
-        seconds[price] += max(max(ends_s, default=0) - from_s, 0)
-    return sum((price * paid_s for price, paid_s in seconds.items()), start=Fraction(0))
+        end_s = max((end_s for number, _, _, end_s in vm.tasks if done is None or done[number]), default=0)
+        if vm.own is not None:
+            usd += losses.more_usd(vm.own.number, end_s)
+        elif end_s:
+            usd += losses.session_usd(losses.types[vm.type].usd_per_s, end_s - ready_s)
+    return usd
 
 
 def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) -> str | None:

@@ -371,7 +371,8 @@ class _Stored:
                 yield Violation("rescue-cost", vm.id, abs(vm.end_s - end_s), "s", message)
             # VMs of the plan are paid to their planned end in any case: only what comes after is added.
             price = losses.types[losses.type_number[vm.type]].usd_per_s
-            usd = (price if vm.new else losses.vm_usd_per_s[self.numbers[vm.id]]) * max(end_s - from_s, 0)
+            new_usd = losses.session_usd(price, end_s - from_s) if vm.new else Fraction(0)
+            usd = new_usd if vm.new else losses.more_usd(self.numbers[vm.id], end_s)
             total += usd
             if abs(Fraction(vm.cost_usd) - usd) > _TOLERANCE * usd:
                 message = (

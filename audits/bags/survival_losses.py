@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.limits import sign_of_life
 from ...core.quantities import SECONDS_PER_HOUR, IntArray
+from ...instances.clouds import cloud_of
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
 from ..facts import exact, rounded_up
@@ -137,6 +138,11 @@ class Losses:
         for number, machine in exist:
             self.ready_s[number] = machine.ready_s
             self.paid_until_s[number] = max(machine.ready_s, machine.paid_until_s)
+        # A session begins with a VM that is requested, and with a machine that gets ready later.
+        self.billing = cloud_of(instance.cloud, instance.billing).billing
+        self.begins = np.ones(len(plan.vms), dtype=bool)
+        for number, machine in exist:
+            self.begins[number] = machine.ready_s > 0 and machine.paid_until_s <= machine.ready_s
         self.run_s: dict[str, IntArray] = {}
         self.types = tuple(self._rescue_types())
         self.type_number = {found.name: number for number, found in enumerate(self.types)}
@@ -319,14 +325,44 @@ class Losses:
 
     def planned_until_s(self, vm: int) -> int:
         """From when on one of the plan's VMs costs more than planned: its end there, or until when it is paid."""
-        return max(int(self.vm_end_s[vm]), int(self.paid_until_s[vm]))
+        begins = bool(self.begins[vm])
+        begin_s = int((self.ready_s if begins else self.paid_until_s)[vm])
+        billed_s = self._billed_s(int(self.vm_end_s[vm]) - begin_s, begins=begins)
+        return begin_s - begins * self.billing.boot_s + billed_s
+
+    def _billed_s(self, seconds: int, *, begins: bool) -> int:
+        """Seconds on the bill of a session, or of what follows what is paid already: in whole blocks."""
+        rules = self.billing
+        seconds = max(rules.boot_s + seconds, rules.minimum_s) if begins else max(seconds, 0)
+        return -(-seconds // rules.block_s) * rules.block_s
+
+    def session_usd(self, usd_per_s: Fraction, seconds: int) -> Fraction:
+        """Bill of a VM on demand that is up for some seconds."""
+        return exact(self.billing.fixed_usd) + usd_per_s * self._billed_s(seconds, begins=True)
+
+    def vm_usd(self, vm: int) -> Fraction:
+        """Bill of one of the plan's VMs as planned."""
+        begins = bool(self.begins[vm])
+        seconds = self.planned_until_s(vm) - int((self.ready_s if begins else self.paid_until_s)[vm])
+        seconds += begins * self.billing.boot_s
+        return begins * exact(self.billing.fixed_usd) + self.vm_usd_per_s[vm] * seconds
+
+    def more_usd(self, vm: int, until_s: int) -> Fraction:
+        """Bill of one of the plan's VMs for what comes after what it is paid for as planned."""
+        return self.vm_usd_per_s[vm] * self._billed_s(until_s - self.planned_until_s(vm), begins=False)
 
     def paid_usd(self, types: Collection[str] = (), until_s: int = 0) -> Fraction:
         """Bill of the plan's VMs as planned, where the spot VMs of some types are paid until a moment only."""
-        seconds = self.vm_end_s - self.paid_until_s
         doomed = np.array([market == "spot" and name in types for name, market in self.market_type], dtype=bool)
-        seconds[doomed] = np.minimum(seconds[doomed], np.maximum(until_s - self.paid_until_s[doomed], 0))
+        ends_s = np.where(doomed, np.minimum(self.vm_end_s, until_s), self.vm_end_s)
         total: Counter[Fraction] = Counter()
-        for price, paid_s in zip(self.vm_usd_per_s, seconds.tolist(), strict=True):
-            total[price] += max(paid_s, 0)
-        return sum((price * paid_s for price, paid_s in total.items()), start=Fraction(0))
+        begun = 0
+        for vm in np.flatnonzero(self.vm_end_s > 0).tolist():
+            end_s, begins = int(ends_s[vm]), bool(self.begins[vm])
+            if begins and end_s < self.ready_s[vm]:
+                continue
+            begun += begins
+            from_s = int((self.ready_s if begins else self.paid_until_s)[vm])
+            total[self.vm_usd_per_s[vm]] += self._billed_s(end_s - from_s, begins=begins)
+        fixed = begun * exact(self.billing.fixed_usd)
+        return sum((price * paid_s for price, paid_s in total.items()), start=fixed)

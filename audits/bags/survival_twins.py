@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.quantities import IntArray
+from ..facts import exact
 from .survival_losses import AvailableVms, Losses
 
 
@@ -111,13 +112,18 @@ class Twins:
         for vm, (first, last, loss_s) in worst_s.items():
             name, end_s = losses.market_type[vm][0], int(losses.vm_end_s[vm])
             paid_s = int(losses.paid_until_s[vm])
-            spot, twin = losses.vm_usd_per_s[vm], losses.usd_per_s[name, "on-demand"]
-            # Between the first moment and the last one, the bill is at most a linear function of the moment.
+            spot, twin, rules = losses.vm_usd_per_s[vm], losses.usd_per_s[name, "on-demand"], losses.billing
+            # Between the first moment and the last one, the bill is at most a convex function of the moment; blocks
+            # are paid to their ends, and a fixed part for both.
+            begins = int(losses.begins[vm])
+            ready_s = int((losses.ready_s if begins else losses.paid_until_s)[vm])
+            whole = (1 + begins) * exact(rules.fixed_usd) + (rules.block_s - 1) * (spot + twin)
             bills = [
-                spot * max(at_s - paid_s, 0) + twin * (losses.overhead_s + end_s + loss_s - at_s - boot_s)
+                spot * max(begins * rules.boot_s + at_s - ready_s, rules.minimum_s * begins)
+                + twin * max(rules.boot_s + losses.overhead_s + end_s + loss_s - at_s - boot_s, rules.minimum_s)
                 for at_s in (first, min(max(paid_s, first), last), last)
             ]
-            total += max(*bills, spot * max(end_s - paid_s, 0))
+            total += max(whole + max(bills), losses.vm_usd(vm))
         return total
 
     def usd_at(self, types: Collection[str], fleet: AvailableVms) -> Fraction | None:
@@ -141,7 +147,7 @@ class Twins:
             return None
         billed_s = losses.overhead_s - at_s - losses.instance.boot_overhead_s
         paid = (
-            losses.usd_per_s[losses.market_type[vm][0], "on-demand"] * (end_s + billed_s)
+            losses.session_usd(losses.usd_per_s[losses.market_type[vm][0], "on-demand"], end_s + billed_s)
             for vm, end_s in ends_s.items()
         )
         return sum(paid, start=Fraction(0))

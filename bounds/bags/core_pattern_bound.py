@@ -44,6 +44,7 @@ from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound
+from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.task_classes import (
     binding_market_limits,
     effective_cores,
@@ -241,7 +242,7 @@ class CorePatternProgramme(PatternMaster):
         groups = [np.unique(instance.task_group[mine]) for mine in classes.tasks]
         self.cores: list[_Cores] = []
         self.burstable: list[_Burstable] = []
-        for offer in offers:
+        for offer, usd_per_s in zip(offers, least_usd_per_s(instance, offers).tolist(), strict=True):
             cuts = configurations.weightings.get(offer.index, ())
             of_groups = [instance.memory_kb / offer.memory_kb, *(cut.weights / cut.capacity for cut in cuts)]
             work = least_work_s(instance, offer)
@@ -252,7 +253,7 @@ class CorePatternProgramme(PatternMaster):
                 np.array([[least[mine].min() for mine in groups] for least in of_groups]),
                 instance.time_limit_s(offer.market) - self.ready,
                 min(offer.limit, instance.n_tasks),
-                cost_weight * offer.price_usd_per_s,
+                cost_weight * usd_per_s,
             )
             if offer.burstable:
                 self.burstable.append(_Burstable(*pool))
@@ -261,7 +262,9 @@ class CorePatternProgramme(PatternMaster):
         self.first = configurations.makespan_s - self.ready
         self.last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
         self.worst = worst_objective(instance)
-        self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(self.worst)))
+        # Prices of openings count for each second, and a VM may have tasks for few of them.
+        largest = max(self.worst, *(pool.price * pool.most_s for pool in (*self.cores, *self.burstable)))
+        self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(largest)))
         rate = math.floor(self.time_weight * self.scale)
         self.ceiling = math.inf  # that no value of all exceeds
         self.at_most = at_most

@@ -47,11 +47,13 @@ from weakref import ref
 
 import numpy as np
 
+from ...core.bill import begun_s
 from ...core.limits import Work, count_work, current_limit, out_of_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance, RescueTime
+from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import (
     binding_market_limits,
@@ -237,10 +239,13 @@ def worst_objective(instance: Instance) -> float:
     worst = time_weight * instance.deadline_s + held_objective(instance)
     for offer in usable_offers(instance):
         seconds = instance.time_limit_s(offer.market) - instance.boot_overhead_s
-        worst += cost_weight * offer.price_usd_per_s * min(offer.limit, instance.n_tasks) * seconds
+        rents, k = instance.rents, offer.index
+        usd = rents.opening_usd[k] + offer.price_usd_per_s * begun_s(rents.block_s[k], seconds, rents.paid_s[k])
+        worst += cost_weight * usd * min(offer.limit, instance.n_tasks)
     if instance.machines:
-        left_s = np.maximum(instance.deadline_s - instance.machine_held_s, 0)
-        worst += cost_weight * float((instance.offer_price_usd_per_s[instance.machine_offer] * left_s).sum())
+        usd_per_s, _, _, block_s = (of_offer[instance.machine_offer] for of_offer in instance.rents)
+        left_s = begun_s(block_s, instance.deadline_s, instance.machine_held_s)
+        worst += cost_weight * float((usd_per_s * left_s + instance.machine_opening_usd).sum())
     return worst * (1 + 1e-6)
 
 
@@ -363,6 +368,7 @@ class _Dual:
         self.able = able | (self.counts == 0)[:, None]
         self.memory_kb = instance.memory_kb.astype(float)
         self.usd = np.array([offer.price_usd_per_s for offer in offers])
+        self.usd[:n_rented] = least_usd_per_s(instance, offers[:n_rented], shared=True)
         self.dearest = float(self.usd.max()) or 1.0  # machines may cost nothing more
         self.price = self.cost_weight * self.usd
         self.cores = np.array(

@@ -8,6 +8,7 @@ from ...core.limits import checkpoint
 from ...core.quantities import BoolArray, FloatArray
 from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
+from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.task_classes import effective_cores, least_work_s, usable_offers
 from ...schedules.timing import objective_weights
 from ..programme import Programme
@@ -30,7 +31,7 @@ class DivisibleProgramme(Programme):
         self.counts = instance.group_size.astype(float)
         self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in self.offers]) - self.ready
         self.work, self.able = self._work()
-        self.price = self.cost_weight * np.array([offer.price_usd_per_s for offer in self.offers])
+        self.price = self.cost_weight * least_usd_per_s(instance, self.offers)
         self.vms = np.array([float(min(offer.limit, instance.n_tasks)) for offer in self.offers])
         self.cuts: list[tuple[int, FloatArray, float]] = []  # offer, weights, capacity
         # Rows with the makespan: members, coefficient of the makespan.

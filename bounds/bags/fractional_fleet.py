@@ -23,6 +23,7 @@ import numpy as np
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
+from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import binding_market_limits, initial_work_s, sustained_cores, usable_offers
 from ...schedules.timing import objective_weights
@@ -89,7 +90,7 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
     for market, cap in binding_market_limits(instance, offers):
         mine = np.array([k for k, offer in enumerate(offers) if offer.market == market])
         rows.append((-np.inf, 0.0, np.r_[mine, end], np.r_[np.ones(len(mine)), -float(cap)]))
-    usd = np.array([offer.price_usd_per_s for offer in offers])
+    usd = least_usd_per_s(instance, offers)
     if instance.objective.budget_usd is not None:
         rows.append((-np.inf, instance.objective.budget_usd, np.arange(n_used), usd))
     order = np.argsort(group, kind="stable")

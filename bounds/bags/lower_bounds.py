@@ -14,7 +14,6 @@ from ...core.quantities import least_whole_seconds
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import memory_is_free
-from ...schedules.timing import require_by_second
 from ..programme import Programme
 from .configuration_bound import configuration_bound
 from .core_pattern_bound import core_pattern_bound
@@ -74,7 +73,6 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
     -----
     Each has its part of a limit of time, and is what was proved when that was over.
     """
-    require_by_second(instance)
     Programme()  # HiGHS is loaded before the clock runs
 
     binds = not memory_is_free(instance)

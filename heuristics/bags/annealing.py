@@ -22,7 +22,7 @@ from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Run, TracePoint
 from ...schedules.schedule import Schedule
-from .core_loads import MANY_TASKS, CoreLoads
+from .core_loads import MANY_TASKS, CoreLoads, close_vms
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cooling
@@ -84,6 +84,8 @@ _TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
 _BALANCE = (1e-3, 4.0)
 """Weight of squared loads, in units of the objective and of the makespan; where that alone counts, up to the second."""
+_MOST_CLOSED = 300
+"""Most VMs of a state of which each is tried to be closed."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 _SPEEDS = "_moves_a_second_of_kernels"
 
@@ -249,8 +251,10 @@ class LoadsWalk:
             self.state.restore(self._tasks, self._number)
 
     def schedule(self) -> Schedule | None:
-        """Return the best plan; None without one."""
+        """Return the best plan, without VMs that are not worth their opening; None without one."""
         self.to_best()
+        if len(self.state.vm_opening) and self.best < math.inf and len(self.state.vm_end) <= _MOST_CLOSED:
+            close_vms(self.state)
         return self.state.schedule() if self.best < math.inf and self.state.feasible() else None
 
 

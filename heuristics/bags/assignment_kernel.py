@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.compiled import compiled_long, compiled_part
 from ...core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray
-from .annealing_kernel import Cooling, Objective, end_of_others, is_either, last_vm, over_budget
+from .annealing_kernel import Cooling, Objective, end_of_others, is_either, last_vm, over_budget, rent
 from .start_order_kernel import Fleet, VmEnds, core_work, start_order_ends
 
 _EXCHANGES, _TAILS, _FLIPS = 0.45, 0.08, 0.10
@@ -62,7 +62,7 @@ class BestAssignment(NamedTuple):
 @compiled_part
 def _paid(objective: Objective, vm: int, ends: VmEnds) -> float:
     """Cost of a VM until its end."""
-    paid: float = objective.vm_price[vm] * max(ends.end, objective.vm_free[vm])
+    paid: float = rent(objective, vm, ends.end)
     return paid
 
 

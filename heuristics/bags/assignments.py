@@ -12,8 +12,8 @@ from ...instances.entries import SECONDS_PER_CREDIT
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, queues_of_schedule
 from ...schedules.schedule import Schedule, plan_of_places
-from ...schedules.timing import objective_weights
-from .core_loads import latest_ends_s
+from ...schedules.timing import objective_weights, vm_rents
+from .core_loads import bills_of, latest_ends_s
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective
@@ -67,9 +67,9 @@ class Assignments:
         """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
         budget_usd = self.instance.objective.budget_usd
         if budget_usd is not None:
-            price = self.instance.offer_price_usd_per_s[self.fleet.offer] * rate
+            price, opening, *_ = bills_of(vm_rents(self.instance, self.fleet.offer, self.vm_machine), rate)
             budget = at_most(budget_usd) * rate + float(price @ self.objective.vm_free)
-            self.objective = self.objective._replace(vm_price=price, budget=budget)
+            self.objective = self.objective._replace(vm_price=price, vm_opening=opening, budget=budget)
 
     def best(self, objective: float) -> BestAssignment:
         """Make the place for what is better than an objective."""
@@ -149,18 +149,18 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         vm_tasks[vm, : vm_count[vm]] = queue.tasks
         task_vm[queue.tasks] = vm
     cost_weight, time_weight = objective_weights(instance)
-    prices = instance.offer_price_usd_per_s[vm_offer] * cost_weight
     boot_s = instance.boot_overhead_s
     zero_s = 0 if instance.machines else boot_s
+    rents = vm_rents(instance, vm_offer, vm_machine)
+    prices, vm_opening, vm_idle, vm_block = bills_of(rents, cost_weight, zero_s)
+    vm_free = rents.paid_until_s - zero_s
     binds = ~instance.memory_never_binds
-    vm_free = np.full(n_vms, boot_s - zero_s)
     core_start = np.full((n_vms, int(vm_vcpus.max())), boot_s - zero_s)
     held_kb, core_runs = np.zeros_like(core_start), np.full_like(core_start, 3)
     exists = np.flatnonzero(vm_machine >= 0)
     if len(exists):
         running, free_s = instance.running, instance.machine_core_free_s
         width = min(core_start.shape[1], free_s.shape[1])
-        vm_free[exists] = instance.machine_paid_until_s[vm_machine[exists]]
         core_start[exists, :width] = free_s[vm_machine[exists], :width]
         held = np.zeros_like(free_s)
         held[running.machine, running.core] = instance.memory_kb[instance.task_group[running.task]]
@@ -198,6 +198,9 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
             time_weight=time_weight,
             penalty=penalty,
             task_penalty=penalty if len(latest) else 0.0,
+            vm_opening=vm_opening,
+            vm_idle=vm_idle,
+            vm_block=vm_block,
         ),
         credit_price=_CREDIT_SECONDS * (time_weight + float(prices.max())),
         offset=(0.0 if instance.machines else time_weight * boot_s) - float(prices @ vm_free),

@@ -19,7 +19,7 @@ from ...instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...instances.instance import Instance
 from ...models.bags.task_classes import usable_offers
 from ...schedules.schedule import Schedule, plan_of_places
-from ...schedules.timing import objective_weights
+from ...schedules.timing import VmRents, objective_weights, vm_rents
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
@@ -56,7 +56,7 @@ class CoreLoads:
         When each core is free.
     vm_price, vm_free, vm_limit : arrays
         Price of a second in units of the objective, until when nothing more is paid, and latest end.
-    budget : float
+    budget, vm_opening, vm_idle, vm_block
         See `Objective`.
     credits : array of float, shape (n_vms, 2), or (0, 2)
         See `Cores`: of VMs that run all tasks at full speed, others at the baseline.
@@ -96,6 +96,9 @@ class CoreLoads:
     task_penalty: float
     credits: FloatArray
     worth: FloatArray
+    vm_opening: FloatArray
+    vm_idle: IntArray
+    vm_block: IntArray
     budget: float = np.inf
 
     @property
@@ -104,13 +107,15 @@ class CoreLoads:
         from .annealing_kernel import Objective
 
         penalties = self.penalty, self.task_penalty, self.budget
-        return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties)
+        bills = self.vm_opening, self.vm_idle, self.vm_block
+        return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties, *bills)
 
     def charge(self, rate: float) -> None:
         """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
         budget_usd = self.instance.objective.budget_usd
         if budget_usd is not None:
-            self.vm_price = self.instance.offer_price_usd_per_s[self.offers[self.vm_column]] * rate
+            rents = vm_rents(self.instance, self.offers[self.vm_column], self.vm_machine)
+            self.vm_price, self.vm_opening, *_ = bills_of(rents, rate)
             self.budget = at_most(budget_usd) * rate + float(self.vm_price @ self.vm_free)
 
     @property
@@ -124,15 +129,22 @@ class CoreLoads:
         late = self.penalty * float(np.maximum(0, end - self.vm_limit).sum())
         late += self.task_penalty * float(self.late.sum() + self._taken_too_much_s)
         ready = self.time_weight * self.zero_s
-        paid = float((self.vm_price * np.maximum(end, self.vm_free)).sum())
+        paid = self._paid()
         cost = paid - float(self.vm_price @ self.vm_free) if self.budget == np.inf else max(paid - self.budget, 0.0)
         return cost + self.time_weight * float(end.max()) + late + ready
 
     def feasible(self) -> bool:
         """True if all VMs, and all tasks, end in time, within the budget."""
         in_time = bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
-        paid = float((self.vm_price * np.maximum(self.vm_end, self.vm_free)).sum())
-        return in_time and not self._taken_too_much_s and paid <= self.budget
+        return in_time and not self._taken_too_much_s and self._paid() <= self.budget
+
+    def _paid(self) -> float:
+        """Cost of all VMs, with what is paid already at their prices; see `annealing_kernel.rent`."""
+        last = np.maximum(self.vm_end, self.vm_free)
+        if len(self.vm_block):
+            last = last + (self.vm_free - last) % self.vm_block
+        openings = float(self.vm_opening[self.vm_end > self.vm_idle].sum()) if len(self.vm_opening) else 0.0
+        return float((self.vm_price * last).sum()) + openings
 
     @property
     def _taken_too_much_s(self) -> int:
@@ -397,6 +409,28 @@ def place_lost(state: CoreLoads, cores: IntArray) -> float:
     return state.value()
 
 
+def close_vms(state: CoreLoads) -> None:
+    """Close VMs one by one where that makes the state better: what they run goes where it adds least.
+
+    The annealing, which moves task by task, does not see what is gained by the last of them.
+    """
+    before, best = (state.core_tasks.copy(), state.core_count.copy()), state.value()
+    core, tasks = state._placed()
+    of_task = np.zeros(state.instance.n_tasks, dtype=np.int64)
+    of_task[tasks] = core
+    cores, closed = of_task[state.instance.open_tasks], False
+    for vm in np.argsort(state.vm_end, kind="stable").tolist():
+        checkpoint()
+        mine = state.core_vm[cores] == vm
+        if mine.any():
+            fewer = np.where(mine, -1, cores)
+            value = place_lost(state, fewer)
+            if value < best - 1e-12:
+                cores, best, closed = fewer, value, True
+    if not closed or not fill(state, state.instance.open_tasks, cores) or not state.feasible() or state.value() > best:
+        state.restore(*before)
+
+
 def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:
     """Load of each core, of the tasks that have one."""
     load = state.core_start.copy()
@@ -551,16 +585,16 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     vm_column = np.repeat(np.arange(len(offers)), retained)
     vm_machine = np.full(len(vm_column), -1)
     first_s = instance.boot_overhead_s if instance.machines else 0
-    vm_free = np.full(len(vm_column), first_s)
     core_start = np.full(int(vcpus[vm_column].sum()), first_s)
     if instance.machines:
         machines, columns = _machines(instance, indices)
         vm_column, vm_machine = np.concatenate([vm_column, columns]), np.concatenate([vm_machine, machines])
-        vm_free = np.concatenate([vm_free, instance.machine_paid_until_s[machines]])
         free_s = instance.machine_core_free_s[machines]
         core_start = np.concatenate([core_start, free_s[free_s < NEVER]])
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
     rescue = rescue_of(instance, indices, instance.task_group)
+    rents = vm_rents(instance, indices[vm_column], vm_machine)
+    vm_price, vm_opening, vm_idle, vm_block = bills_of(rents, cost_weight, instance.boot_overhead_s - first_s)
     return CoreLoads(
         instance=instance,
         durations=durations,
@@ -571,8 +605,11 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         vm_column=vm_column,
         vm_machine=vm_machine,
         core_start=core_start,
-        vm_price=prices[vm_column],
-        vm_free=vm_free,
+        vm_price=vm_price,
+        vm_free=rents.paid_until_s - (instance.boot_overhead_s - first_s),
+        vm_opening=vm_opening,
+        vm_idle=vm_idle,
+        vm_block=vm_block,
         vm_limit=_limits_s(instance, indices)[vm_column],
         latest=latest_ends_s(instance, indices),
         rescue=rescue,
@@ -581,13 +618,29 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         load=core_start.copy(),
         late=np.zeros(len(core_vm), dtype=np.int64),
         taken=np.zeros(len(rescue.most_s), dtype=np.int64),
-        vm_end=vm_free.copy(),
+        vm_end=rents.ready_s - (instance.boot_overhead_s - first_s),
         time_weight=time_weight,
         penalty=20 * (time_weight + float(prices.max(initial=0.0)) * len(vm_column)),
         task_penalty=float((prices / vcpus).max(initial=0.0)) + time_weight,
         credits=_credits(full_speed(instance)[indices[vm_column]]),
         worth=np.zeros(0),
     )
+
+
+def bills_of(rents: VmRents, rate: float, zero_s: int = 0) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+    """Prices, openings, ends without tasks and blocks of VMs as `Objective` has them, at so much for a dollar.
+
+    Times count from ``zero_s`` on.
+    """
+    price, opening, idle, block = (
+        rents.usd_per_s * rate,
+        rents.opening_usd * rate,
+        rents.ready_s - zero_s,
+        rents.block_s,
+    )
+    if not rents.opening_usd.any():
+        opening, idle = opening[:0], idle[:0]
+    return price, opening, idle, block if (block > 1).any() else block[:0]
 
 
 def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.bill import begun_s
 from ...core.limits import clock_s, count_work
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, MARKETS, NEVER
@@ -28,12 +29,13 @@ class AllPlans(NamedTuple):
 
 
 class _Vm(NamedTuple):
-    """A VM that exists, or is rented: number, offer, when each core is free, until when it is paid for."""
+    """A VM that exists, or is rented: number, offer, when each core is free, until when it is paid, cost of its use."""
 
     number: int
     offer: int
     free_s: tuple[int, ...]
     held_s: int
+    opening_usd: float
 
 
 class _Place(NamedTuple):
@@ -74,7 +76,7 @@ class _Search:
     def __init__(self, instance: Instance, until: float) -> None:
         self.instance, self.until = instance, until
         self.dollar, self.second = objective_weights(instance)
-        self.price = instance.offer_price_usd_per_s.tolist()
+        self.price, self.opening, self.paid_s, self.block_s = (of_offer.tolist() for of_offer in instance.rents)
         self.unit_usd = max(*self.price, 1e-300)
         self.latest_s = instance.latest_end_s[0].tolist()
         self.rentable = usable_offers(instance)
@@ -87,7 +89,10 @@ class _Search:
         self.best, self.found = (np.inf, np.inf), tuple[_Place, ...]()
         free_s = [tuple(free for free in row if free < NEVER) for row in instance.machine_core_free_s.tolist()]
         held_s, offers = instance.machine_held_s.tolist(), instance.machine_offer.tolist()
-        there = [_Vm(k, offers[k], free_s[k], held_s[k]) for k in np.flatnonzero(instance.machine_open).tolist()]
+        openings = instance.machine_opening_usd.tolist()
+        there = [
+            _Vm(k, offers[k], free_s[k], held_s[k], openings[k]) for k in np.flatnonzero(instance.machine_open).tolist()
+        ]
         last_s = int(instance.running_end_s.max(initial=0))
         self._go_on(_Place((0, 0), 0, 0, 0, held_usd(instance), last_s, tuple(there)), ())
 
@@ -112,7 +117,13 @@ class _Search:
             if vm.number >= first_new:
                 rented.update((vm.offer, self.instance.offers[vm.offer].market))
         new = [
-            _Vm(first_new + len(last.vms), offer.index, (boot_s,) * min(offer.vcpus, len(self.tasks)), boot_s)
+            _Vm(
+                first_new + len(last.vms),
+                offer.index,
+                (boot_s,) * min(offer.vcpus, len(self.tasks)),
+                boot_s + self.paid_s[offer.index],
+                self.opening[offer.index],
+            )
             for offer in self.rentable
             if rented[offer.index] < offer.limit and rented[offer.market] < self.left[offer.market]
         ]
@@ -125,10 +136,11 @@ class _Search:
                 if end_s > self.latest_s[vm.offer] or alike in seen:
                     continue
                 seen.add(alike)
-                usd = last.usd + self.price[vm.offer] * max(end_s - vm.held_s, 0)
+                more_s = begun_s(self.block_s[vm.offer], end_s, vm.held_s)
+                usd = last.usd + vm.opening_usd + self.price[vm.offer] * more_s
                 last_s = max(last.end_s, end_s)
                 free_s = (*vm.free_s[:core], end_s, *vm.free_s[core + 1 :])
-                used = _Vm(vm.number, vm.offer, free_s, max(vm.held_s, end_s))
+                used = _Vm(vm.number, vm.offer, free_s, vm.held_s + more_s, 0.0)
                 vms = (*last.vms[:at], used, *last.vms[at + 1 :])
                 yield _Place(self._value(usd, last_s), vm.number, core, start_s, usd, last_s, vms)
 

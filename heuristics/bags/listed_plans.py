@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.bill import unpaid_usd
+from ...core.bill import begun_s
 from ...core.limits import checkpoint, stop_point
 from ...core.quantities import IntArray
 from ...instances.entries import FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule, plan_of_places
-from ...schedules.timing import VmTimeline, objective_weights
+from ...schedules.timing import VmTimeline, objective_weights, vm_rents
 from .core_loads import FEW_TASKS
 
 _SPARE_CREDITS = LACKING_CREDITS / 10
@@ -39,7 +39,7 @@ def listed_plan(instance: Instance) -> Schedule | None:
         order = np.lexsort((instance.due_s[groups] - longest, instance.release_s[groups]))
 
     def more(vm: _Vm, end_s: int, makespan_s: int) -> tuple[float, int]:
-        usd = unpaid_usd(vm.offer.price_usd_per_s, end_s, vm.paid_s)
+        usd = vm.opening_usd + vm.offer.price_usd_per_s * begun_s(vm.block_s, end_s, vm.paid_s)
         return cost_weight * usd + time_weight * max(end_s - makespan_s, 0), end_s
 
     return _one_by_one(instance, order, instance.offers, more, checkpoint)
@@ -131,8 +131,9 @@ class _Vm:
     def __init__(self, instance: Instance, offer: RentalOffer, number: int, machine: int, bursts: bool) -> None:
         self.instance, self.offer, self.number = instance, offer, number
         self.timeline = timeline_of(instance, offer, machine)
-        paid_s = instance.boot_overhead_s if machine < 0 else int(instance.machine_paid_until_s[machine])
-        self.paid_s = max(paid_s, self.timeline.end_s)
+        rent = vm_rents(instance, np.array([offer.index]), np.array([machine]))
+        self.opening_usd, self.block_s = float(rent.opening_usd[0]), int(rent.block_s[0])
+        self.paid_s = max(int(rent.paid_until_s[0]), self.timeline.end_s)
         self.rules = offer.vm_type.burstable if bursts else None
         self.credits = 0.0
         if self.rules is not None:
@@ -197,5 +198,6 @@ class _Vm:
 
     def take(self, group: int, place: _Place) -> int:
         """Run a task at its place; return its core."""
-        self.credits, self.paid_s = place.credits, max(self.paid_s, place.end_s)
+        self.credits, self.opening_usd = place.credits, 0.0
+        self.paid_s += begun_s(self.block_s, place.end_s, self.paid_s)
         return self.timeline.append(place.start_s, int(self.instance.memory_kb[group]), place.end_s - place.start_s)

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...core.bill import unpaid_usd
+from ...core.bill import begun_s
 from ...core.limits import LimitReached, checkpoint, overtime, within
 from ...core.quantities import MAX_SECONDS, NONE, BoolArray, IntArray
 from ...core.rows import dtype_of
@@ -24,7 +24,7 @@ from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
 from ...schedules.plan_text import NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule
-from ...schedules.timing import require_by_second, require_no_dates
+from ...schedules.timing import require_no_dates
 from .core_loads import LARGE_TASKS, MOST_PLACES
 from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
 from .rescue_rules import DONE, FAILED, MOST_TYPES, PackedVmRow, PlaceRow
@@ -249,7 +249,6 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     """
     if level not in SURVIVAL_LEVELS:
         raise ValueError(f"level must be one of {', '.join(SURVIVAL_LEVELS)}, not {level!r}")
-    require_by_second(schedule.instance)
     return _rescuer(schedule).certificate(level, cost)
 
 
@@ -616,8 +615,11 @@ class _Rescuer:
             else:
                 name, ready_s = self.vm_ids[self.arrays.own_vm[own]], int(self.bag.own_vms["paid_until"][own])
             end_s = max(end_s, ready_s)
-            price = offer.price_usd_per_s if new else float(self.bag.own_vms["price"][own])
-            vms.append(RescueVm(name, offer, new, ready_s, end_s, price * (end_s - ready_s)))
+            usd = float(self.instance.rents.cost_usd(offer.index, end_s - ready_s))
+            if not new:
+                row = self.bag.own_vms[own]
+                usd = float(row["price"] * begun_s(row["block"], end_s, row["paid_until"]))
+            vms.append(RescueVm(name, offer, new, ready_s, end_s, usd))
         return Rescue(
             at_s,
             types,
@@ -632,7 +634,9 @@ class _Rescuer:
     def _paid_usd(self, types: tuple[str, ...], at_s: int) -> float:
         """Return the cost of the plan if some types are paid for until a second."""
         vms = self.bag.spot_vms
-        saved = unpaid_usd(vms["price"], vms["end"], np.maximum(at_s, vms["paid_until"]))
+        paid = begun_s(vms["block"], np.minimum(at_s, vms["end"]), vms["paid_until"])
+        saved = vms["price"] * (begun_s(vms["block"], vms["end"], vms["paid_until"]) - paid)
+        saved += (at_s < vms["ready"]) * vms["opening"]
         return self.cost_usd - float(saved[self._marked(types)[vms["type_index"]]].sum())
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.bill import unpaid_usd
+from ...core.bill import begun_s
 from ...core.limits import LimitReached, count_work, current_limit
 from ...core.processes import run_compiled
 from ...core.quantities import BoolArray, IntArray
@@ -111,12 +111,16 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     cheapest = np.argsort(per_core * work, kind="stable").tolist()
     regular = [regular[k] for k in cheapest]
     never_binds = [instance.memory_never_binds[offer.type_index] for offer in regular]
+    bills = [of_offer[[offer.index for offer in regular]] for of_offer in instance.rents]
     rentals = _records(
         RentalRow,
         vcpus=ints(offer.vcpus for offer in regular),
         limit=ints(offer.vm_type.offers["on-demand"].limit for offer in regular),
         size_kb=ints(-1 if free else offer.memory_kb for free, offer in zip(never_binds, regular, strict=True)),
-        price=np.array([offer.price_usd_per_s for offer in regular]),
+        price=bills[0],
+        opening=bills[1],
+        paid=bills[2],
+        block=bills[3],
     )
     strongest = np.argsort([-offer.vcpus for offer in regular], kind="stable")
     type_of = ints(offer.type_index for offer in instance.offers)
@@ -140,13 +144,16 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         checkpoints=np.where(taken, instance.checkpoint_count[group, type_of[offer_of]], 0.0).astype(np.int64),
         speed=np.where(schedule.task_baseline[task], speeds[type_of[offer_of]], 1.0),
     )
-    spot = np.flatnonzero(is_spot)
+    spot, rents = np.flatnonzero(is_spot), schedule.rents
     spot_vms = _records(
         SpotVmRow,
         type_index=type_of[schedule.vm_offer[spot]],
+        ready=rents.ready_s[spot],
         end=schedule.vm_end_s[spot],
-        paid_until=schedule.vm_paid_until_s[spot],
-        price=instance.offer_price_usd_per_s[schedule.vm_offer[spot]],
+        paid_until=rents.paid_until_s[spot],
+        block=rents.block_s[spot],
+        price=rents.usd_per_s[spot],
+        opening=rents.opening_usd[spot],
     )
     rental_of = {offer.index: number for number, offer in enumerate(regular)}
     rental_of |= {offer.index: rental_of[offer.listed_as] for offer in on_demand if offer.listed_as is not None}
@@ -163,10 +170,11 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         OwnVmRow,
         rental=ints(rental_of[index] for index in schedule.vm_offer[own_vm].tolist()),
         end=schedule.vm_end_s[own_vm],
-        paid_until=np.maximum(schedule.vm_end_s, schedule.vm_paid_until_s)[own_vm],
+        paid_until=(rents.paid_until_s + begun_s(rents.block_s, schedule.vm_end_s, rents.paid_until_s))[own_vm],
+        block=rents.block_s[own_vm],
         first_core=np.cumsum(cores) - cores,
         cores=cores,
-        price=instance.offer_price_usd_per_s[schedule.vm_offer[own_vm]],
+        price=rents.usd_per_s[own_vm],
     )
     burstable = instance.offer_is_burstable[schedule.vm_offer]
     most = instance.limits.max_on_demand
@@ -620,8 +628,7 @@ class Twins:
         self.end_s = np.zeros(len(self._offers), dtype=np.int64)
         np.maximum.at(self.end_s, schedule.task_vm[on_spot], (end + longest + overhead)[place])
         self._planned_end_s = schedule.vm_end_s
-        self._ready_s, self._paid_until_s = schedule.vm_ready_s, schedule.vm_paid_until_s
-        self._planned_usd = schedule.cost_usd
+        self._rents, self._vm_usd, self._planned_usd = schedule.rents, schedule.vm_cost_usd, schedule.cost_usd
 
     def missing(self) -> str:
         """Name the first reason why a spot VM has no twin, a VM of its type on demand, in time; empty if each has."""
@@ -666,18 +673,19 @@ class Twins:
 
     def worst_cost_usd(self) -> float:
         """Return the most that the plan costs if each spot VM goes down at its worst moment, or never."""
-        boot = self._instance.boot_overhead_s
+        offers, boot = self._instance.offers, self._instance.boot_overhead_s
+        on_demand = {o.vm_type.name: o.index for o in offers if o.market == "on-demand" and o.listed_as is None}
         more = 0.0
         for vm in self.spot.tolist():
-            offer, end_s = self._offers[vm], int(self.end_s[vm])
-            planned_s, paid_s = int(self._planned_end_s[vm]), int(self._paid_until_s[vm])
-            price = offer.vm_type.offers["on-demand"].price_usd_per_hour / 3600
-            # The later it goes down, the longer it is paid for, and the shorter its twin.
+            end_s, planned_usd = int(self.end_s[vm]), float(self._vm_usd[vm])
+            usd, opening_usd, ready_s, paid_until_s, block_s = (of_vm[vm].item() for of_vm in self._rents)
+            twin = [of_offer[on_demand[self._offers[vm].vm_type.name]].item() for of_offer in self._instance.rents]
+            # The later it goes down, the longer it is paid for, and the shorter its twin; blocks, whole in any case.
+            openings_usd = opening_usd + twin[1] + (block_s - 1) * usd + (twin[3] - 1) * twin[0]
             bills = [
-                unpaid_usd(offer.price_usd_per_s, at_s, paid_s) + price * (end_s - at_s - boot)
-                for at_s in (int(self._ready_s[vm]), planned_s - 1)
+                openings_usd + usd * max(at_s - paid_until_s, 0) + twin[0] * max(end_s - at_s - boot - twin[2], 0)
+                for at_s in (ready_s, int(self._planned_end_s[vm]) - 1)
             ]
-            planned_usd = unpaid_usd(offer.price_usd_per_s, planned_s, paid_s)
             more += max(*bills, planned_usd) - planned_usd
         return self._planned_usd + more
 

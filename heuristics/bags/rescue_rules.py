@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
 
-from ...core.bill import unpaid_usd
+from ...core.bill import begun_s
 from ...core.quantities import NOISE, NONE
 from ...instances.entries import NEVER
 
@@ -25,12 +25,15 @@ QUICK, FILLED, EVENED, N_PACKINGS = range(4)
 
 @dataclass(slots=True, eq=False)
 class RentalRow:
-    """A rental: cores, most VMs, memory (negative if that cannot bind), price of a second."""
+    """A rental: cores, most VMs, memory (negative if that cannot bind), and its bill; see `Rents`."""
 
     vcpus: int = 0
     limit: int = 0
     size_kb: int = 0
+    paid: int = 0
+    block: int = 1
     price: float = 0.0
+    opening: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -50,25 +53,29 @@ class SpotTaskRow:
 
 @dataclass(slots=True, eq=False)
 class SpotVmRow:
-    """A spot VM: type, planned end, from when on it costs its price, price of a second."""
+    """A spot VM: type, when it is ready, planned end, and its bill; see `VmRents`."""
 
     type_index: int = 0
+    ready: int = 0
     end: int = 0
     paid_until: int = 0
+    block: int = 1
     price: float = 0.0
+    opening: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
 class OwnVmRow:
     """A regular on-demand VM of the plan.
 
-    What it is, its planned end, from when on it costs more than planned, price of a second; and its cores in
-    ``core_end``, none if it takes no more tasks.
+    What it is, its planned end, from when on it costs more than planned, in which blocks, price of a second; and its
+    cores in ``core_end``, none if it takes no more tasks.
     """
 
     rental: int = 0
     end: int = 0
     paid_until: int = 0
+    block: int = 1
     first_core: int = 0
     cores: int = 0
     price: float = 0.0
@@ -736,11 +743,18 @@ def vm_cost(r: Rows, vm: PackedVmRow, end: int, now: int, until: int) -> float:
     seconds = end - now - r.boot
     if vm.own >= 0:
         own = r.own_vms[vm.own]
-        longer = max(end + min(until, own.end - 1) - now - own.paid_until, 0)
+        longer: float = own.price * begun_s(own.block, end + min(until, own.end - 1) - now, own.paid_until)
         if own.end > until:
-            return own.price * longer
-        return max(own.price * longer, r.rentals[vm.rental].price * seconds)
-    return r.rentals[vm.rental].price * seconds
+            return longer
+        return max(longer, new_cost(r, vm, seconds))
+    return new_cost(r, vm, seconds)
+
+
+def new_cost(r: Rows, vm: PackedVmRow, seconds: int) -> float:
+    """Return the cost of a new VM that is up for some seconds."""
+    rental = r.rentals[vm.rental]
+    usd: float = rental.opening + rental.price * begun_s(rental.block, seconds, rental.paid)
+    return usd
 
 
 def added_cost(r: Rows, p: int, now: int, until: int) -> float:
@@ -789,7 +803,9 @@ def count_saved(r: Rows, until: int) -> None:
                 r.type_number[vm.type_index] = r.n_types
                 r.saved[r.n_types] = 0.0
                 r.n_types += 1
-            r.saved[r.type_number[vm.type_index]] += unpaid_usd(vm.price, vm.end, max(until, vm.paid_until))
+            paid = begun_s(vm.block, min(until, vm.end), vm.paid_until)
+            saved = vm.price * (begun_s(vm.block, vm.end, vm.paid_until) - paid)
+            r.saved[r.type_number[vm.type_index]] += saved + (until < vm.ready) * vm.opening
 
 
 # ---------------------------------------------------------------------------- what Python has, and arrays have not

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.compiled import compiled
 from ...core.quantities import FloatArray, IntArray
+from .annealing_kernel import rent
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective, Rescue
@@ -217,13 +218,14 @@ def place_where_cheapest(
     chosen : array of int, shape (n_tasks,)
         Receives the cores.
     """
-    vm_price, vm_free, vm_limit, time_weight, penalty, _, _ = objective
+    vm_limit, time_weight, penalty = objective.vm_limit, objective.time_weight, objective.penalty
     makespan = vm_end.max()
     for position, task in enumerate(tasks):
         best, least = 0, np.inf
         for core, vm in enumerate(vms):
             end = load[core] + durations[columns[core], task]
-            value = vm_price[vm] * max(end - max(vm_end[vm], vm_free[vm]), 0) + time_weight * max(end - makespan, 0)
+            value = rent(objective, vm, max(end, vm_end[vm])) - rent(objective, vm, vm_end[vm])
+            value += time_weight * max(end - makespan, 0)
             value += penalty * (max(end - vm_limit[vm], 0) + 1e-9 * end)
             if value < least:
                 best, least = core, value

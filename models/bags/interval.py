@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ...core.bill import begun_s
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import at_most
@@ -101,6 +102,8 @@ class IntervalModel:
 
     def _add_variables(self) -> None:
         """VMs, places, starts and the end of the last task."""
+        from ortools.sat.python import cp_model
+
         instance, model = self.instance, self.model
         least = 0 if self.bound is None else self.bound.makespan_s - self.zero_s
         # An empty window has no domain: the model is then infeasible by a clause.
@@ -116,9 +119,14 @@ class IntervalModel:
             alone = alone and (not kind.busy or kind.offer.vcpus == 1)
             for number in range(kind.vms):
                 end = paid = model.new_int_var(kind.busy_s, kind.most_s, f"end_{index}_{number}")
-                if kind.machines:
-                    paid = model.new_int_var(0, self._most_paid_s(kind), f"paid_{index}_{number}")
-                self.vms.append(Vm(kind, end, paid, alone))
+                if kind.machines or kind.free_s or kind.block_s > 1:
+                    paid_s = range(0, self._most_paid_s(kind) + 1, kind.block_s)
+                    domain = (
+                        cp_model.Domain.from_values([*paid_s]) if kind.block_s > 1 else cp_model.Domain(0, paid_s[-1])
+                    )
+                    paid = model.new_int_var_from_domain(domain, f"paid_{index}_{number}")
+                used = model.new_bool_var(f"opened_{index}_{number}") if kind.opening_usd else None
+                self.vms.append(Vm(kind, end, paid, alone, used))
                 self._add_places(len(self.vms) - 1)
         self.by_vm: list[list[Place]] = [[] for _ in self.vms]
         for place in self.places:
@@ -129,7 +137,7 @@ class IntervalModel:
 
     def _most_paid_s(self, kind: Kind) -> int:
         """Most seconds that a VM can cost."""
-        return max(kind.most_s - kind.free_s, 0)
+        return int(begun_s(kind.block_s, kind.most_s, kind.free_s))
 
     def _add_places(self, vm: int) -> None:
         """Presence of each task on a VM, in each possible mode."""
@@ -196,8 +204,11 @@ class IntervalModel:
                 self.model.add(self.last >= vm.end_s + later_s * place.present)
             self.model.add(self.last >= vm.end_s)
         for vm, places in zip(self.vms, self.by_vm, strict=True):
-            if vm.kind.machines:
+            if vm.paid_s is not vm.end_s:
                 self.model.add(vm.paid_s >= vm.end_s - vm.kind.free_s)
+            if vm.used is not None:
+                for place in places:
+                    self.model.add_implication(place.present, vm.used)
             if vm.one_at_a_time:
                 self.model.add(vm.end_s >= vm.kind.busy_s + place_sum(places, lambda place: place.seconds))
         for task in self.open_tasks:
@@ -266,10 +277,10 @@ class IntervalModel:
             for index, literal in used.items():
                 for place in self.by_vm[index]:
                     self.model.add_implication(place.present, literal)
-                self.model.add(self.vms[index].paid_s == 0).only_enforce_if(~literal)
+                self.model.add(self.vms[index].end_s == 0).only_enforce_if(~literal)
             self.model.add(sum(used.values()) <= cap)
             # The same in seconds, for the linear relaxation.
-            self.model.add(sum(self.vms[index].paid_s for index in members) <= cap * self.last)
+            self.model.add(sum(self.vms[index].end_s for index in members) <= cap * self.last)
 
     def what_is_lost_at_once_fits_the_time_on_demand(self) -> None:
         """Leave time to do again all that goes down at once before any of its tasks has ended (`RescueTime`)."""
@@ -291,10 +302,17 @@ class IntervalModel:
             raise ModelRefusal(
                 "the interval model knows no budget from a state: what runs there costs something already"
             )
-        most = [self._most_paid_s(vm.kind) for vm in self.vms]
-        costs, factor = integer_costs([vm.offer.price_usd_per_s for vm in self.vms], most, budget_usd)
+        prices, variables, most = self._costs()
+        costs, factor = integer_costs(prices, most, budget_usd)
         within = math.ceil(at_most(budget_usd) * factor)
-        self.model.add(sum(cost * vm.paid_s for cost, vm in zip(costs, self.vms, strict=True)) <= within)
+        self.model.add(sum(cost * variable for cost, variable in zip(costs, variables, strict=True)) <= within)
+
+    def _costs(self) -> tuple[list[float], list[cp_model.IntVar], list[int]]:
+        """Return what VMs cost: prices, of which variables, and the most of these."""
+        opened = [(vm.kind.opening_usd, vm.used, 1) for vm in self.vms if vm.used is not None]
+        seconds = [(vm.offer.price_usd_per_s, vm.paid_s, self._most_paid_s(vm.kind)) for vm in self.vms]
+        prices, variables, most = zip(*seconds, *opened, strict=True) if seconds else ((), (), ())
+        return [*prices], [*variables], [*most]
 
     # ------------------------------------------------- cuts and symmetry (own)
 
@@ -372,10 +390,11 @@ class IntervalModel:
     def _add_objective(self) -> None:
         """Cost and makespan (Burst-HADS eq. 1), between the bound and the start."""
         cost_weight, time_weight = objective_weights(self.instance)
-        prices = [cost_weight * vm.offer.price_usd_per_s for vm in self.vms]
+        usd, paid, most_paid = self._costs()
+        prices = [cost_weight * price for price in usd]
         self.constant = time_weight * self.zero_s + held_objective(self.instance)
-        variables = [self.last, *(vm.paid_s for vm in self.vms)]
-        most = [max(self.last_s, 0), *(self._most_paid_s(vm.kind) for vm in self.vms)]
+        variables = [self.last, *paid]
+        most = [max(self.last_s, 0), *most_paid]
         known = math.inf if self.start is None else self.start.objective - self.constant
         costs, self.factor = integer_costs([time_weight, *prices], most, known)
         objective = sum(cost * variable for cost, variable in zip(costs, variables, strict=True))
@@ -408,8 +427,8 @@ class IntervalModel:
                 ends[place.vm] = max(ends[place.vm], begin + place.seconds)
         for vm, seconds in zip(self.vms, ends, strict=True):
             self.model.add_hint(vm.end_s, seconds)
-            if vm.kind.machines:
-                self.model.add_hint(vm.paid_s, max(seconds - vm.kind.free_s, 0))
+            if vm.paid_s is not vm.end_s:
+                self.model.add_hint(vm.paid_s, begun_s(vm.kind.block_s, seconds, vm.kind.free_s))
         self.model.add_hint(self.last, start.makespan_s - self.zero_s)
         taken = {id(place) for place, _ in chosen.values()}
         for place in self.places:

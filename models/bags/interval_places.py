@@ -91,6 +91,10 @@ class Kind:
         Credits of a machine, if they are known.
     modes : array of bool, shape (n_groups, 2)
         Modes worth looking at: the baseline only where credits may be short.
+    opening_usd : float
+        Cost of each of them once it has a task.
+    block_s : int
+        Blocks that are billed.
     """
 
     offer: RentalOffer
@@ -104,6 +108,8 @@ class Kind:
     credits: CreditRole
     initial_credits: float | None
     modes: BoolArray
+    opening_usd: float = 0.0
+    block_s: int = 1
 
     @property
     def busy_s(self) -> int:
@@ -132,15 +138,18 @@ class Vm:
     end_s : IntVar
         Seconds from ready until its last task ends; 0 without any.
     paid_s : IntVar
-        Seconds that it is paid: of a machine, those after what costs nothing more. Elsewhere the same variable.
+        Seconds that it is paid: those after what costs nothing more. Where all cost something, the same variable.
     one_at_a_time : bool
         No two tasks can run together: their order is free.
+    used : IntVar or None
+        Whether it has a task; None where that costs nothing.
     """
 
     kind: Kind
     end_s: cp_model.IntVar
     paid_s: cp_model.IntVar
     one_at_a_time: bool
+    used: cp_model.IntVar | None
 
     @property
     def offer(self) -> RentalOffer:
@@ -199,7 +208,11 @@ class Choices:
         self._at_most = math.inf if start is None or not switches.fixing else start.objective
         ready_s = instance.boot_overhead_s
         rented = usable_offers(instance)
-        self.kinds = [self._kind(offer, (), ready_s, latest_s, ~barred[:, offer.index]) for offer in rented]
+        paid_s, opening_usd = instance.rents.paid_s.tolist(), instance.rents.opening_usd.tolist()
+        self.kinds = [
+            self._kind(offer, (), ready_s, latest_s, ~barred[:, k], paid_s[k], opening_usd[k])
+            for k, offer in ((offer.index, offer) for offer in rented)
+        ]
         self.kinds += self._machines(latest_s)
         self._refuse_too_many_places()
         self._refuse_too_many_credit_starts()
@@ -219,9 +232,11 @@ class Choices:
         for number, *entry in zip(running.machine.tolist(), seconds, needs_kb, running.baseline.tolist(), strict=True):
             busy[number].append(Busy(entry[0], entry[1], BASELINE if entry[2] else FULL_SPEED))
         free_s = (instance.machine_held_s - instance.machine_ready_s).tolist()
+        opening_usd = instance.machine_opening_usd.tolist()
         for number, machine in enumerate(instance.machines):
             runs = tuple(sorted(busy[number]))
-            key = (int(instance.machine_offer[number]), machine.open, machine.ready_s, free_s[number], runs)
+            bill = free_s[number], opening_usd[number]
+            key = (int(instance.machine_offer[number]), machine.open, machine.ready_s, *bill, runs)
             alike.setdefault((*key, machine.credits), []).append(number)
         return [
             self._kind(
@@ -242,7 +257,8 @@ class Choices:
         ready_s: int,
         latest_s: int,
         allowed: BoolArray,
-        free_s: int = 0,
+        free_s: int,
+        opening_usd: float,
         busy: tuple[Busy, ...] = (),
         credits: float | None = None,
     ) -> Kind:
@@ -268,7 +284,8 @@ class Choices:
         if role in ("no credits", "always enough"):
             modes[:, BASELINE] = False
         vms = len(machines) or min(offer.limit, int(instance.open_size[usable].sum()))
-        return Kind(offer, machines, vms, ready_s, limit_s, free_s, busy, usable, role, credits, modes)
+        bill = opening_usd, int(instance.rents.block_s[offer.index])
+        return Kind(offer, machines, vms, ready_s, limit_s, free_s, busy, usable, role, credits, modes, *bill)
 
     def _affordable_s(self, offer: RentalOffer, ready_s: int, free_s: int) -> int:
         """Seconds from ready after which a VM alone costs more than the whole start."""

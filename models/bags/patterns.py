@@ -155,11 +155,10 @@ class PatternModel:
         for counts in patterns.counts:
             most = min(vms * offer.vcpus, int((-(-self.classes.size[counts > 0] // counts[counts > 0])).max()))
             columns.cores_of_pattern.append(self.program.add_column(upper=most))
-        previous = 0
+        previous, rents = 0, self.instance.rents
         for level in columns.levels_s.tolist():
             columns.cores_from_level.append(self.program.add_column(upper=vms * offer.vcpus))
-            seconds = level - previous
-            price = self._cost_weight * offer.price_usd_per_s * seconds
+            price = self._cost_weight * rents.cost_usd(offer.index, level, previous)
             columns.vms_from_level.append(self.program.add_column(price, upper=vms))
             previous = level
         return columns

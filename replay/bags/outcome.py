@@ -201,14 +201,15 @@ def sessions_of(sessions: Sequence[SessionRow], first: int) -> list[tuple[int, i
 def _changing_usd(
     bill: Bill, usd_per_hour: float, prices: Sequence[tuple[int, float]], sessions: Sequence[tuple[int, int, bool]]
 ) -> float:
-    """Price of sessions, each second at that of its moment, and what is billed beyond an end at the last one.
+    """Price of sessions, each second at that of its moment; what is billed before and beyond, at the first and last.
 
     ``prices`` are those after the first one, by time: from when on, and how much in USD per hour.
     """
     costs = []
     for start_s, end_s, _ in sessions:
-        billed_end_s = start_s + billed_s(bill, end_s - start_s)
-        price, at_s, parts = usd_per_hour, start_s, []
+        billed_end_s = start_s - bill.lead_s + billed_s(bill, end_s - start_s)
+        at_start = next((changed for time_s, changed in reversed(prices) if time_s <= start_s), usd_per_hour)
+        price, at_s, parts = usd_per_hour, start_s, [at_start * bill.lead_s]
         for time_s, changed in prices:
             if time_s > end_s:
                 break

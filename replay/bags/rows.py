@@ -86,6 +86,7 @@ class OfferRow:
     block_s: int = 1
     least_s: int = 0
     free_until_s: int = 0
+    lead_s: int = 0
     usd_per_hour: float = 0.0
     now_usd_per_hour: float = 0.0
     baseline: float = 1.0

@@ -908,7 +908,8 @@ def rent_usd(r: Rows, offer: int, session_s: int) -> float:
     """Cost of a session of a new VM at the present price of its offer."""
     row = r.offers[offer]
     usd = usd_per_s(r, offer) * row.unit_s
-    return session_usd(Bill(usd, row.unit_s, row.block_s, row.least_s, row.fixed_usd, row.free_until_s), session_s)
+    terms = row.unit_s, row.block_s, row.least_s, row.fixed_usd, row.free_until_s, row.lead_s
+    return session_usd(Bill(usd, *terms), session_s)
 
 
 def paid_until(r: Rows, vm: VmRow) -> int:

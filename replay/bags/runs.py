@@ -14,7 +14,7 @@ from ...core.statistics import Estimate, estimate
 from ...core.workers import Workers
 from ...instances.bags.scripted_days import Scenario, ScriptedScenario
 from ...instances.bags.timeline import QUIET, Timeline
-from ...instances.clouds import PAPERS, Cloud, find_cloud
+from ...instances.clouds import PAPERS, Cloud, cloud_of, find_cloud
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ..policies import Given, PolicyMaker
@@ -341,7 +341,9 @@ def _ready(plan: CheckedPlan, makers: Sequence[PolicyMaker[Policy]]) -> list[_Re
 
 def chosen_cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenario | None = None) -> Cloud:
     """Return the cloud that is asked for, else the scenario's, the instance's, or that of both papers."""
-    chosen = cloud or getattr(scenario, "cloud", None) or instance.cloud or PAPERS
+    chosen = cloud or getattr(scenario, "cloud", None)
+    if chosen is None:
+        return cloud_of(instance.cloud, instance.billing)
     return find_cloud(chosen) if isinstance(chosen, str) else chosen
 
 

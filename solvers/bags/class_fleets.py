@@ -89,7 +89,7 @@ class FleetSearch:
         """Cost of the first VMs of a table less the prices of what they run."""
         value: FloatArray = -(table.counts[:rows] @ of_counts)
         if pay:
-            value += table.end_s[:rows] * table.price
+            value += table.cost[:rows]
         return value
 
     def _rows_by(self, latest_s: int) -> list[int]:
@@ -154,7 +154,8 @@ class FleetSearch:
 
     def worst_cost(self, latest_s: int) -> float:
         """Cost of all VMs until a moment, or their limit."""
-        return sum(table.vms * table.price * min(latest_s, int(table.end_s[-1])) for table in self._vm_tables)
+        rows = zip(self._vm_tables, self._rows_by(latest_s), strict=True)
+        return float(sum(table.vms * table.cost[number - 1] for table, number in rows if number))
 
     # ----------------------------------------------------------------- search
 
@@ -255,7 +256,7 @@ class FleetSearch:
             if place < len(layer.reached) and layer.reached[place] == state:
                 vms.append((layer.table, int(layer.vm[place])))
                 state = int(layer.before[place])
-        cost = sum(int(self._vm_tables[k].end_s[row]) * self._vm_tables[k].price for k, row in vms)
+        cost = float(sum(self._vm_tables[k].cost[row] for k, row in vms))
         return Fleet(cost, tuple(vms))
 
     def cheapest_by(

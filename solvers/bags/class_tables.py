@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint, count_work
-from ...core.quantities import TABLE_BYTES, IntArray
+from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
@@ -57,8 +57,8 @@ class VmTable:
         Tasks of each class, and VMs of each limited market (1 or 0).
     end_s : array of int, shape (n_vms,)
         Their ends, ascending.
-    price : float
-        Of a second, in units of the dearest offer.
+    cost : array of float, shape (n_vms,)
+        What they cost, in units of the dearest offer for a second.
     vms : int
         Most VMs.
     at_full_speed : bool
@@ -70,7 +70,7 @@ class VmTable:
     ends_of_cores: list[IntArray]
     counts: IntArray
     end_s: IntArray
-    price: float
+    cost: FloatArray
     vms: int
     at_full_speed: bool
 
@@ -237,7 +237,7 @@ class ClassTables:
             ends,
             np.concatenate([counts, *in_markets], axis=1)[by_end],
             end_s[by_end],
-            offer.price_usd_per_s / self.cost_unit,
+            self.instance.rents.cost_usd(offer.index, end_s[by_end]) / self.cost_unit,
             min(offer.limit, self.instance.n_tasks),
             offer.index in self._full_speed,
         )

@@ -271,7 +271,7 @@ def column_program(master: ColumnMaster, first_s: int, listed: list[VmColumn], b
 def _add_column(program: IntegerProgram, finder: ColumnFinder, column: VmColumn) -> int:
     """Column of the programme for a VM, which has a price, or for a core, whose VM has one."""
     if finder.columns_of_vm == 1:
-        return program.add_column(finder.rate * column.end_s, upper=finder.vms)
+        return program.add_column(finder.cost(column.end_s), upper=finder.vms)
     return program.add_column(upper=finder.vms * finder.columns_of_vm)
 
 
@@ -324,12 +324,11 @@ def _add_vms_by_core(
     program: IntegerProgram, finder: ColumnFinder, picked: IntArray, ends: IntArray, steps: dict[int, int]
 ) -> list[int]:
     """Cores by their ends sit on VMs that end then or later, as in the pattern model; return what counts the VMs."""
-    vm_rate = finder.rate * finder.columns_of_vm
     levels = np.unique(ends).tolist()
     most_cores = finder.vms * finder.columns_of_vm
     cores = [program.add_column(upper=most_cores) for _ in levels]
     vms = [
-        program.add_column(vm_rate * (level - previous), upper=finder.vms)
+        program.add_column(finder.cost(level, previous), upper=finder.vms)
         for level, previous in zip(levels, [0, *levels], strict=False)
     ]
     for number, level in enumerate(levels):

@@ -21,9 +21,8 @@ from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.lateness import require_in_time
-from ...schedules.plan_text import least_text
 from ...schedules.schedule import Schedule
-from ...schedules.timing import require_by_second, require_no_dates
+from ...schedules.timing import require_no_dates
 from .budget import BUDGET
 from .class_dynamic_programme import ClassProgramme
 from .class_tables import ClassTables
@@ -380,7 +379,6 @@ def pareto_front(
     threads = default_threads() if threads is None else threads
     require_in_time(instance)
     _check_arguments(time_limit_s, seed, threads, most_points, method)
-    require_by_second(instance)
     require_no_dates(instance, "a front", "leave these out for it, or ask 'spotbag solve' for a plan by a deadline")
     begin = time.perf_counter()
     limit_s = DEFAULT_TIME_LIMIT_S if time_limit_s is None else time_limit_s
@@ -406,7 +404,6 @@ def pareto_front(
             methods.append("epsilon-constraint")
             walk.run(SolveOracle(resolved, seed, threads), begin + limit_s)
     points = tuple(_front_point(facts, plan) for plan in walk.chosen())
-    dearer = [text for point in points if (text := least_text(point.schedule))]
     return ParetoFront(
         resolved,
         points,
@@ -415,7 +412,7 @@ def pareto_front(
         runtime_s=time.perf_counter() - begin,
         method=" + ".join(methods) or "bounds",
         message="" if points else _reason(resolved, facts, walk),
-        warnings=tuple(text for text in [d_spot_warning(instance, resolved), *dearer[:1]] if text),
+        warnings=tuple(text for text in [d_spot_warning(instance, resolved)] if text),
         interrupted=limit.stopped(),
     )
 

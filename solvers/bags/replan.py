@@ -39,10 +39,10 @@ from ...instances.instance import Instance
 from ...models.bags.task_classes import offers_of_vms
 from ...schedules.documents import Survival
 from ...schedules.lateness import refuse_late, with_late
-from ...schedules.plan_text import LOSSES, least_text
+from ...schedules.plan_text import LOSSES
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
-from ...schedules.timing import require_by_second, require_no_dates
+from ...schedules.timing import require_no_dates
 from .budget import BUDGET
 from .goals import second_value
 from .methods import find_method
@@ -147,7 +147,6 @@ def replan(
     begin = clock_s()
     level = (instance.survive or "none") if survive is None else survive
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
-    require_by_second(instance)
     if level != "none":
         require_no_dates(instance, "a certificate of survival", "with survive none (--survive none), plans know them")
     find_method(method)
@@ -500,10 +499,9 @@ def _checked(
         if violations:
             raise SpotbagError(f"replan made a plan that breaks a rule; please report this: {violations[0]}")
         value = min(value, schedule.objective)
-    dearer = "" if schedule is None else least_text(schedule)
-    warnings = ("" if survival is None or survival.verdict == "survives" else _beyond(survival), dearer)
+    warnings = ("" if survival is None or survival.verdict == "survives" else _beyond(survival),)
     settled = proved or remaining.goal == "balanced"
-    optimal = schedule is not None and settled and not dearer and closes_gap(schedule.objective, value)
+    optimal = schedule is not None and settled and closes_gap(schedule.objective, value)
     return Result(
         status="infeasible" if infeasible else "no-plan" if schedule is None else "optimal" if optimal else "feasible",
         instance=remaining if schedule is None else schedule.instance,

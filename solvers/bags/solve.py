@@ -36,9 +36,9 @@ from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
-from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK, least_text
+from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule, UnsuitablePlanError
-from ...schedules.timing import require_by_second, require_no_dates
+from ...schedules.timing import require_no_dates
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
 from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage
@@ -151,7 +151,6 @@ def solve(
     made_options = make_options(chosen, options or {})
     threads = default_threads() if threads is None else threads
     refuse_wrong(time_limit_s, seed, threads, target_gap)
-    require_by_second(instance)
     chosen.refuse_unknown(instance)
     if goal is not None or budget_usd is not None:
         instance = instance.with_goal(goal, budget_usd)
@@ -212,11 +211,10 @@ def solve(
                 survival = survival.model_copy(update={"spot_with": ways})
             progress.again()
         stages = stages_of(schedule, bound, None if second is None else second.bound)
-        dearer = "" if schedule is None else least_text(schedule)
-        warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings, dearer)
+        warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings)
         trace = tuple(progress.trace)
         result = Result(
-            status=_status(schedule, bound, stages, bool(dearer)),
+            status=_status(schedule, bound, stages),
             instance=first.instance,
             method=chosen.name,
             schedule=schedule,
@@ -469,9 +467,9 @@ class _Progress:
         self.again()
 
 
-def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...], dearer: bool) -> Status:
-    """Say what was found, and what is proved; of a plan with a bill above its cost, it is not that it is optimal."""
+def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...]) -> Status:
+    """Say what was found, and what is proved."""
     if schedule is None:
         return "infeasible" if math.isinf(bound) else "no-plan"
     proven = all(stage.proven for stage in stages) and closes_gap(schedule.objective, bound)
-    return "optimal" if proven and not dearer else "feasible"
+    return "optimal" if proven else "feasible"

@@ -19,6 +19,7 @@ from ...core.quantities import FloatArray, IntArray
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
+from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.task_classes import TaskClasses, effective_cores, least_work_s
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
@@ -91,7 +92,7 @@ class ColumnFinder:
     vms, columns_of_vm : int
         VMs that may be rented, and columns that one holds.
     rate : float
-        Price of a second of a column, in units of the objective.
+        Price of a second of a column, at least, in units of the objective.
     """
 
     def __init__(
@@ -110,7 +111,8 @@ class ColumnFinder:
         self.n_classes = len(classes)
         self.vms = min(offer.limit, instance.n_tasks)
         self.limit_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
-        self.rate = objective_weights(instance)[0] * offer.price_usd_per_s / self.columns_of_vm
+        self._cost_weight, self._rents = objective_weights(instance)[0], instance.rents
+        self.rate = self._cost_weight * float(least_usd_per_s(instance, [offer])[0]) / self.columns_of_vm
         seconds = instance.duration_s[classes.group, offer.index, FULL_SPEED]
         self.able = np.flatnonzero(seconds <= self.limit_s)
         self.seconds = seconds[self.able]
@@ -125,6 +127,10 @@ class ColumnFinder:
         for_memory = float(bound.memory_price[priced]) * offer.memory_kb
         whole = for_memory + float(bound.core_price[priced]) * offer.vcpus
         self._memory_share = for_memory / whole if whole > 0 and not free else 0.0
+
+    def cost(self, end_s: int, since_s: int = 0) -> float:
+        """Cost of a VM that ends at a moment, more than of one that ends at another, in units of the objective."""
+        return self._cost_weight * float(self._rents.cost_usd(self.offer.index, end_s, since_s))
 
     def share_s(self) -> FloatArray:
         """Least seconds of a VM that a task of each class takes up, shape (n_able,)."""

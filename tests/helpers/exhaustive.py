@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from spotbag.instances.entries import Burstable, Machine, Market, RunningTask, Task
+from spotbag.instances.entries import BillingRules, Burstable, Machine, Market, RunningTask, Task
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.schedules.state import State
@@ -95,6 +95,11 @@ class TinyOffer:
     """The machine that it is, if it exists already."""
     busy: tuple[tuple[RunningTask, int, Way], ...] = ()
     """What runs there, until when, and how."""
+    least_s: int = 0
+    block_s: int = 1
+    boot_s: int = 0
+    fixed_usd: float = 0.0
+    """How its sessions are billed."""
 
     @property
     def running(self) -> Running:
@@ -105,6 +110,14 @@ class TinyOffer:
     def paid_from_s(self) -> int:
         """From when it costs anything."""
         return self.ready_s if self.machine is None else max(self.ready_s, self.machine.paid_until_s)
+
+    def cost_usd(self, end_s: int) -> float:
+        """What it costs until an end; of a machine that is ready, what is not paid yet, in whole blocks."""
+        begins = self.machine is None or (self.machine.ready_s > 0 and self.paid_from_s <= self.ready_s)
+        if begins:
+            blocks = math.ceil(Fraction(max(self.boot_s + end_s - self.ready_s, self.least_s), self.block_s))
+            return self.fixed_usd + self.price_usd_per_s * blocks * self.block_s
+        return self.price_usd_per_s * math.ceil(Fraction(max(end_s - self.paid_from_s, 0), self.block_s)) * self.block_s
 
 
 class Problem(NamedTuple):
@@ -295,7 +308,7 @@ def _all_choices(problem: Problem) -> list[Choice]:
                     both = tuple(map(int.__add__, done, tasks))
                     if any(map(int.__gt__, both, bag)):
                         continue
-                    cost = offer.price_usd_per_s * (plan.end_s - offer.paid_from_s)
+                    cost = offer.cost_usd(plan.end_s)
                     known = wider.setdefault((both, spot, on_demand), [])
                     for choice in choices:
                         _add_unless_beaten(known, choice, cost, offer, plan)
@@ -317,7 +330,7 @@ def _with_machine(
             both = tuple(map(int.__add__, done, tasks))
             if any(map(int.__gt__, both, bag)) or plan.end_s > deadline_s:
                 continue
-            cost = offer.price_usd_per_s * max(plan.end_s - offer.paid_from_s, 0)
+            cost = offer.cost_usd(plan.end_s) if plan.end_s > offer.ready_s or offer.busy else 0.0
             known = wider.setdefault((both, spot, on_demand), [])
             for choice in choices:
                 _add_unless_beaten(known, choice, cost, offer, plan)
@@ -460,6 +473,7 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         ways.append(Way(group, True, False, slow, need, *dates))
         if full < slow:  # else the baseline takes as long, spends no more, and needs no credits
             ways.append(Way(group, False, True, full, need, *dates))
+    billing = instance.billing or BillingRules()  # of the cloud of the papers
     return TinyOffer(
         type_name=vm_type.name,
         market=market,
@@ -471,6 +485,10 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         limit_s=limit,
         ways=tuple(ways),
         credits=None if vm_type.burstable is None else _credits(vm_type.burstable),
+        least_s=billing.minimum_s or 0,
+        block_s=billing.block_s or 1,
+        boot_s=billing.boot_s or 0,
+        fixed_usd=billing.fixed_usd or 0.0,
     )
 
 

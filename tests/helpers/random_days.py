@@ -60,6 +60,8 @@ def random_cloud(rng: np.random.Generator) -> Cloud:
         first_hour_free=bool(rng.random() < 0.5),
         hibernated_usd_per_gb_hour=float(rng.choice([0, 0.01])),
         stopped_usd_per_gb_hour=float(rng.choice([0, 0.02])),
+        boot_s=int(rng.choice([0, 0, 9])),
+        fixed_usd=float(rng.choice([0, 0, 0.003])),
     )
     kind = INTERRUPTION_KINDS[int(rng.integers(3))]
     return Cloud(name="random", interruption=kind, notice_s=int(rng.choice([0, 0, 3, 10, 40])), billing=billing)

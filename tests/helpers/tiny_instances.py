@@ -45,6 +45,18 @@ def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False, m
             continue
 
 
+def tiny_billing(seed: int) -> dict[str, Any]:
+    """Draw how VMs are billed: a minimum, blocks, a fixed part, or some of them."""
+    rng = random.Random(f"billing {seed}")
+    rules = {
+        "minimum_s": rng.choice([0, 2, 5, 12, 60]),
+        "block_s": rng.choice([1, 1, 3, 10, 60]),
+        "fixed_usd": rng.choice([0.0, 0.0, 0.0003, 0.002, 0.01]),
+        "boot_s": rng.choice([0, 0, 1, 4, 30]),
+    }
+    return {name: value for name, value in rules.items() if rng.random() < 0.7}
+
+
 def earning_instance(seed: int) -> Instance:
     """A tiny instance with burstable VMs that earn at least what they spend at the baseline, and whose cap never binds.
 

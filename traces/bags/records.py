@@ -149,6 +149,8 @@ class BillingRecord(Record):
 
     minimum_s: Count = 0
     block_s: Annotated[int, Field(ge=1, le=LARGEST)] = 1
+    boot_s: Count = 0
+    fixed_usd: Amount = 0.0
     first_hour_free: bool
     hibernated_usd_per_gb_hour: Amount
     stopped_usd_per_gb_hour: Amount = 0.0

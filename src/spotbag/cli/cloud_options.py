@@ -12,6 +12,7 @@ from .options import option, seconds_option
 
 if TYPE_CHECKING:
     from ..instances.clouds import Cloud
+    from ..instances.instance import Instance
 
 _PANEL = "Options for what the cloud does"
 _seconds = partial(seconds_option, panel=_PANEL)
@@ -40,6 +41,8 @@ class CloudOptions:
     notice: int | None = _seconds("How long a VM drains before it is taken away: 2m.")
     minimum_billed: int | None = _seconds("What each session of a VM is billed at least: 60s.")
     billing_block: int | None = _seconds("VMs are billed in blocks of this: 1s, 1h.", least=1)
+    billed_boot: int | None = _seconds("Seconds before each session of a VM that are billed: 90s of its boot.")
+    fixed_charge: float | None = _rate("What each session of a VM costs beside its seconds.")
     first_hour_free: bool | None = option(
         None,
         "Whether a spot VM that is taken away in its first hour costs nothing.",
@@ -49,22 +52,25 @@ class CloudOptions:
     hibernated_rate: float | None = _rate("Price of a GB-hour of memory of a hibernated VM.")
     stopped_rate: float | None = _rate("The same of a stopped VM.")
 
-    def find(self, *named: str | None) -> Cloud:
-        """Return the cloud: that of ``--cloud``, else the first of those named, else the papers'; changed as asked.
+    def find(self, named: str | None, bag: Instance) -> Cloud:
+        """Return the cloud: that of ``--cloud``, else the one that is named, else that of a bag; changed as asked.
 
         Raises
         ------
         InputError
             If there is none of the name.
         """
-        from ..instances.clouds import find_cloud
+        from ..instances.clouds import cloud_of, find_cloud
 
-        name = next((name for name in (self.cloud, *named) if name is not None), "papers")
-        return find_cloud(name).replace(
+        name = self.cloud or named
+        found = cloud_of(bag.cloud, bag.billing) if name is None else find_cloud(name)
+        return found.replace(
             interruption=None if self.interruption is None else self.interruption.value,
             notice_s=self.notice,
             minimum_s=self.minimum_billed,
             block_s=self.billing_block,
+            boot_s=self.billed_boot,
+            fixed_usd=self.fixed_charge,
             first_hour_free=self.first_hour_free,
             hibernated_usd_per_gb_hour=self.hibernated_rate,
             stopped_usd_per_gb_hour=self.stopped_rate,

@@ -22,6 +22,7 @@ from spotbag.schedules.schedule_files import schedule_of_document
 from tests.helpers.rescues import level_sets, random_plan, with_deadline
 from tests.helpers.soaks import soak
 from tests.helpers.tiny_days import bag, vm_type
+from tests.helpers.tiny_instances import tiny_billing
 
 
 def down(at_s: int, *types: str) -> Timeline:
@@ -216,17 +217,21 @@ def drained_usd(plan: Schedule, day: Timeline) -> float:
     notices = {event.vm_type: 0 for event in day.events}
     for event in day.events:
         notices[event.vm_type] = max(notices[event.vm_type], event.notice_s or 0)
+    bill = plan.instance.billing
+    block_s = 1 if bill is None else bill.block_s or 1
+    notices = {name: -(-notice_s // block_s) * block_s for name, notice_s in notices.items()}
     offers = [plan.instance.offers[index] for index in plan.vm_offer.tolist()]
     return sum(notices.get(offer.vm_type.name, 0) * offer.price_usd_per_s for offer in offers if offer.market == "spot")
 
 
-def replays_of_certified(level: str, how_many: int) -> None:
+def replays_of_certified(level: str, how_many: int, *, billed: bool = False) -> None:
     """Replay certified plans, so many times: none is late, or dearer than its certificate says."""
     replays, seed = 0, 0
     while replays < how_many:
         seed += 1
         plan = trap_plan(seed) if seed % 3 == 0 else random_plan(100_000 + seed)
-        plan = replace(plan, instance=plan.instance.replace(survive=level))
+        bill = tiny_billing(seed) if billed else None
+        plan = replace(plan, instance=plan.instance.replace(survive=level, billing=bill))
         certificate = certify(plan, level)  # type: ignore[arg-type]
         if not certificate.survives:
             continue
@@ -252,6 +257,12 @@ def test_certified_plans_keep_blackout(how_many: int) -> None:
 @soak(sample=1000, whole=50_000)
 def test_certified_plans_keep_each(how_many: int) -> None:
     replays_of_certified("each", how_many)
+
+
+@pytest.mark.parametrize("level", ["one-type", "blackout", "each"])
+@soak(sample=300, whole=5_000)
+def test_certified_plans_keep_each_level_whatever_is_billed(level: str, how_many: int) -> None:
+    replays_of_certified(level, how_many, billed=True)
 
 
 def trap_for_longest_first() -> Schedule:
@@ -280,10 +291,12 @@ def test_moments_of_twins_count_against_what_is_looked_at(monkeypatch: pytest.Mo
     assert certify(trap_for_longest_first(), "one-type").verdict == "not-shown"
 
 
-def keep_promises(seed: int, all_moments: bool) -> None:
+def keep_promises(seed: int, all_moments: bool, **fields: object) -> None:
     """Replay a random plan on days that its certificates speak of, and on one that they do not."""
-    plan, rng = random_plan(seed), random.Random(seed)
+    plan, rng = random_plan(seed, **fields), random.Random(seed)
     for level in ("one-type", "blackout"):
+        stated = plan.to_document("by chance", survival_of(plan, level))  # type: ignore[arg-type]
+        assert check(plan.instance, stated).violations == (), seed
         certificate = certify(plan, level)  # type: ignore[arg-type]
         for types in level_sets(plan, level):
             moments = {certificate.worst_at_s or 0, plan.makespan_s - 1, rng.randrange(plan.makespan_s + 1)}
@@ -307,6 +320,13 @@ def keep_promises(seed: int, all_moments: bool) -> None:
 def test_promises_are_kept() -> None:
     for seed in range(8):
         keep_promises(seed, all_moments=False)
+        keep_promises(seed, all_moments=False, billing=tiny_billing(seed))
+
+
+@soak(sample=25, whole=1500)
+def test_promises_are_kept_whatever_is_billed(how_many: int) -> None:
+    for seed in range(8, 8 + how_many):
+        keep_promises(seed, all_moments=seed % 4 == 0, billing=tiny_billing(seed))
 
 
 @soak(sample=25, whole=1500)

@@ -53,9 +53,7 @@ def judged(problem: Instance, plan: ScheduleDocument, state: State | None) -> tu
     """Check a plan for an instance, or for what a state has left of it; return what it is for, and the report."""
     from ...audits.bags.plan import check
     from ...heuristics.bags.d_spot import with_d_spot
-    from ...schedules.timing import require_by_second
 
-    require_by_second(problem)
     problem = with_d_spot(problem if state is None else state.remaining(problem), made_for_s=plan.d_spot_s)
     return problem, check(problem, plan, survive=None if problem.survive == "none" else problem.survive)
 

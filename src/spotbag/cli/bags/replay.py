@@ -131,7 +131,7 @@ class DayOptions(RecordOptions):
             n_days=1 if scenario.fixed else self.runs or _DEFAULT_RUNS,
             seed=self.seed,
             workers=workers,
-            cloud=clouds.find(scenario.cloud, schedule.instance.cloud),
+            cloud=clouds.find(scenario.cloud, schedule.instance),
         )
 
     def write(self, traces: Sequence[Trace]) -> None:
