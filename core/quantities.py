@@ -126,7 +126,7 @@ def moment(text: str) -> datetime | None:
 def whole_seconds(text: str) -> int:
     """Return the seconds of a duration that has no fraction of one; see `duration_s`."""
     seconds = duration_s(text)
-    if not seconds.is_integer():
+    if seconds % 1:
         raise ValueError("must come to whole seconds, such as 90m or 5400")
     return int(seconds)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
+from ...core.errors import InputError
 from ...core.limits import LimitReached, checkpoint
-from ...core.quantities import MAX_SECONDS
+from ...core.quantities import MAX_SECONDS, at_most
 from ...core.wording import counted, listed
-from ...instances.entries import MARKETS, Limits, Market, RentalOffer, VmType
+from ...instances.entries import MARKETS, Limits, Market, Objective, RentalOffer, VmType
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import usable_offers
@@ -36,7 +38,9 @@ def explain_infeasibility(instance: Instance) -> str:
     if not usable_offers(instance) and not exist and len(instance.open_tasks):
         machines = ", and no VM that exists takes more tasks" if instance.machines else ""
         return f"no plan exists: no VM may be rented, or none is ready before it must end{machines}"
-    reason = _late_machine(instance)
+    reason = _late_machine(instance) or _over_budget(instance)
+    if instance.objective.budget_usd is not None and reason:
+        return f"no plan exists: {reason}"
     least = makespan_lower_bound_s(instance)
     if least > instance.deadline_s and not reason:
         on = "that exist or may be rented" if exist else "that may be rented"
@@ -72,6 +76,17 @@ def _late_machine(instance: Instance) -> str:
         f"task {instance.task_ids[task]!r}, which runs on {instance.machines[machine].id}, ends at {ends_s[last]:,} s, "
         f"and the deadline is {instance.deadline_s:,} s"
     )
+
+
+def _over_budget(instance: Instance) -> str:
+    """Say what plans cost at least that need not keep to the budget, if that is more than it."""
+    budget = instance.objective.budget_usd
+    if budget is None:
+        return ""
+    least = divisible_bound(instance.replace(objective=Objective(goal="cheapest"))).objective
+    if not at_most(budget) < least < math.inf:
+        return ""
+    return f"each plan costs at least $ {least:.6f}, and the budget is $ {budget:g}"
 
 
 def deadlines_in_words(instance: Instance, deadline_s: int) -> str:
@@ -146,15 +161,21 @@ def least_deadline_s(instance: Instance) -> int | None:
     """
     most = MAX_SECONDS
     low, high = instance.deadline_s, instance.deadline_s + 1
-    while not _may_be_feasible(with_deadline(instance, min(high, most))):
+    while not _may_be_feasible_by(instance, min(high, most)):
         if high >= most:
             return None
         low, high = high, instance.deadline_s + 4 * (high - instance.deadline_s)
     high = min(high, most)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _may_be_feasible(with_deadline(instance, middle)) else (middle, high)
+        low, high = (low, middle) if _may_be_feasible_by(instance, middle) else (middle, high)
     return max(high, makespan_lower_bound_s(with_deadline(instance, high)))
+
+
+def _may_be_feasible_by(instance: Instance, deadline_s: int) -> bool:
+    with suppress(InputError):  # of what a state leaves, a task may take longer than that: no new bag may have one
+        return _may_be_feasible(with_deadline(instance, deadline_s))
+    return False
 
 
 def _may_be_feasible(instance: Instance) -> bool:

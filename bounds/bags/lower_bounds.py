@@ -51,7 +51,7 @@ _MEANINGS: dict[str, tuple[Unit, str]] = {
     "divisible bound": ("objective", "no plan has a smaller objective, even if tasks could be cut"),
     "configuration bound": ("objective", "likewise, and only tasks that fit a VM together run together"),
     "core-pattern bound": ("objective", "likewise, and a core runs whole tasks, none of which is cut"),
-    "least cost": ("$", "no plan costs less, however long it takes (cost weight 1)"),
+    "least cost": ("$", "no plan by the deadline costs less, whenever it ends (cost weight 1)"),
     "least makespan": ("s", "no plan ends sooner, whatever it costs (cost weight 0)"),
     "combinatorial makespan": ("s", "no plan ends sooner: its longest tasks, and how many of them share a core"),
 }

@@ -20,7 +20,8 @@ def with_types(asked: Asked, columns: Sequence[TableColumn], source: str) -> Ask
     named = [column.vm_type for column in columns if column.vm_type is not None]
     if not named:
         raise SpotbagError(
-            f"{source}: no VM types are chosen: --types c6i.large,m6i.xlarge ('spotbag instance types' lists them)"
+            f"{source}: no VM types are chosen: --types c6i.large,m6i.xlarge, in Python types, names some ('spotbag "
+            "instance types' lists them)"
         )
     return replace(asked, vms=replace(asked.vms, types=named))
 

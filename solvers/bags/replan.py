@@ -73,8 +73,8 @@ _STEPS = 6
 _LOOK_S = 0.02
 _MEMORY = "_memory_of_replans"
 _NOT_ASKED = (
-    "the plan is not asked to survive the loss of spot VMs, as solve asks by default: survive='one-type' does, and "
-    "'none' says that it need not"
+    "the plan is not asked to survive the loss of spot VMs, as solve asks by default: survive 'one-type' does "
+    "(--survive one-type), and 'none' says that it need not"
 )
 
 

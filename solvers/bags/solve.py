@@ -11,6 +11,8 @@ from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
+import numpy as np
+
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
@@ -212,6 +214,7 @@ def solve(
             progress.again()
         stages = stages_of(schedule, bound, None if second is None else second.bound)
         warnings = (*_warnings(question, first.instance, survival), *first.attempt.warnings)
+        warnings += ("" if schedule is None else _waiting(schedule),)
         trace = tuple(progress.trace)
         result = Result(
             status=_status(schedule, bound, stages),
@@ -400,6 +403,31 @@ def _way_out(instance: Instance, message: str) -> str:
     from ...bounds.bags.infeasibility import with_way_out  # here, since most bags have one
 
     return with_way_out(instance, message)
+
+
+_MUCH_WAITING = 0.1
+"""Part of the cost of a plan, paid while VMs run nothing until a task is released, from which on it is said."""
+
+
+def _waiting(schedule: Schedule) -> str:
+    """Say what VMs cost while they run nothing until a task is released, if that is much."""
+    if not schedule.instance.has_dates:
+        return ""
+    rows = np.lexsort((schedule.task_start_s, schedule.task_vm))
+    vm, start_s = schedule.task_vm[rows], schedule.task_start_s[rows]
+    begins = np.diff(vm, prepend=-1) > 0
+    # The latest end so far on the same VM: ends of later VMs are raised above those of all before.
+    raised = vm * (int(schedule.task_end_s.max()) + 1)
+    busy_until_s = np.maximum.accumulate(raised + schedule.task_end_s[rows]) - raised
+    before_s = np.where(begins, schedule.vm_ready_s[vm], np.roll(busy_until_s, 1))
+    idle_s = np.maximum(start_s - before_s, 0)
+    usd = float(schedule.instance.offer_price_usd_per_s[schedule.vm_offer[vm]] @ idle_s)
+    if usd <= _MUCH_WAITING * schedule.cost_usd:
+        return ""
+    return (
+        f"$ {usd:.4f} of the cost is for VMs that wait until tasks are released: plans rent each VM once, from the "
+        "beginning on, so plan late tasks as a bag of their own where that is dear"
+    )
 
 
 def _has_spot(schedule: Schedule) -> bool:

@@ -35,7 +35,7 @@ from ...models.bags.task_classes import memory_is_free
 from ...schedules.documents import SpotWith
 from ...schedules.plan_text import LOSSES
 from ...schedules.rescue_order import longest_first_order, rescuable
-from ...schedules.schedule import Schedule
+from ...schedules.schedule import Schedule, UnsuitablePlanError
 from .attempts import Attempt, Attempts
 from .budget import BUDGET
 from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage, simple_plan
@@ -106,7 +106,7 @@ def _first_to_leave_time(
     watch = Stopwatch()
     question = _rescuable_instance(instance, level)
     search = _Search(attempts, instance, level)
-    start = None if initial is None else rescuable(plan_of(question, initial))
+    start = _leaving_time(question, initial)
     with within(share_of_time(BUDGET.most)):
         question, start, look_s = _with_enough_time(search, question, start)
         # Where a plan may not survive though its tasks end early enough, that is found out while others can be made.
@@ -146,6 +146,15 @@ def _first_to_leave_time(
 
 def _rescuable_instance(instance: Instance, level: SurvivalLevel) -> RescuableInstance:
     return RescuableInstance.of(instance, "type" if level == "one-type" else "market")
+
+
+def _leaving_time(question: RescuableInstance, plan: Schedule | None) -> Schedule | None:
+    """Return a plan as one that leaves time to do tasks again, in another order if need be; None if it does not."""
+    if plan is None:
+        return None
+    with suppress(UnsuitablePlanError):  # a task is on a spot VM where it could not be done again
+        return rescuable(plan_of(question, plan))
+    return None
 
 
 def _with_enough_time(
@@ -457,7 +466,7 @@ class _Search:
         for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
             if self.take(self._instance, lanes_plan(question.counting_on(share))):
                 break
-        start = None if self.best is None else rescuable(plan_of(question, self.best))
+        start = _leaving_time(question, self.best)
         plan = first_stage(self.by(_MOVES_WITHOUT), question.counting_on(share), start).schedule
         self.take(self._instance, plan)
 

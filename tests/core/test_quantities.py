@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spotbag.core.quantities import duration_s, fraction, number_of
+from spotbag.core.quantities import duration_s, fraction, number_of, whole_seconds
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,9 @@ def test_a_share_is_a_number_or_a_percentage() -> None:
     for wrong in ("-1", "x%", "", "nan"):
         with pytest.raises(ValueError, match=r"such as 0\.05 or 5%"):
             fraction(wrong)
+
+
+def test_a_duration_on_a_clock_is_whole_seconds() -> None:
+    assert whole_seconds("01:30:00") == 5400
+    with pytest.raises(ValueError, match="whole seconds"):
+        whole_seconds("1.5s")

@@ -259,3 +259,18 @@ def test_dates_of_what_is_left_count_from_now() -> None:
     assert replan(bag(), State(instance="dated", time_s=15.5)).status == "infeasible"
     later = State(instance="dated", time_s=25, done=("early",)).remaining(bag())
     assert not later.has_dates
+
+
+def test_what_vms_cost_that_wait_for_releases_is_said() -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    tasks = [
+        {"id": "now", "memory_mb": 1, "base_runtime_s": 100},
+        {"id": "later", "memory_mb": 1, "base_runtime_s": 50},
+    ]
+    bag = Instance(
+        name="bag", deadline_s=2000, survive="none", tasks=[tasks[0], tasks[1] | {"ready_s": 1000}],
+        vm_types=[{"name": "a", "vcpus": 1, "memory_mb": 100, "offers": offers}],
+    )  # fmt: skip
+    assert any("$ 0.9000 of the cost is for VMs that wait" in warning for warning in solve(bag).warnings)
+    together = bag.replace(tasks=[tasks[0], tasks[1] | {"ready_s": 100}])
+    assert not solve(together).warnings

@@ -114,3 +114,34 @@ def test_a_plan_from_an_earlier_state_holds_at_its_own_times() -> None:
     held = _held(remaining, late, 4.0)
     assert held is not None
     assert held.task_start_s.tolist() == (plan.task_start_s + 4).tolist()
+
+
+def _long_tasks(deadline_s: int = 1000) -> Instance:
+    """Return two tasks that are too long for spot VMs, should these be lost."""
+    offers = {"spot": {"price_usd_per_hour": 0.3, "limit": 2}, "on-demand": {"price_usd_per_hour": 1, "limit": 2}}
+    return Instance(
+        name="long", deadline_s=deadline_s,
+        vm_types=[{"name": "s", "vcpus": 1, "memory_mb": 1000, "offers": offers}],
+        tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 700}, {"id": "u", "memory_mb": 1, "base_runtime_s": 650}],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("survive", ["one-type", "blackout"])
+def test_a_plan_to_start_from_that_cannot_survive_is_no_error(survive: Any) -> None:
+    bag = _long_tasks()
+    on_spot = solve(bag, survive="none", iterations=1000).schedule
+    assert on_spot is not None
+    assert bag.offer_is_spot[on_spot.vm_offer].all()
+    found = solve(bag, survive=survive, initial=on_spot, iterations=1000)
+    assert found.schedule is not None
+    assert not found.instance.offer_is_spot[found.schedule.vm_offer].any()
+    again = replan(bag, State.begin(on_spot).advance(0), survive=survive, start=on_spot, iterations=1000)
+    assert again.schedule is not None
+
+
+def test_a_task_longer_than_what_is_left_is_said_to_be_lost_within_a_limit_too() -> None:
+    state = State(instance="long", time_s=400, done=["u"])
+    result = replan(_long_tasks(), state, survive="none", time_limit_s=1)
+    assert (result.status, result.schedule) == ("infeasible", None)
+    assert "the deadline is 600 s" in result.message
+    assert "'t' takes 700 s" in result.message

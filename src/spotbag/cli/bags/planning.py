@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...core.errors import input_error
 from ..arguments import InstanceOptions, MethodOptions
 from ..progress import progress
 from ..tables import seconds
@@ -55,13 +56,15 @@ def schedule_by_instance(
     With a state, it is a plan for what that leaves of the instance.
     """
     from ...heuristics.bags.d_spot import with_d_spot
-    from ...schedules.schedule_files import schedule_of_document
+    from ...schedules.schedule_files import another_instance, schedule_of_document
 
     problem = changes.load(instance, None if document.late is None else "least")
     if state is not None:
         from ...schedules.state import State
 
         problem = State.read(state).remaining(problem)
+    if document.instance != problem.name and {row.id for row in document.task_rows}.isdisjoint(problem.task_ids):
+        raise input_error(source, another_instance(document.instance, problem, document.task_rows))
     limits: dict[str, Any] = {}
     if changes.deadline is None and document.deadline_s is not None and document.deadline_s >= 1:
         limits["deadline_s"] = document.deadline_s
@@ -81,9 +84,12 @@ def schedule_or_none(
     return schedule_by_instance(document, instance or document.instance, source, changes, state)
 
 
-def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool) -> str:
-    """Return D_spot in words, with its source: the instance, the rule of the paper, or survival."""
-    chosen = "the deadline" if d_spot_s == given.deadline_s else "chosen so that the plan survives"
+def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool, deadline_s: int | None = None) -> str:
+    """Return D_spot in words, with its source: the instance, the rule of the paper, the deadline, or survival.
+
+    Of what a state leaves, ``deadline_s`` is the deadline, whose times count from the moment of the state.
+    """
+    chosen = "the deadline" if d_spot_s == (deadline_s or given.deadline_s) else "chosen so that the plan survives"
     source = (
         "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper and not given.machines else chosen
     )

@@ -318,7 +318,7 @@ def _d_spot(result: Result, given: Instance) -> str:
 
     method = METHODS.get(result.method)
     by_paper = given.d_spot_rule == "paper" or (method is not None and method.published)
-    return f"{d_spot_text(given, value, by_paper)}: spot VMs end by then"
+    return f"{d_spot_text(given, value, by_paper, result.instance.deadline_s)}: spot VMs end by then"
 
 
 def _proved(result: Result, quantity: str) -> str:
