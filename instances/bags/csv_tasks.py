@@ -1,6 +1,6 @@
 """Bags of tasks from tables: a row for each task, or for several identical ones.
 
-`task_formats` says what the columns of each kind of table hold, and `task_documents` makes tables of other files.
+`table_formats` says what the columns of each kind of table hold, and `task_documents` makes tables of other files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def instance_of_csv(
     form : CsvFormat, optional
         What the headings do not say.
     kind : str, optional
-        Name of its format (`task_formats.FORMATS`); recognised by the headings if absent.
+        Name of its format (`table_formats.FORMATS`); recognised by the headings if absent.
 
     Returns
     -------
