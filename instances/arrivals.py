@@ -170,6 +170,8 @@ class _Jobs(TableRows):
     def arrival(self, line: int, cells: Sequence[str]) -> Arrival | None:
         """Make a job of a row; None if something is wrong, or it has no run time, or is not chosen."""
         self._line, before = line, len(self.issues)
+        if before >= _MOST_ISSUES:
+            return None
         if not self._is_chosen(cells):
             self._leave_out("that --only does not choose")
             return None

@@ -105,7 +105,7 @@ class TableColumns:
 def columns_of(
     table: TextTable | MadeTable, form: CsvFormat, known: TableFormat, catalogue: Sequence[str] = ()
 ) -> TableColumns:
-    """Find out what each column holds.
+    """Columns of a table, by what each of them holds.
 
     Parameters
     ----------

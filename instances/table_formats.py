@@ -181,6 +181,8 @@ def format_of_table(text: str) -> TableFormat:
     return format_of_headings([cell.strip().strip('"') for cell in line.split(delimiter_of(line))])
 
 
+HEAD = 65_536
+"""Characters of a file by which it is recognised."""
 LogFormat: TypeAlias = Literal["swf", "gwf"]
 FileKind: TypeAlias = Literal["table", "document", "instance", "wfformat", LogFormat]
 """Kinds of files with tasks: a table, JSON of which a table is made, an instance, or what has a reader of its own."""

@@ -1,6 +1,6 @@
 """Bags of tasks from tables: a row for each task, or for several identical ones.
 
-`task_formats` says what the columns of each kind of table hold, and `task_documents` makes tables of other files.
+`table_formats` says what the columns of each kind of table hold, and `task_documents` makes tables of other files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_o
 from ..columns import COLUMNS, Role, normal, spelled
 from ..entries import MARKETS, MAX_TASKS, Market, Task
 from ..instance import Instance
-from ..table_columns import CsvFormat, TableColumn, TableColumns, columns_of
+from ..table_columns import CellValues, CsvFormat, TableColumn, TableColumns, columns_of
 from ..table_formats import CSV, MadeTable, TableFormat
 from ..table_rows import MOST_ISSUES, TableRows, plain, whole
 from .imported import Asked, Imported, grouped, make_instance, several_cores
@@ -63,7 +63,7 @@ def instance_of_csv(
     form : CsvFormat, optional
         What the headings do not say.
     kind : str, optional
-        Name of its format (`task_formats.FORMATS`); recognised by the headings if absent.
+        Name of its format (`table_formats.FORMATS`); recognised by the headings if absent.
 
     Returns
     -------
@@ -182,19 +182,18 @@ def _jobs(table: TextTable | MadeTable, known: TableFormat) -> Iterator[tuple[in
     """Rows of jobs, each with the largest memory of its steps; that of the batch step if a job has none of its own."""
     names = [normal(heading) for heading in table.first]
     place = names.index(known.steps) if known.steps in names else names.index(known.columns["id"][1])
-    memory = [index for index, name in enumerate(names) if name == _LARGEST]
+    memory, sizes = names.index(_LARGEST) if _LARGEST in names else None, CellValues(_size)
     jobs: dict[str, list[tuple[int, list[str]]]] = {}
     alone: dict[str, list[tuple[int, str, list[str]]]] = {}
-    largest: dict[tuple[str, int], str] = {}
+    largest: dict[str, str] = {}
     for line, cells in table:
-        step = _STEP.fullmatch(cells[place])
+        step = _STEP.fullmatch(cells[place]) if "." in cells[place] else None
         name = step[1] if step else cells[place]
-        for index in memory:
-            before = largest.get((name, index), "")
-            largest[name, index] = max(before, cells[index], key=_size)
+        if memory is not None and sizes[cells[memory]] > sizes[largest.setdefault(name, cells[memory])]:
+            largest[name] = cells[memory]
         if step is None:
             jobs.setdefault(name, []).append((line, cells))
-        else:
+        elif name not in jobs:
             alone.setdefault(name, []).append((line, step[2], cells))
     for name, steps in alone.items():
         if name not in jobs:
@@ -205,7 +204,7 @@ def _jobs(table: TextTable | MadeTable, known: TableFormat) -> Iterator[tuple[in
             jobs[name] = [(line, [name if index == place else cell for index, cell in enumerate(cells)])]
     for name, rows in jobs.items():
         for line, cells in rows:
-            yield line, [largest.get((name, index), cell) for index, cell in enumerate(cells)]
+            yield line, cells if memory is None else [*cells[:memory], largest[name], *cells[memory + 1 :]]
 
 
 class _Reader(TableRows):

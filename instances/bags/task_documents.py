@@ -19,6 +19,7 @@ from ..entries import MAX_TASKS
 from ..table_formats import (
     CSV,
     FORMATS,
+    HEAD,
     MadeTable,
     TableFormat,
     format_of_headings,
@@ -28,9 +29,6 @@ from ..table_formats import (
 )
 from .imported import grouped
 from .wfformat import table_of_workflow
-
-HEAD = 65_536
-"""Characters of a file by which it is recognised."""
 
 
 def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[TableFormat, TextTable | MadeTable]:

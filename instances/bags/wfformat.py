@@ -175,7 +175,8 @@ def _issues_of_parts(specified: Sequence[_Specified], executed: Sequence[_Execut
             yield Issue(
                 f"task {number}", f"depends on {listed(sorted(unknown), 'task')}, which is not there", item=task.id
             )
-    yield from duplicates_anywhere("id", ((f"task {number}", task.id) for number, task in enumerate(specified, 1)))
+    longer: Sequence[_Specified | _Executed] = executed if len(executed) > len(specified) else specified
+    yield from duplicates_anywhere("id", ((f"task {number}", task.id) for number, task in enumerate(longer, 1)))
     for names, other, of in ((meant - ran, "execution", "specification"), (ran - meant, "specification", "execution")):
         if names:
             rule = f"lacks {listed(sorted(names), 'task')} of the {of}"

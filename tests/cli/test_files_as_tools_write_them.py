@@ -113,7 +113,9 @@ def test_the_format_of_the_workflows_that_are_published_today_is_read(shell: She
             id="sacct",
         ),
         pytest.param(json.dumps(SLURM_JSON), "sacct -P", id="sacct--json"),
-        pytest.param('{"apiVersion": "v1", "items": []}', "an object for each task", id="json-of-others"),
+        pytest.param(
+            '{"apiVersion": "v1", "items": [{"kind": "Job"}]}', "an object for each task", id="json-of-others"
+        ),
         pytest.param(
             "".join(
                 json.dumps({"JOBID": "88", "STAT": "DONE", "RUN_TIME": "9 second(s)", "JOB_NAME": f"f[{i}]"}) + "\n"

@@ -183,8 +183,7 @@ def kind_of(path: StrPath) -> str:
 
     Folders are the first.
     """
-    from ..instances.bags.task_documents import HEAD
-    from ..instances.table_formats import kind_of_file
+    from ..instances.table_formats import HEAD, kind_of_file
 
     if isinstance(path, ReadFile):
         return kind_of_file(path.text[:HEAD])

@@ -84,6 +84,9 @@ def test_both_parts_have_the_same_tasks_and_all_their_links(tmp_path: Path) -> N
         read(tmp_path, flow | {"execution": {"tasks": ran[:1]}})
     with pytest.raises(InputError, match=r"flow.json: workflow.specification: lacks c of the execution"):
         read(tmp_path, flow | {"execution": {"tasks": [*ran, task("c")]}})
+    twice = [*ran, task("a", runtimeInSeconds=None)]
+    with pytest.raises(InputError, match=r"task 3: id 'a' is a duplicate of task 1"):
+        read(tmp_path, flow | {"execution": {"tasks": twice}})
     specified = flow["specification"]["tasks"]
     with pytest.raises(InputError, match=r"task 3: id 'a' is a duplicate of task 1"):
         read(tmp_path, flow | {"specification": {"tasks": [*specified, specified[0]]}})
