@@ -35,6 +35,8 @@ class PlannedTask:
         When it runs, in seconds from the start of the plan.
     plan : int
         Which plan it is that says so, where several were made on the way: a later one has a higher number.
+    cores : tuple of int
+        All its cores, if it has several.
     """
 
     task: str
@@ -43,6 +45,7 @@ class PlannedTask:
     start_s: float
     end_s: float
     plan: int = 0
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
