@@ -400,7 +400,9 @@ def _trace(execution: Execution) -> Trace:
         "busy_s": math.fsum(end_s - run.start_s for run, end_s in ended),
         "up_s": math.fsum(_end_s(stretch, execution) - stretch.start_s for stretch in execution.vms),
     }
-    plan = [asdict(task) for task in execution.planned]
+    plan = [
+        {name: value for name, value in asdict(task).items() if name != "cores" or value} for task in execution.planned
+    ]
     run = {"record": "run", "policy": "executed", "day": 0, "began_at": execution.began_at, "plan": plan}
     return Trace(bag.to_document(), run, events, end)
 
