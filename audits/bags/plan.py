@@ -502,9 +502,9 @@ class _Checker:
             message = f"task {name!r} is on core {placed.core} of {vm.id}, which has cores 0 to {vm_type.vcpus - 1}"
             yield Violation("placement", name, 1, "tasks", message)
         named, need = placed.cores, task.cores
-        if named and ({*named[1:]} != {*named} - {placed.core} or len({*named}) != need or max(named) >= vm_type.vcpus):
+        if named and (named[0] != placed.core or len({*named}) != need or max(named) >= vm_type.vcpus):
             message = f"task {name!r} of {need} cores is on cores {[*named]} of {vm.id}, {placed.core} the first"
-            yield Violation("core", name, abs(len({*named}) - need), "cores", message)
+            yield Violation("core", name, max(abs(len({*named}) - need), 1), "cores", message)
         if placed.mode is not None and vm_type.burstable is None:
             message = f"task {name!r} is in {placed.mode} mode, but {vm.type} is not burstable"
             yield Violation("placement", name, 1, "tasks", message)
@@ -566,7 +566,7 @@ class _Checker:
         """No two tasks of a core overlap, and at no moment are more cores needed than there are."""
         latest: dict[int, PlacedTask] = {}
         for placed in sorted(placed_here, key=lambda entry: (entry.start_s, entry.end_s)):
-            for core in placed.cores or (placed.core,):
+            for core in sorted({*(placed.cores or (placed.core,))}):
                 before = latest.get(core)
                 if before is not None and before.end_s > placed.start_s:
                     overlap = min(before.end_s, placed.end_s) - placed.start_s
