@@ -191,8 +191,8 @@ def generate_instance(
     # Distinct run times are made of the drawn ones, so that the draws, and all after them, stay those of the seed.
     if distinct:
         sampled = _distinct(sampled)
-    choice = [number_of(part) or 0 for part in cores.split(",")]
-    if not all(number.is_integer() and 1 <= number <= _MOST_CORES for number in choice):
+    choice = [int(part) if part.isascii() and part.isdigit() else 0 for part in cores.split(",")]
+    if not all(1 <= number <= _MOST_CORES for number in choice):
         raise SpotbagError(f"cores {cores!r} must be whole numbers by commas, from 1 to {_MOST_CORES}")
     if sampled.max() > MAX_SECONDS / 2:
         raise SpotbagError(f"the distribution {_show(runtimes)} gives run times beyond {MAX_SECONDS // 2} s")
