@@ -538,7 +538,7 @@ class Slots(NamedTuple):
     def of_type(self, vm_type: VmType) -> tuple[int, int]:
         """Slots of a VM, and the size of what its tasks share: its memory in KB, or its slots."""
         slots = max(vm_type.vcpus // self.cores, 1)  # where there is none, no task can run
-        return slots, vm_type.vcpus // self.cores if self.shared else type_memory_kb(vm_type)
+        return slots, slots if self.shared else type_memory_kb(vm_type)
 
 
 def memory_beside_cores(

@@ -191,7 +191,7 @@ class Losses:
             if rescues and offer is not None:
                 able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
                 slots = max(vm_type.vcpus // self.slot_cores, 1)
-                room_kb = vm_type.vcpus // self.slot_cores if self.shared else memory_kb
+                room_kb = slots if self.shared else memory_kb
                 largest = np.sort(able)[-slots:]  # if these fit together, memory never binds here
                 usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, int(largest.sum()) > room_kb
                 yield RescueType(vm_type.name, slots, room_kb, offer.limit, usd_per_s, binds)
