@@ -145,6 +145,8 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
     counts = instance.group_size
     memory = Range.of_values(np.repeat([task.memory_mb for task in instance.tasks], counts))
     cores = Range.of_values(np.repeat(instance.cores, counts))
+    assert memory is not None, "an instance has tasks"
+    assert cores is not None, "an instance has tasks"
     runtimes: dict[str, Range | None] = {}
     for index, vm_type in enumerate(instance.vm_types):
         column = instance.given_runtime_s[:, index]
@@ -180,7 +182,7 @@ def _d_spot_s(instance: Instance) -> int | None:
         return None
 
 
-def _print_instance(instance: Instance, d_spot: int | None, memory: Range | None, cores: Range | None) -> None:
+def _print_instance(instance: Instance, d_spot: int | None, memory: Range, cores: Range) -> None:
     from ...schedules.plan_text import goal_text
 
     print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
@@ -196,7 +198,6 @@ def _print_instance(instance: Instance, d_spot: int | None, memory: Range | None
     print(f"  goal           {goal_text(instance)}")
     limits = instance.limits
     print(f"  VMs at most    spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all")
-    assert memory is not None and cores is not None, "an instance has tasks"
     print(f"  task memory    {memory.min:g} / {memory.mean:.2f} / {memory.max:g} MB (least / mean / most)")
     if cores.max > 1:
         print(f"  task cores     {cores.min:g} / {cores.mean:.2f} / {cores.max:g} (least / mean / most)")
